@@ -1,0 +1,1 @@
+"""The client: SDK, command line and training harness of Determined."""

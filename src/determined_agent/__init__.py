@@ -1,0 +1,1 @@
+"""The daemon on each machine: finds slots, runs task containers."""

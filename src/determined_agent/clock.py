@@ -1,0 +1,14 @@
+"""The only place where the agent reads a clock."""
+
+import time
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    """The current instant, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def monotonic_s() -> float:
+    """Seconds on a clock that never goes back; only differences have a meaning."""
+    return time.monotonic()

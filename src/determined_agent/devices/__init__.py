@@ -1,0 +1,1 @@
+"""Finding slots: CUDA, ROCm, CPU, artificial."""

@@ -1,0 +1,1 @@
+"""Ways to run a task's process: the base contract and its implementations."""

@@ -1,0 +1,1 @@
+"""The server: API, scheduler, state machines, search; all state in PostgreSQL."""

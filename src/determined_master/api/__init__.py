@@ -1,0 +1,1 @@
+"""Thin routes over the services, one module a resource."""

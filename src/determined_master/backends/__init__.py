@@ -1,0 +1,1 @@
+"""What runs tasks: agents now, Kubernetes later."""

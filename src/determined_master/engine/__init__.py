@@ -1,0 +1,1 @@
+"""The one entry and the one applier of events; journal, outbox, timers, leadership."""

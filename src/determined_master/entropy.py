@@ -1,0 +1,24 @@
+"""The only place where the master draws randomness."""
+
+import secrets
+import uuid
+
+
+def token() -> str:
+    """An opaque 256-bit token, URL-safe text of 43 characters."""
+    return secrets.token_urlsafe(32)
+
+
+def new_uuid() -> uuid.UUID:
+    """A random UUID (version 4)."""
+    return uuid.UUID(bytes=secrets.token_bytes(16), version=4)
+
+
+def seed() -> int:
+    """A seed for a search or a trial: an integer in [0, 2**31)."""
+    return secrets.randbelow(2**31)
+
+
+def choice_index(n: int) -> int:
+    """A uniform index in [0, n)."""
+    return secrets.randbelow(n)

@@ -1,0 +1,1 @@
+"""One loop a resource pool: view, plan, apply."""

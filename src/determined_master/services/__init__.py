@@ -1,0 +1,1 @@
+"""Use cases, one module a resource; every one asks access.may."""

@@ -1,0 +1,1 @@
+"""PostgreSQL: the embedded server, migrations, one module a resource."""

@@ -1,0 +1,1 @@
+"""Periodic work: retention, silent allocations, idle tasks."""
