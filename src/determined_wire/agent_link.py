@@ -1,0 +1,275 @@
+"""Messages of the link between a master and its agents.
+
+One WebSocket at `/agents`, opened by the agent. Frames are binary JSON objects tagged by
+`kind`. Two streams run over it, one a direction; each numbers its messages from 1 and is
+acknowledged by number, so that after a lost socket both sides send again what the other has
+not acknowledged, and the receiver drops what it has already seen.
+
+Opening: the agent sends `Hello`; the master answers `Welcome` or `Refused`, and nothing else
+passes before. An agent's stream is named by its `boot_id` (new at each start of the process),
+the master's stream by its `epoch`: a higher epoch starts anew at 1, a lower one is refused.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+PROTOCOL = 1
+"""Raised when a message changes its meaning; both sides refuse another number with a reason."""
+
+DeviceType = Literal["cuda", "rocm", "cpu"]
+ContainerState = Literal["ASSIGNED", "PULLING", "STARTING", "RUNNING", "TERMINATED"]
+FailureType = Literal[
+    "container_failed",  # ran and ended with a code other than 0
+    "task_error",  # could not start: image, entry point, files
+    "container_aborted",  # was told to end before it ran
+    "agent_failed",  # its agent went away while it ran
+    "agent_error",  # the agent could not launch it
+    "restore_error",  # could not be found again after a restart
+]
+
+
+class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Base of the parts of messages."""
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+    """Base of all messages."""
+
+
+class Device(Frozen, frozen=True):
+    """One device of an agent; each becomes one slot with the same number."""
+
+    id: int
+    brand: str
+    uuid: str
+    type: DeviceType
+
+
+class Failure(Frozen, frozen=True):
+    """Why a container ended other than by exit code 0."""
+
+    type: FailureType
+    message: str
+    exit_code: int | None = None
+
+
+class Address(Frozen, frozen=True):
+    """Where a port of a container is reached from outside."""
+
+    container_ip: str
+    container_port: int
+    host_ip: str
+    host_port: int
+
+
+class ContainerReport(Frozen, frozen=True):
+    """What an agent knows of one container, alive or ended and not yet acknowledged."""
+
+    container_id: str
+    allocation_id: str
+    state: ContainerState
+    failure: Failure | None = None
+    addresses: tuple[Address, ...] = ()
+    exit_code: int | None = None
+
+
+class Mount(Frozen, frozen=True):
+    """A host path seen inside the container."""
+
+    host_path: str
+    container_path: str
+    read_only: bool = False
+    propagation: str = "rprivate"
+
+
+class File(Frozen, frozen=True):
+    """A file put in place before the start; `path` is absolute, as the container sees it."""
+
+    path: str
+    content: bytes
+    mode: int = 0o644
+    is_root_owned: bool = False
+
+
+class TaskUser(Frozen, frozen=True):
+    """Whom the task runs as."""
+
+    user: str = "root"
+    uid: int = 0
+    group: str = "root"
+    gid: int = 0
+
+
+class RegistryAuth(Frozen, frozen=True):
+    """Credentials for pulling an image."""
+
+    username: str = ""
+    password: str = ""
+    server_address: str = ""
+    identity_token: str = ""
+
+
+class ContainerSpec(Frozen, frozen=True):
+    """All that a runtime needs to start one container of a task."""
+
+    task_id: str
+    task_type: str
+    description: str
+    entrypoint: tuple[str, ...]
+    environment: dict[str, str]
+    work_dir: str
+    user: TaskUser = TaskUser()
+    image: str = ""
+    force_pull_image: bool = False
+    registry_auth: RegistryAuth | None = None
+    files: tuple[File, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    ports: tuple[int, ...] = ()
+    network_mode: str = "bridge"
+    shm_size_bytes: int | None = None
+    add_capabilities: tuple[str, ...] = ()
+    drop_capabilities: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    """Extra host devices as `HOST:CONTAINER:MODE`."""
+
+
+class LogLine(Frozen, frozen=True):
+    """One line of a task's output, or a note of the agent about it.
+
+    `seq` counts a container's lines from 1, both streams together and the agent's notes
+    among them; the master stores each number once.
+    """
+
+    seq: int
+    at: datetime
+    text: str
+    stdtype: Literal["stdout", "stderr"] = "stdout"
+    source: Literal["task", "agent"] = "task"
+
+
+# Agent to master -------------------------------------------------------------------------
+
+
+class Hello(Message, frozen=True, tag="hello"):
+    """First frame of an agent."""
+
+    protocol: int
+    agent_id: str
+    boot_id: str
+    version: str
+    resource_pool: str
+    hostname: str
+    devices: tuple[Device, ...]
+    containers: tuple[ContainerReport, ...] = ()
+    join_token: str = ""
+    runtime: str = "docker"
+    acknowledged_epoch: int = 0
+    """Highest epoch of a master this agent has obeyed; a lower master is refused."""
+    acknowledged: int = 0
+    """Number of the last message received in the stream of that epoch."""
+
+
+class ContainerChanged(Message, frozen=True, tag="container_changed"):
+    """A container has reached another state."""
+
+    number: int
+    report: ContainerReport
+
+
+class LogBatch(Message, frozen=True, tag="log_batch"):
+    """Output of one container, in order; acknowledged by `LogStored`, not by number.
+
+    At most 1 MiB or 4,000 lines a batch and 4 batches a container not acknowledged.
+    """
+
+    container_id: str
+    allocation_id: str
+    task_id: str
+    lines: tuple[LogLine, ...]
+    is_last: bool = False
+    """No further line of this container will come."""
+
+
+class AgentAck(Message, frozen=True, tag="agent_ack"):
+    """The agent has stored or carried out the master's messages up to this number."""
+
+    number: int
+
+
+# Master to agent -------------------------------------------------------------------------
+
+
+class Welcome(Message, frozen=True, tag="welcome"):
+    """The agent is in.
+
+    `keep` lists the containers that the master expects on this agent; the agent kills any
+    other. An expected container missing from the agent's report is lost: the master ends it.
+    """
+
+    protocol: int
+    epoch: int
+    master_id: str
+    cluster_id: str
+    cluster_name: str
+    version: str
+    keep: tuple[str, ...]
+    acknowledged: int = 0
+    """Number of the last message received in the stream of the agent's boot."""
+
+
+class Refused(Message, frozen=True, tag="refused"):
+    """The agent may not join; `is_final` tells it not to try again."""
+
+    reason: str
+    is_final: bool = False
+
+
+class StartContainer(Message, frozen=True, tag="start_container"):
+    """Start a container; a container that is already there is left alone."""
+
+    number: int
+    epoch: int
+    container_id: str
+    allocation_id: str
+    slot_ids: tuple[int, ...]
+    spec: ContainerSpec
+
+
+class SignalContainer(Message, frozen=True, tag="signal_container"):
+    """Send a signal to a container; 9 ends it for sure."""
+
+    number: int
+    epoch: int
+    container_id: str
+    signal: int
+
+
+class ForgetContainer(Message, frozen=True, tag="forget_container"):
+    """The container's end and its last log line are stored: its files may go."""
+
+    number: int
+    epoch: int
+    container_id: str
+
+
+class LogStored(Message, frozen=True, tag="log_stored"):
+    """The lines of a container up to `seq` are stored."""
+
+    container_id: str
+    seq: int
+
+
+class MasterAck(Message, frozen=True, tag="master_ack"):
+    """The master has committed the agent's messages up to this number."""
+
+    number: int
+
+
+FromAgent = Hello | ContainerChanged | LogBatch | AgentAck
+FromMaster = (
+    Welcome | Refused | StartContainer | SignalContainer | ForgetContainer | LogStored | MasterAck
+)
