@@ -1,0 +1,1 @@
+"""Rules of an allocation: one gang of containers, from request to end."""

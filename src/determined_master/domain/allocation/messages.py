@@ -1,0 +1,279 @@
+"""Events, effects and state of an allocation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from determined_master.domain.messages import (
+    CancelTimer,
+    Effect,
+    Event,
+    SetTimer,
+    State,
+    WriteTaskLog,
+)
+from determined_master.domain.states import AllocationState
+
+TaskType = Literal[
+    "TRIAL", "NOTEBOOK", "SHELL", "COMMAND", "TENSORBOARD", "CHECKPOINT_GC", "GENERIC"
+]
+FailureType = Literal[
+    "container_failed",
+    "task_error",
+    "container_aborted",
+    "agent_failed",
+    "agent_error",
+    "restore_error",
+]
+TRANSIENT: frozenset[FailureType] = frozenset(
+    {"container_aborted", "agent_failed", "agent_error", "restore_error"}
+)
+"""Failures of the system, not of the task: never counted as a restart."""
+
+
+class ContainerFailure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a container ended other than by exit code 0."""
+
+    type: FailureType
+    message: str
+    exit_code: int | None = None
+
+
+class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How an allocation ended.
+
+    `completed`: all containers left by themselves with code 0. `preempted`: they left after
+    acknowledging the request to leave. `killed`: they were ended on request. `failed`: the
+    task's own fault, counted as a restart. `lost`: the system's fault, not counted.
+    `refused`: the request can never be met.
+    """
+
+    kind: Literal["completed", "preempted", "killed", "failed", "lost", "refused"]
+    message: str = ""
+    exit_code: int | None = None
+
+
+class Container(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One container of an allocation; on the agent resource manager also its resources id."""
+
+    id: str
+    agent_id: str
+    slot_ids: tuple[int, ...]
+    rank: int
+    state: Literal["ASSIGNED", "PULLING", "STARTING", "RUNNING", "TERMINATED"] = "ASSIGNED"
+    host_ip: str = ""
+    """Address at which the other containers of the gang reach it."""
+    ports: tuple[tuple[int, int], ...] = ()
+    """Pairs of container port and host port."""
+    failure: ContainerFailure | None = None
+    exit_code: int | None = None
+    is_daemon: bool = False
+
+
+class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is asked of the scheduler, and for whom."""
+
+    task_id: str
+    task_type: TaskType
+    name: str
+    """As its log lines call it: `Trial 3 (Experiment 1)`."""
+    job_id: str
+    pool: str
+    slots: int
+    submitted_at: datetime
+    """When its job was submitted: the order among equals."""
+    is_preemptible: bool = False
+    preemption_timeout_s: float = 3600.0
+    is_single_node: bool = False
+    priority: int = 42
+    weight: float = 1.0
+    excluded_agents: tuple[str, ...] = ()
+    trial_id: int | None = None
+    experiment_id: int | None = None
+
+
+class Allocation(State, frozen=True):
+    """An allocation as its machine knows it."""
+
+    id: str
+    request: AllocationRequest
+    state: AllocationState = "PENDING"
+    containers: tuple[Container, ...] = ()
+    """In the order of their ranks."""
+    is_ready: bool = False
+    preempt_reason: str | None = None
+    """Set once it is asked to leave."""
+    is_preempt_acknowledged: bool = False
+    kill_reason: str | None = None
+    failure: ContainerFailure | None = None
+    """The first one; later ones only follow from it."""
+    outcome: AllocationOutcome | None = None
+
+
+class AllocationRequested(Event, frozen=True, tag="allocation_requested"):
+    """A task asks for slots."""
+
+    allocation_id: str
+    request: AllocationRequest
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """One container of an assignment."""
+
+    container_id: str
+    agent_id: str
+    slot_ids: tuple[int, ...]
+
+
+class Assigned(Event, frozen=True, tag="assigned"):
+    """The scheduler has found slots; refused when the allocation does not wait any more."""
+
+    containers: tuple[Placed, ...]
+    """In the order of agent ids: index is rank."""
+
+
+class ContainerChanged(Event, frozen=True, tag="container_changed"):
+    """A container has reached a state on its agent."""
+
+    container_id: str
+    state: Literal["PULLING", "STARTING", "RUNNING", "TERMINATED"]
+    host_ip: str = ""
+    ports: tuple[tuple[int, int], ...] = ()
+    failure: ContainerFailure | None = None
+    exit_code: int | None = None
+
+
+class AgentLost(Event, frozen=True, tag="agent_lost"):
+    """An agent did not come back in time, or came back without this container."""
+
+    agent_id: str
+    container_ids: tuple[str, ...]
+    failure: ContainerFailure
+
+
+class BecameReady(Event, frozen=True, tag="became_ready"):
+    """The task answers: rendezvous is complete, or it has said so."""
+
+
+class BeganWaiting(Event, frozen=True, tag="began_waiting"):
+    """The task says that it waits for something of its own."""
+
+
+class DaemonMarked(Event, frozen=True, tag="daemon_marked"):
+    """A container says that it only serves the others."""
+
+    container_id: str
+
+
+class PreemptRequested(Event, frozen=True, tag="preempt_requested"):
+    """It is asked to save its work and leave."""
+
+    reason: str
+
+
+class PreemptAcknowledged(Event, frozen=True, tag="preempt_acknowledged"):
+    """The task has seen the request and will leave."""
+
+
+class PreemptionExpired(Event, frozen=True, tag="preemption_expired"):
+    """It was asked to leave and did not in time."""
+
+
+class KillRequested(Event, frozen=True, tag="kill_requested"):
+    """It is ended at once."""
+
+    reason: str
+
+
+class KillExpired(Event, frozen=True, tag="kill_expired"):
+    """It was ended and some container is still there: end it again."""
+
+
+class Refused(Event, frozen=True, tag="refused"):
+    """The scheduler says that the request can never be met."""
+
+    reason: str
+
+
+class EffectFailed(Event, frozen=True, tag="effect_failed"):
+    """An effect was given up after its last retry."""
+
+    effect: str
+    error: str
+    container_id: str = ""
+
+
+AllocationEvent = (
+    AllocationRequested
+    | Assigned
+    | ContainerChanged
+    | AgentLost
+    | BecameReady
+    | BeganWaiting
+    | DaemonMarked
+    | PreemptRequested
+    | PreemptAcknowledged
+    | PreemptionExpired
+    | KillRequested
+    | KillExpired
+    | Refused
+    | EffectFailed
+)
+
+
+class StartContainer(Effect, frozen=True, tag="start_container"):
+    """Start one container on its agent."""
+
+    container_id: str
+    agent_id: str
+    slot_ids: tuple[int, ...]
+    rank: int
+    count: int
+    """Containers of the gang."""
+
+
+class SignalContainer(Effect, frozen=True, tag="signal_container"):
+    """Send a signal to a container."""
+
+    container_id: str
+    agent_id: str
+    signal: int = 9
+
+
+class ForgetContainer(Effect, frozen=True, tag="forget_container"):
+    """Its end is stored: the agent may remove what is left of it."""
+
+    container_id: str
+    agent_id: str
+
+
+class WakePreemptionWatchers(Effect, frozen=True, tag="wake_preemption_watchers"):
+    """Answer the calls that wait for the request to leave."""
+
+
+class NudgePool(Effect, frozen=True, tag="nudge_pool"):
+    """Something that the scheduler looks at has changed."""
+
+    pool: str
+
+
+class ReportAllocationEnd(Effect, frozen=True, tag="report_allocation_end"):
+    """Tell the owner how it ended, and end the allocation's tokens."""
+
+    outcome: AllocationOutcome
+
+
+AllocationEffect = (
+    StartContainer
+    | SignalContainer
+    | ForgetContainer
+    | WakePreemptionWatchers
+    | NudgePool
+    | ReportAllocationEnd
+    | WriteTaskLog
+    | SetTimer
+    | CancelTimer
+)

@@ -1,0 +1,1 @@
+"""What a user may configure, its defaults, and how layers merge."""

@@ -1,0 +1,1 @@
+"""Rules of an experiment: its states and its search."""

@@ -1,0 +1,142 @@
+"""Events, effects and state of an experiment."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from determined_master.domain.messages import Effect, Event, Record, State
+from determined_master.domain.states import RunState
+
+TrialEnd = Literal["clean", "errored", "user_canceled", "invalid_hp"]
+"""How a trial ended, as the search sees it."""
+
+
+class Experiment(State, frozen=True):
+    """An experiment as its machine knows it; its configuration is in the context."""
+
+    id: int
+    state: RunState
+    trials_requested: int = 0
+    trials_closed: int = 0
+    trials_failed: int = 0
+    trials_canceled: int = 0
+    search: Any = None
+    """The search method's own small state, as JSON values; its rows are in the context."""
+    reason: str = ""
+    """Why it stops or stopped, in words for its user."""
+
+
+class ExperimentCreated(Event, frozen=True, tag="experiment_created"):
+    """The experiment and its configuration are stored."""
+
+    experiment_id: int
+    activate: bool
+
+
+class ExperimentActivated(Event, frozen=True, tag="experiment_activated"):
+    """A user wants it to run."""
+
+
+class ExperimentPaused(Event, frozen=True, tag="experiment_paused"):
+    """A user wants its slots back for now."""
+
+
+class ExperimentCanceled(Event, frozen=True, tag="experiment_canceled"):
+    """A user wants it to end; trials may save their work first."""
+
+
+class ExperimentKilled(Event, frozen=True, tag="experiment_killed"):
+    """A user wants it to end at once."""
+
+
+class ExperimentErred(Event, frozen=True, tag="experiment_erred"):
+    """Something in the master or in the configuration makes going on impossible."""
+
+    reason: str
+
+
+class ValidationReported(Event, frozen=True, tag="validation_reported"):
+    """A trial has reported a validation.
+
+    `metric` is the searcher's metric with the sign that makes smaller better, None when the
+    report lacks it; `time` is the value of the time metric, None when lacking or not wanted.
+    """
+
+    request_id: str
+    metric: float | None = None
+    time: float | None = None
+    reported: tuple[str, ...] = ()
+    """Names in the report, at most 20, for the error when one that is needed is missing."""
+
+
+class TrialEnded(Event, frozen=True, tag="trial_ended"):
+    """A trial is closed."""
+
+    request_id: str
+    end: TrialEnd
+
+
+class EffectFailed(Event, frozen=True, tag="effect_failed"):
+    """An effect was given up after its last retry."""
+
+    effect: str
+    error: str
+
+
+ExperimentEvent = (
+    ExperimentCreated
+    | ExperimentActivated
+    | ExperimentPaused
+    | ExperimentCanceled
+    | ExperimentKilled
+    | ExperimentErred
+    | ValidationReported
+    | TrialEnded
+    | EffectFailed
+)
+
+
+class CreateTrial(Effect, frozen=True, tag="create_trial"):
+    """Make a trial of the search."""
+
+    request_id: str
+    seed: int
+    hparams: dict[str, Any]
+
+
+class StopTrial(Effect, frozen=True, tag="stop_trial"):
+    """The search has seen enough of a trial: ask it to save its work and leave."""
+
+    request_id: str
+
+
+class SignalTrials(Effect, frozen=True, tag="signal_trials"):
+    """Tell every live trial of the experiment's new state."""
+
+    signal: Literal["activate", "pause", "cancel", "kill", "error"]
+
+
+class CloseExperiment(Effect, frozen=True, tag="close_experiment"):
+    """The experiment is over: end its tokens, collect its garbage, tell who asked."""
+
+    state: RunState
+
+
+class RungEntry(Record, frozen=True, tag="rung_entry"):
+    """One metric of one trial in one rung of one bracket of a halving search."""
+
+    bracket: int
+    rung: int
+    request_id: str
+    metric: float
+
+
+class BracketMember(Record, frozen=True, tag="bracket_member"):
+    """A trial of a halving search, and the bracket that it belongs to."""
+
+    bracket: int
+    request_id: str
+
+
+ExperimentEffect = CreateTrial | StopTrial | SignalTrials | CloseExperiment
+ExperimentRecord = RungEntry | BracketMember

@@ -1,0 +1,27 @@
+"""Identifiers and how they are built from each other."""
+
+from typing import NewType
+
+ExperimentId = NewType("ExperimentId", int)
+TrialId = NewType("TrialId", int)
+RequestId = NewType("RequestId", str)
+"""A trial's name inside its search: a UUID drawn from the search's own generator."""
+TaskId = NewType("TaskId", str)
+AllocationId = NewType("AllocationId", str)
+ContainerId = NewType("ContainerId", str)
+
+
+def trial_task_id(experiment: ExperimentId, request: RequestId, continued: int = 0) -> TaskId:
+    """The task of a trial; `continued` counts the earlier tasks of a continued experiment."""
+    base = f"{experiment}.{request}"
+    return TaskId(f"{base}-{continued}" if continued else base)
+
+
+def allocation_id(task: TaskId, run: int) -> AllocationId:
+    """The `run`-th allocation of a task; runs count from 1."""
+    return AllocationId(f"{task}.{run}")
+
+
+def task_of(allocation: AllocationId) -> TaskId:
+    """The task that an allocation belongs to: all before the last dot."""
+    return TaskId(allocation.rpartition(".")[0])

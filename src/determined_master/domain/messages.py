@@ -1,0 +1,54 @@
+"""Bases of events, effects and states, and the effects that every aggregate may order.
+
+All are stored, so they only ever grow: new fields have defaults, tags are never reused.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", tag=True):
+    """A fact that has happened to one aggregate."""
+
+
+class Effect(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="effect", tag=True):
+    """An order that one aggregate gives to the world outside."""
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="record", tag=True):
+    """A row to add beside the state; stored in the same transaction, never handed out."""
+
+
+class State(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The stored state of one aggregate; at most 10 KiB."""
+
+
+class SetTimer(Effect, frozen=True, tag="set_timer"):
+    """Post `event` (its JSON) to this aggregate after `after_s` seconds.
+
+    Setting a timer of the same name again replaces it.
+    """
+
+    name: str
+    after_s: float
+    event: msgspec.Raw
+
+
+class CancelTimer(Effect, frozen=True, tag="cancel_timer"):
+    """Drop the timer of that name; nothing happens when there is none."""
+
+    name: str
+
+
+class WriteTaskLog(Effect, frozen=True, tag="write_task_log"):
+    """Add one line of the master's own to a task's log."""
+
+    task_id: str
+    text: str
+    level: str = "INFO"
+
+
+def timer(name: str, after_s: float, event: Event) -> SetTimer:
+    """A `SetTimer` for an event of the caller's own kind."""
+    return SetTimer(name=name, after_s=after_s, event=msgspec.Raw(msgspec.json.encode(event)))

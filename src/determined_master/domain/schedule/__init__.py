@@ -1,0 +1,1 @@
+"""Which waiting request gets which slots."""

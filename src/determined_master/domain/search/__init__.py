@@ -1,0 +1,1 @@
+"""Search methods: which trials to run, and which to stop."""

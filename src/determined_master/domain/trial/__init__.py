@@ -1,0 +1,1 @@
+"""Rules of a trial: its states, restarts and allocations."""

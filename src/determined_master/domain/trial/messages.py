@@ -1,0 +1,164 @@
+"""Events, effects and state of a trial."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from determined_master.domain.allocation.messages import AllocationOutcome
+from determined_master.domain.experiment.messages import TrialEnd
+from determined_master.domain.messages import (
+    CancelTimer,
+    Effect,
+    Event,
+    SetTimer,
+    State,
+    WriteTaskLog,
+)
+from determined_master.domain.states import RunState
+
+EarlyExitReason = Literal["INVALID_HP", "INIT_INVALID_HP"]
+
+
+class Trial(State, frozen=True):
+    """A trial as its machine knows it."""
+
+    id: int
+    experiment_id: int
+    request_id: str
+    task_id: str
+    state: RunState
+    max_restarts: int
+    restarts: int = 0
+    run_id: int = 0
+    """How often it was started; also the number of its latest allocation."""
+    allocation_id: str | None = None
+    """The allocation that is open now."""
+    early_exit: EarlyExitReason | None = None
+    retries_canceled: str | None = None
+    """Why a failure is final, when a log policy has said so."""
+    is_stopped_by_searcher: bool = False
+    reason: str = ""
+
+
+class TrialCreated(Event, frozen=True, tag="trial_created"):
+    """The search has made this trial."""
+
+    trial_id: int
+    experiment_id: int
+    request_id: str
+    task_id: str
+    max_restarts: int
+    activate: bool
+
+
+class TrialActivated(Event, frozen=True, tag="trial_activated"):
+    """Its experiment runs."""
+
+
+class TrialPaused(Event, frozen=True, tag="trial_paused"):
+    """Its experiment is paused."""
+
+
+class TrialStopped(Event, frozen=True, tag="trial_stopped"):
+    """The searcher has seen enough of it."""
+
+
+class TrialCanceled(Event, frozen=True, tag="trial_canceled"):
+    """Its experiment is cancelled."""
+
+
+class TrialKilled(Event, frozen=True, tag="trial_killed"):
+    """A user ends it, or its experiment, at once."""
+
+
+class TrialErred(Event, frozen=True, tag="trial_erred"):
+    """Its experiment cannot go on."""
+
+    reason: str
+
+
+class AllocationEnded(Event, frozen=True, tag="allocation_ended"):
+    """Its allocation is over and the slots are back."""
+
+    allocation_id: str
+    outcome: AllocationOutcome
+
+
+class EarlyExitReported(Event, frozen=True, tag="early_exit_reported"):
+    """User code says that these hyperparameters make no sense."""
+
+    reason: EarlyExitReason
+
+
+class EarlyExitExpired(Event, frozen=True, tag="early_exit_expired"):
+    """The time to leave after an early exit is over (10 s)."""
+
+
+class RetriesCanceled(Event, frozen=True, tag="retries_canceled"):
+    """A log policy makes the next failure final."""
+
+    pattern: str
+    line: str
+
+
+class EffectFailed(Event, frozen=True, tag="effect_failed"):
+    """An effect was given up after its last retry."""
+
+    effect: str
+    error: str
+
+
+TrialEvent = (
+    TrialCreated
+    | TrialActivated
+    | TrialPaused
+    | TrialStopped
+    | TrialCanceled
+    | TrialKilled
+    | TrialErred
+    | AllocationEnded
+    | EarlyExitReported
+    | EarlyExitExpired
+    | RetriesCanceled
+    | EffectFailed
+)
+
+
+class RequestAllocation(Effect, frozen=True, tag="request_allocation"):
+    """Ask for slots for the trial's next run."""
+
+    allocation_id: str
+    run_id: int
+
+
+class PreemptAllocation(Effect, frozen=True, tag="preempt_allocation"):
+    """Ask the allocation to save its work and leave."""
+
+    allocation_id: str
+    reason: str
+
+
+class KillAllocation(Effect, frozen=True, tag="kill_allocation"):
+    """End the allocation at once."""
+
+    allocation_id: str
+    reason: str
+
+
+class ReportTrialEnd(Effect, frozen=True, tag="report_trial_end"):
+    """Tell the experiment that this trial is closed."""
+
+    experiment_id: int
+    request_id: str
+    end: TrialEnd
+
+
+TrialEffect = (
+    RequestAllocation
+    | PreemptAllocation
+    | KillAllocation
+    | ReportTrialEnd
+    | WriteTaskLog
+    | SetTimer
+    | CancelTimer
+)
