@@ -16,7 +16,7 @@ import msgspec
 from determined_master.domain.errors import DetError, FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.summary import add_report, as_number, group_key
 from determined_master.store import metrics as rows
-from determined_master.store.connection import Conn
+from determined_master.store.pool import Conn
 
 if TYPE_CHECKING:
     import asyncpg

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
-    from determined_master.store.connection import Conn
+    from determined_master.store.pool import Conn
 
 HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
 """Searches that decide on validations; the others only count ends."""

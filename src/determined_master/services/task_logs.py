@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.services.log_policies import LogPolicies
-    from determined_master.store.connection import Conn
+    from determined_master.store.pool import Conn
     from determined_wire.agent_link import LogBatch
 
 PAGE = 1000

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
     from determined_master.services.container_specs import ContainerSpecs
     from determined_master.services.task_logs import TaskLogs
-    from determined_master.store.connection import Conn
+    from determined_master.store.pool import Conn
 
 
 class AllocationEffects:

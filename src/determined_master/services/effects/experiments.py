@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.connection import Conn
+    from determined_master.store.pool import Conn
 
 SIGNALS: dict[str, trial.TrialEvent] = {
     "activate": trial.TrialActivated(),

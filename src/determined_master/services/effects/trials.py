@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.connection import Conn
+    from determined_master.store.pool import Conn
 
 USER_TOKEN_LIFE = timedelta(days=7)
 
