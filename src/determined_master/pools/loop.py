@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from determined_master import entropy
-from determined_master.domain.allocation.messages import Allocation, Assigned, Placed
-from determined_master.domain.allocation.messages import PreemptRequested
+from determined_master.domain.allocation.messages import (
+    Assigned,
+    Placed,
+    PreemptRequested,
+)
 from determined_master.domain.errors import DetError
 from determined_master.pools.view import build_view
 
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.plan import Plan, Preempt, Start, Wait
     from determined_master.domain.schedule.view import PoolView
     from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot
 
 log = logging.getLogger(__name__)
@@ -54,10 +59,8 @@ class PoolLoop:
         loop = asyncio.get_running_loop()
         last = -MIN_TICK_S
         while True:
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), IDLE_TICK_S)
-            except TimeoutError:
-                pass
             await asyncio.sleep(max(0.0, last + MIN_TICK_S - loop.time()))
             self._news.clear()
             last = loop.time()
@@ -94,34 +97,3 @@ class PoolLoop:
             await self._engine.post("allocation", allocation_id, event, cause=cause)
         except DetError as error:
             log.info("a plan went stale: %s", error, extra={"allocation": allocation_id})
-
-
-class LiveAllocations:
-    """All allocations that are not over, kept in memory from the change feed."""
-
-    def __init__(self, nudge: Callable[[str], None]) -> None:
-        self._states: dict[str, Allocation] = {}
-        self._nudge = nudge
-
-    def values(self) -> Iterable[Allocation]:
-        """The live allocations, in no order."""
-        return self._states.values()
-
-    def find(self, allocation_id: str) -> Allocation | None:
-        """A live allocation by its id."""
-        return self._states.get(allocation_id)
-
-    def changed(self, state: Allocation) -> None:
-        """Take note of a committed state."""
-        before = self._states.get(state.id)
-        if state.state == "TERMINATED":
-            self._states.pop(state.id, None)
-        else:
-            self._states[state.id] = state
-        if before is None or _slots_changed(before, state):
-            self._nudge(state.request.pool)
-
-
-def _slots_changed(before: Allocation, after: Allocation) -> bool:
-    held = [sum(c.state != "TERMINATED" for c in a.containers) for a in (before, after)]
-    return held[0] != held[1] or before.state != after.state

@@ -14,7 +14,7 @@ from determined_master.domain.errors import NotFound
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
-    from determined_master.pools.loop import LiveAllocations
+    from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend
     from determined_master.services.task_logs import TaskLogs
     from determined_wire.agent_link import ContainerReport, Hello, LogBatch

@@ -10,6 +10,7 @@ import msgspec
 from determined_master import entropy
 from determined_master.domain import access
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.shown_state import shown_state
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.trial import messages as trial
 from determined_master.store import checkpoints, metrics
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
 
 MAX_STATUS_CHARACTERS = 1000
 
@@ -32,16 +34,16 @@ class TrialPage(msgspec.Struct, frozen=True, kw_only=True):
     latest: metrics.StoredReport | None = None
     best_checkpoint: checkpoints.CheckpointRow | None = None
     task_ids: Sequence[str] = ()
-    allocation_state: str | None = None
-    """State of the trial's open allocation, if it has one."""
+    shown_state: str = "ACTIVE"
 
 
 class Trials:
     """Trials of all experiments."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations) -> None:
         self._engine = engine
         self._pool = pool
+        self._live = live
 
     async def get(self, caller: Caller, trial_id: int) -> TrialPage:
         """One trial with its best and latest validation and its best checkpoint."""
@@ -155,11 +157,6 @@ class Trials:
         query = "SELECT trial_id, id FROM tasks WHERE trial_id = ANY ($1) ORDER BY started_at, id"
         for row in await conn.fetch(query, ids):
             tasks.setdefault(row["trial_id"], []).append(row["id"])
-        query = """
-            SELECT k.trial_id, a.state FROM allocations a JOIN tasks k ON k.id = a.task_id
-             WHERE k.trial_id = ANY ($1) AND a.ended_at IS NULL
-        """
-        states = {row["trial_id"]: row["state"] for row in await conn.fetch(query, ids)}
         return [
             TrialPage(
                 row=r,
@@ -167,7 +164,9 @@ class Trials:
                 latest=reports.get(r.latest_validation or 0),
                 best_checkpoint=best.get(r.id),
                 task_ids=tasks.get(r.id, ()),
-                allocation_state=states.get(r.id),
+                shown_state=shown_state(
+                    r.state, self._live.states_of_trial(r.experiment_id, r.id)
+                ),
             )
             for r in found
         ]
