@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
+from determined_master import clock
 from determined_master.store.checkpoints import CheckpointRow
 from determined_master.store.metrics import StoredReport
 from determined_wire.rest.types.checkpoint import (
@@ -25,7 +26,7 @@ def pagination(offset: int, limit: int, start: int, count: int, total: int) -> P
 
 def seconds_between(start: datetime, end: datetime | None) -> float:
     """How long something took, or takes until now."""
-    return ((end or datetime.now(UTC)) - start).total_seconds()
+    return ((end or clock.now()) - start).total_seconds()
 
 
 def metrics_workload(
