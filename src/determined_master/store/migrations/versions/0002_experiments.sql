@@ -242,3 +242,4 @@ CREATE TABLE task_logs (
 COMMENT ON COLUMN task_logs.level IS 'number of the wire enum: 1 trace, 2 debug, 3 info, 4 warning, 5 error, 6 critical';
 CREATE INDEX task_logs_task ON task_logs (task_id, id);
 CREATE TABLE task_logs_default PARTITION OF task_logs DEFAULT;
+CREATE INDEX metrics_id ON metrics (trial_id, id);

@@ -1,0 +1,1 @@
+"""The REST API of the master, seen from a client."""
