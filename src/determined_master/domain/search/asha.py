@@ -21,6 +21,7 @@ from determined_master.domain.experiment.messages import (
     RungEntry,
     TrialEnd,
 )
+from determined_master.domain.search.bounds import replacements, unit_interval
 from determined_master.domain.search.decision import (
     Create,
     Decision,
@@ -29,7 +30,6 @@ from determined_master.domain.search.decision import (
     TrialCount,
 )
 from determined_master.domain.search.memory import SearchMemory
-from determined_master.domain.search.random import replacements, unit_interval
 from determined_master.domain.search.sampling import draw_trial
 from determined_master.domain.search.stream import Stream
 

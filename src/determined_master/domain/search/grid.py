@@ -18,14 +18,11 @@ from determined_master.domain.config.hyperparameters import (
     Nested,
 )
 from determined_master.domain.experiment.messages import TrialEnd
+from determined_master.domain.search.bounds import MAX_GRID_POINTS, unit_interval
 from determined_master.domain.search.decision import Decision, SearchError, TrialCount
 from determined_master.domain.search.memory import SearchMemory
-from determined_master.domain.search.random import unit_interval
 from determined_master.domain.search.sampling import seeded_trial
 from determined_master.domain.search.stream import Stream
-
-MAX_POINTS = 10_000_000
-"""A larger grid is taken for a mistake: at one trial a second it would run four months."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +78,9 @@ class GridSearch:
         self, space: HyperparameterSpace, seed: int, *, max_concurrent_trials: int
     ) -> None:
         self._points = GridPoints(space)
-        if self._points.size > MAX_POINTS:
+        if self._points.size > MAX_GRID_POINTS:
             raise SearchError(
-                f"the grid has {self._points.size:,} points, more than the {MAX_POINTS:,} that a "
+                f"the grid has {self._points.size:,} points, more than the {MAX_GRID_POINTS:,} that a "
                 "search may have; lower the counts of its hyperparameters, or use random search"
             )
         self._stream = Stream(seed)

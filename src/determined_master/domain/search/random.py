@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from determined_master.domain.config.hyperparameters import HyperparameterSpace
 from determined_master.domain.experiment.messages import TrialEnd
+from determined_master.domain.search.bounds import replacements, unit_interval
 from determined_master.domain.search.decision import Decision, TrialCount
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.sampling import draw_trial
 from determined_master.domain.search.stream import Stream
-
-
-def replacements(trials: int) -> int:
-    """How many invalid trials a search of so many trials replaces.
-
-    A space without any valid point would otherwise be tried for ever. Past the bound an invalid
-    trial counts like any other.
-    """
-    return 100 + 10 * trials
 
 
 class RandomSearch:
@@ -87,8 +78,3 @@ class RandomSearch:
             "replaced": replaced,
         }
         return Decision(state, trials)
-
-
-def unit_interval(progress: float) -> float:
-    """Progress within 0 and 1; what is not a finite number counts as none."""
-    return min(max(progress, 0.0), 1.0) if math.isfinite(progress) else 0.0
