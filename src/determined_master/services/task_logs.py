@@ -90,15 +90,6 @@ class TaskLogs:
         await self._policies.look_at(task_id, lines[0].agent_id, [line.log for line in lines])
         self.tell(task_id)
 
-    async def insert_master_line(
-        self, conn: Conn, task_id: str, text: str, level: str, at: datetime
-    ) -> None:
-        """Store a line of the master's own in the caller's transaction."""
-        number = LEVEL_NUMBERS[level]
-        row = (task_id, None, None, None, None, at, number, "master", "stdout", f"{text}\n")
-        await rows.copy_lines(conn, [row])
-        asyncio.get_running_loop().call_soon(self.tell, task_id)
-
     def tell(self, task_id: str) -> None:
         """Wake those who follow a task."""
         event = self._news.pop(task_id, None)
