@@ -42,7 +42,7 @@ class CancelTimer(Effect, frozen=True, tag="cancel_timer"):
 
 
 class WriteTaskLog(Record, frozen=True, tag="write_task_log"):
-    """One line of the master's own in a task's log; there as surely as the event that caused it."""
+    """One line of the master's own in a task's log; stored with the event that caused it."""
 
     task_id: str
     text: str

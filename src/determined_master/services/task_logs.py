@@ -12,7 +12,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
+from determined_master.domain.log_lines import split_prefix
 from determined_master.store import task_logs as rows
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.services.log_policies import LogPolicies
-    from determined_master.store.pool import Conn
     from determined_wire.agent_link import LogBatch
 
 PAGE = 1000
