@@ -38,7 +38,7 @@ async def create_experiment(
         project_id=request.project_id,
         parent_id=request.parent_id,
         template=request.template,
-        idempotency_key=call.http.header("idempotency-key"),
+        idempotency_key=call.http.header("idempotency-key") or None,
     )
     experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
     if experiment_id is None:

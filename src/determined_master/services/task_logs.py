@@ -79,7 +79,7 @@ class TaskLogs:
         if len(task_ids) > 1:
             raise InvalidArgument("task logs in one request must all be of one task")
         [task_id] = task_ids
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         now = clock.now()
         records = [_posted(line, now) for line in lines]
         async with self._pool.acquire() as conn:
@@ -105,7 +105,7 @@ class TaskLogs:
         newest_first: bool = False,
     ) -> AsyncIterator[list[rows.LogRow]]:
         """Pages of stored lines; `limit` 0 means all."""
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         beyond, left = None, limit
         while limit == 0 or left > 0:
             size = PAGE if limit == 0 else min(PAGE, left)
@@ -127,7 +127,7 @@ class TaskLogs:
         A line's number is drawn before its commit, so lines of other transactions may
         appear below the last one sent: each page is read again from a little before it.
         """
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         sent = _Sent()
         while True:
             event = self._listen(task_ids)
@@ -148,7 +148,7 @@ class TaskLogs:
 
     async def fields(self, caller: Caller, task_ids: Sequence[str]) -> dict[str, list[Any]]:
         """Values that lines can be filtered by."""
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         async with self._pool.acquire() as conn:
             return await rows.list_fields(conn, task_ids)
 
