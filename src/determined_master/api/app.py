@@ -12,13 +12,20 @@ from starlette.websockets import WebSocket
 from determined_master import entropy
 from determined_master.api import gateway, plain
 from determined_master.api.allowlist import PAID_EDITION, is_open
+from determined_master.api.errors import route_body, status_of
 from determined_master.api.gateway import GatewayRoute
 from determined_master.api.http import ClientGone, Http, Receive, Scope, Send, read_body, send_body
 from determined_master.api.match import Match, PathTable
-from determined_master.api.middleware import admit, has_token
+from determined_master.api.middleware import InactiveUser, admit, has_token
 from determined_master.api.routes import ANONYMOUS, Call, Route
 from determined_master.domain.access import Caller
-from determined_master.domain.errors import DetError, Internal, Unimplemented
+from determined_master.domain.errors import (
+    DetError,
+    Internal,
+    PermissionDenied,
+    Unauthenticated,
+    Unimplemented,
+)
 from determined_master.ports import Authenticator
 from determined_master.services.catalog import Services
 from determined_wire.proto import Endpoint
@@ -131,7 +138,7 @@ class Api:
         """As `admit`; outside `/api/v1` a task's token is good for nothing."""
         caller = await admit(http, self._authenticator)
         if caller.scope is not None:
-            raise _PlainRefusal("the token of a task is good for its own task's routes only")
+            raise PermissionDenied("the token of a task is good for its own task's routes only")
         return caller
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,16 +168,10 @@ def build_table(routes: Iterable[Route]) -> PathTable[Target]:
     for route in routes:
         endpoint = known.pop((route.method, route.path), None)
         is_message = route.kind in ("unary", "stream")
-        table.add(
-            route.method, route.path, GatewayRoute(route, endpoint) if is_message else route
-        )
+        table.add(route.method, route.path, GatewayRoute(route, endpoint) if is_message else route)
     for endpoint in known.values():
         table.add(endpoint.method, endpoint.path, endpoint)
     return table
-
-
-class _PlainRefusal(DetError):
-    code = "PermissionDenied"
 
 
 def _parameters(route: Route, values: tuple[str, ...]) -> dict[str, str]:
@@ -179,12 +180,14 @@ def _parameters(route: Route, values: tuple[str, ...]) -> dict[str, str]:
 
 
 def _plain_status(error: DetError) -> tuple[int, str]:
-    """Status and text of a refusal outside `/api/v1`, where both are called otherwise."""
-    if error.code == "Unauthenticated":
-        return 401, "Unauthorized"
-    if error.code == "PermissionDenied" and not isinstance(error, _PlainRefusal):
-        return 403, error.text
-    return plain.status_of(error), error.text
+    """Status and text of an error outside `/api/v1`, where two of them have other texts."""
+    match error:
+        case Unauthenticated():
+            return 401, "Unauthorized"
+        case InactiveUser():
+            return 403, "user not active"
+        case _:
+            return status_of(error), error.text
 
 
 async def _tell_plain(send: Send, error: DetError) -> None:
@@ -204,7 +207,7 @@ async def _refuse_gateway(send: Send, http: Http, match: Match[Target] | None) -
     if match is not None:
         headers = (*headers, (b"allow", ", ".join(sorted(match.targets)).encode()))
     code = 5 if status == 404 else 12
-    body = _encode({"error": {"code": code, "reason": reason, "error": text}})
+    body = route_body(code, reason, text)
     await send_body(send, status, headers, b"" if http.method == "HEAD" else body)
 
 
@@ -213,9 +216,7 @@ async def _refuse_socket(scope: Scope, send: Send, status: int, text: str) -> No
     if "websocket.http.response" in scope.get("extensions", {}):
         headers: list[Any] = [*plain.HEADERS]
         body = plain.plain_body(text)
-        await send(
-            {"type": "websocket.http.response.start", "status": status, "headers": headers}
-        )
+        await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
         await send({"type": "websocket.http.response.body", "body": body})
     else:
         await send({"type": "websocket.close", "code": 1008, "reason": text})

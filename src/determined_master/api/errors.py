@@ -8,34 +8,44 @@ import msgspec
 
 from determined_master.domain.errors import DetError, ErrorCode
 
-TABLE: dict[ErrorCode, tuple[int, int]] = {
-    "InvalidArgument": (3, 400),
-    "FailedPrecondition": (9, 400),
-    "Unauthenticated": (16, 401),
-    "PermissionDenied": (7, 403),
-    "NotFound": (5, 404),
-    "AlreadyExists": (6, 409),
-    "ResourceExhausted": (8, 429),
-    "Internal": (13, 500),
-    "Unimplemented": (12, 501),
+TABLE: dict[ErrorCode, tuple[int, str, int]] = {
+    "invalid_argument": (3, "InvalidArgument", 400),
+    "deadline_exceeded": (4, "DeadlineExceeded", 504),
+    "not_found": (5, "NotFound", 404),
+    "already_exists": (6, "AlreadyExists", 409),
+    "permission_denied": (7, "PermissionDenied", 403),
+    "resource_exhausted": (8, "ResourceExhausted", 429),
+    "failed_precondition": (9, "FailedPrecondition", 400),
+    "aborted": (10, "Aborted", 409),
+    "out_of_range": (11, "OutOfRange", 400),
+    "unimplemented": (12, "Unimplemented", 501),
+    "internal": (13, "Internal", 500),
+    "unavailable": (14, "Unavailable", 503),
+    "unauthenticated": (16, "Unauthenticated", 401),
 }
-"""Name of a code -> its number, the HTTP status. Names are the `reason` of the body."""
+"""Code of an error -> its number and reason in the body, the HTTP status."""
 
 
 def status_of(error: DetError) -> int:
     """The HTTP status of an error."""
-    return TABLE[error.code][1]
+    return TABLE[error.code][2]
 
 
 def gateway_body(error: DetError) -> bytes:
     """Body of an error of `/api/v1`."""
-    detail = {"code": TABLE[error.code][0], "reason": error.code, "error": error.text}
+    number, reason, _ = TABLE[error.code]
+    return route_body(number, reason, error.text)
+
+
+def route_body(number: int, reason: str, text: str) -> bytes:
+    """The same where the status is none of the table's: a wrong method, a wrong form."""
+    detail = {"code": number, "reason": reason, "error": text}
     return msgspec.json.encode({"error": detail}) + b"\n"
 
 
 def stream_body(error: DetError) -> bytes:
     """An error at the start of a stream or inside it."""
-    number, status = TABLE[error.code]
+    number, _, status = TABLE[error.code]
     detail = {
         "grpcCode": number,
         "httpCode": status,

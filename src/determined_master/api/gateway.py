@@ -121,7 +121,7 @@ async def send_message(send: Send, http: Http, message: Message, threads: Execut
 async def send_error(send: Send, error: DetError) -> None:
     """Answer with an error, of a stream's parameters too."""
     headers = HEADERS
-    if error.code == "ResourceExhausted":
+    if error.code == "resource_exhausted":
         headers = (*headers, (b"connection", b"close"))  # the rest of the body is not read
     await send_body(send, status_of(error), headers, gateway_body(error))
 

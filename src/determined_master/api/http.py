@@ -137,9 +137,7 @@ async def read_body(receive: Receive, http: Http) -> bytes:
     return b"".join(pieces)
 
 
-async def send_body(
-    send: Send, status: int, headers: Iterable[Header], body: bytes
-) -> None:
+async def send_body(send: Send, status: int, headers: Iterable[Header], body: bytes) -> None:
     """Send a complete answer."""
     await send(
         {

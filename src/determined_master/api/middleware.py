@@ -13,19 +13,26 @@ BEARER = b"Bearer "
 COOKIE = "auth"
 
 
+class InactiveUser(PermissionDenied):
+    """The token is good, its user is not: each family of routes has its own text for it."""
+
+    def __init__(self) -> None:
+        super().__init__("user does not have permission")
+
+
 async def admit(http: Http, authenticator: Authenticator) -> Caller:
     """Find out who sends a request.
 
     Raises:
         Unauthenticated: there is no token, or it is not good.
-        PermissionDenied: it is the token of a user who was deactivated.
+        InactiveUser: it is the token of a user who was deactivated.
     """
     token = read_token(http)
     caller = await authenticator.authenticate(token) if token else None
     if caller is None:
         raise Unauthenticated("invalid credentials")
     if not caller.is_active:
-        raise PermissionDenied("user does not have permission")
+        raise InactiveUser
     http.token = token
     return caller
 

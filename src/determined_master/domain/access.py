@@ -12,48 +12,44 @@ import msgspec
 
 from determined_master.domain.errors import PermissionDenied
 
-Action = Literal[
-    "cluster.view",
-    "cluster.configure",
-    "agent.manage",
-    "user.view",
-    "user.create",
-    "user.edit_own",
-    "user.edit_any",
-    "user.deactivate",
-    "experiment.view",
-    "experiment.create",
-    "experiment.edit",
-    "experiment.control",
-    "experiment.delete",
-    "task.view",
-    "task.report",
-    "logs.view",
-    "logs.delete",
-    "token.manage",
-    "workspace.view",
-    "workspace.create",
-    "workspace.edit",
-    "template.edit",
-    "model.edit",
-    "model.delete",
-    "queue.edit",
+Action = Literal["read", "create", "edit", "control", "delete", "report", "configure"]
+Kind = Literal[
+    "cluster",
+    "agent",
+    "user",
+    "token",
+    "workspace",
+    "project",
+    "experiment",
+    "trial",
+    "checkpoint",
+    "model",
+    "template",
+    "task",
+    "log",
+    "queue",
 ]
 
-ADMIN_ONLY: frozenset[Action] = frozenset(
+ADMIN_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
     {
-        "cluster.configure",
-        "agent.manage",
-        "user.create",
-        "user.edit_any",
-        "user.deactivate",
-        "logs.delete",
-        "token.manage",
+        ("configure", "cluster"),
+        ("edit", "agent"),
+        ("create", "user"),
+        ("configure", "user"),  # activate, make admin, rename: what users cannot do themselves
+        ("edit", "token"),
+        ("delete", "log"),
     }
 )
-OWNER_ONLY: frozenset[Action] = frozenset(
-    {"user.edit_own", "workspace.edit", "model.delete", "experiment.delete"}
+OWNER_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
+    {
+        ("edit", "user"),
+        ("edit", "workspace"),
+        ("delete", "workspace"),
+        ("delete", "experiment"),
+        ("delete", "model"),
+    }
 )
+REFUSAL = "user does not have permission"
 
 
 class TaskScope(msgspec.Struct, frozen=True):
@@ -76,37 +72,29 @@ class Caller(msgspec.Struct, frozen=True):
     scope: TaskScope | None = None
 
 
-class Thing(msgspec.Struct, frozen=True):
-    """What an action is about, as far as its rule asks."""
-
-    owner_id: int | None = None
-
-
-NOTHING = Thing()
-
-
-def may(caller: Caller, action: Action, thing: Thing = NOTHING) -> bool:
-    """Decide whether the caller may do this to that thing."""
+def can(caller: Caller, action: Action, thing: Kind, *, owner_id: int | None = None) -> bool:
+    """Whether the caller may do this to a thing of that kind, which `owner_id` owns."""
     if not caller.is_active:
         return False
     if caller.is_admin:
         return True
-    if action in ADMIN_ONLY:
+    if (action, thing) in ADMIN_ONLY:
         return False
-    return action not in OWNER_ONLY or thing.owner_id == caller.user_id
+    return (action, thing) not in OWNER_ONLY or owner_id == caller.user_id
 
 
-def require(
+def may(
     caller: Caller,
     action: Action,
-    thing: Thing = NOTHING,
+    thing: Kind,
     *,
-    refusal: str = "user does not have permission",
+    owner_id: int | None = None,
+    refusal: str = REFUSAL,
 ) -> None:
-    """Do nothing when the caller may.
+    """Do nothing when the caller may do this.
 
     Raises:
         PermissionDenied: with `refusal` as its text.
     """
-    if not may(caller, action, thing):
+    if not can(caller, action, thing, owner_id=owner_id):
         raise PermissionDenied(refusal)

@@ -1,85 +1,92 @@
-"""Errors that a user can cause, named for what went wrong and not for a status."""
+"""What a user can cause: one base, each error with a stable code."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
 ErrorCode = Literal[
-    "InvalidArgument",
-    "NotFound",
-    "AlreadyExists",
-    "PermissionDenied",
-    "ResourceExhausted",
-    "FailedPrecondition",
-    "Unimplemented",
-    "Internal",
-    "Unauthenticated",
+    "invalid_argument",
+    "not_found",
+    "already_exists",
+    "permission_denied",
+    "unauthenticated",
+    "failed_precondition",
+    "aborted",
+    "out_of_range",
+    "resource_exhausted",
+    "unimplemented",
+    "unavailable",
+    "deadline_exceeded",
+    "internal",
 ]
 
 
 class DetError(Exception):
-    """Base of all errors that are told to the user who caused them.
+    """An expected failure; its text names the thing, the value and the remedy."""
 
-    The text names the thing, the value and the remedy. Callers branch on the class, or on
-    `code`, never on the text.
-    """
+    code: ClassVar[ErrorCode] = "internal"
 
-    code: ClassVar[ErrorCode] = "Internal"
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
+    @property
+    def text(self) -> str:
+        """What its user is told."""
+        return str(self)
 
 
 class InvalidArgument(DetError):
-    """The request can never succeed as it stands."""
+    """A value that the caller gave cannot be used."""
 
-    code = "InvalidArgument"
-
-
-class FailedPrecondition(DetError):
-    """The request is sound but the thing is in a state that forbids it."""
-
-    code = "FailedPrecondition"
+    code = "invalid_argument"
 
 
 class NotFound(DetError):
-    """There is no such thing, or the caller may not know of it."""
+    """The thing that was named does not exist, or the caller may not see it."""
 
-    code = "NotFound"
+    code = "not_found"
 
 
 class AlreadyExists(DetError):
-    """Another thing has that name already."""
+    """A thing of that name is there already."""
 
-    code = "AlreadyExists"
+    code = "already_exists"
 
 
 class PermissionDenied(DetError):
-    """The caller is known and may not do this."""
+    """The caller may see the thing but not do this to it."""
 
-    code = "PermissionDenied"
+    code = "permission_denied"
 
 
 class Unauthenticated(DetError):
-    """No token, or one that is not good any more."""
+    """The caller did not say who it is, or its token is no longer good."""
 
-    code = "Unauthenticated"
+    code = "unauthenticated"
+
+
+class FailedPrecondition(DetError):
+    """The thing is in a state in which this cannot be done."""
+
+    code = "failed_precondition"
+
+
+class Unavailable(DetError):
+    """Not now: the same request may succeed later."""
+
+    code = "unavailable"
 
 
 class ResourceExhausted(DetError):
     """A limit was met; the text gives the limit and what was asked."""
 
-    code = "ResourceExhausted"
+    code = "resource_exhausted"
 
 
 class Unimplemented(DetError):
     """A known request that this master does not serve."""
 
-    code = "Unimplemented"
+    code = "unimplemented"
 
 
 class Internal(DetError):
     """A fault of the master that its user should nevertheless read about."""
 
-    code = "Internal"
+    code = "internal"
