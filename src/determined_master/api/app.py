@@ -12,7 +12,7 @@ from starlette.websockets import WebSocket
 from determined_master import entropy
 from determined_master.api import gateway, plain
 from determined_master.api.allowlist import PAID_EDITION, is_open
-from determined_master.api.errors import route_body, status_of
+from determined_master.api.errors import plain_body, route_body, status_of
 from determined_master.api.gateway import GatewayRoute
 from determined_master.api.http import ClientGone, Http, Receive, Scope, Send, read_body, send_body
 from determined_master.api.match import Match, PathTable
@@ -215,7 +215,7 @@ async def _refuse_socket(scope: Scope, send: Send, status: int, text: str) -> No
     """Answer the handshake with an error, where the server can, else close it."""
     if "websocket.http.response" in scope.get("extensions", {}):
         headers: list[Any] = [*plain.HEADERS]
-        body = plain.plain_body(text)
+        body = plain_body(text)
         await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
         await send({"type": "websocket.http.response.body", "body": body})
     else:

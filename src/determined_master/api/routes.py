@@ -57,6 +57,11 @@ class Reply(msgspec.Struct, frozen=True):
     content_type: str = PLAIN_JSON
     headers: tuple[tuple[str, str], ...] = ()
 
+    @classmethod
+    def of_json(cls, value: Any, *, status: int = 200) -> Reply:
+        """JSON with a status of its own."""
+        return cls(msgspec.json.encode(value) + b"\n", status)
+
 
 class Route(msgspec.Struct, frozen=True):
     """One entry of the table; `handler` is the function that was declared."""
