@@ -151,7 +151,7 @@ class App:
         TrialEffects(self.engine, pool, tokens).register()
         AllocationEffects(self.engine, self.backend, specs).register()
         self.services = self._services(facts, passwords, cluster)
-        self.api = Api(all_routes(self.backend.endpoint), self.services, self.identities)
+        self.api = Api(all_routes(), self.services, self.identities)
 
     def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
@@ -169,8 +169,10 @@ class App:
             tasks=Tasks(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
+            identities=self.identities,
             stories=Stories(pool),
             live=self.live,
+            serve_agent=self.backend.serve,
         )
 
     async def run(self, ready: asyncio.Event) -> None:

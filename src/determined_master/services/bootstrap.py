@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master import clock, entropy
-
 from determined_master.services.passwords import hashed_form
 
 if TYPE_CHECKING:
