@@ -1,4 +1,5 @@
 import pytest
+from tests.domain.search.builders import SPACE, adaptive
 
 from determined_master.domain.search.adaptive_asha import (
     adaptive_brackets,
@@ -9,7 +10,6 @@ from determined_master.domain.search.adaptive_asha import (
 )
 from determined_master.domain.search.asha import Bracket
 from determined_master.domain.search.method import SearchError, TrialCount, build
-from tests.domain.search.builders import SPACE, adaptive
 
 WORKED = [
     ("aggressive", 4, 256, 100, 16, [(100, 16, (4, 16, 64, 256))]),
@@ -114,9 +114,7 @@ def test_logarithms_are_truncated_as_floats_give_them() -> None:
 
 
 def test_explicit_brackets_bypass_mode_and_cap() -> None:
-    search = build(
-        adaptive(bracket_rungs=(1, 3), max_time=16, max_trials=10, divisor=4), SPACE, 1
-    )
+    search = build(adaptive(bracket_rungs=(1, 3), max_time=16, max_trials=10, divisor=4), SPACE, 1)
     # weights 16/3 and 1: 8 and 1 trials, and the one left over goes to the larger bracket
     assert search.preview() == (
         TrialCount(7, "batches", 1),
@@ -126,9 +124,7 @@ def test_explicit_brackets_bypass_mode_and_cap() -> None:
 
 
 def test_preview_counts_the_ends_at_each_rung() -> None:
-    search = build(
-        adaptive(divisor=3, max_rungs=10, max_time=900, max_trials=10), SPACE, 1
-    )
+    search = build(adaptive(divisor=3, max_rungs=10, max_time=900, max_trials=10), SPACE, 1)
     assert search.preview() == (
         TrialCount(5, "batches", 100),
         TrialCount(3, "batches", 300),

@@ -1,6 +1,7 @@
 from itertools import product
 
 import pytest
+from tests.domain.search.builders import creates, grid
 
 from determined_master.domain.config.hyperparameters import (
     Categorical,
@@ -14,7 +15,6 @@ from determined_master.domain.config.hyperparameters import (
 from determined_master.domain.search.grid import GridPoints
 from determined_master.domain.search.method import SearchError, TrialCount, build
 from determined_master.domain.search.simulate import SearchRun
-from tests.domain.search.builders import creates, grid
 
 
 def values(spec: Hyperparameter) -> list:
@@ -65,9 +65,7 @@ def test_axes_are_sorted_by_name_and_the_last_varies_fastest() -> None:
 
 
 def test_the_first_trial_is_the_last_point() -> None:
-    run = SearchRun(
-        build(grid(max_concurrent_trials=2), {"x": Categorical(vals=(1, 2, 3, 4))}, 9)
-    )
+    run = SearchRun(build(grid(max_concurrent_trials=2), {"x": Categorical(vals=(1, 2, 3, 4))}, 9))
     assert [c.hparams["x"] for c in creates(run.start().actions)] == [4, 3]
     assert [c.hparams["x"] for c in creates(run.end(run.open_trials[0], "clean").actions)] == [2]
 
