@@ -18,12 +18,12 @@ from hashlib import blake2b
 from statistics import median, quantiles
 from typing import Any
 
-from determined_master.domain.config.hyperparameters import Double, Int, Log
+from determined_master.domain.config.hyperparameters import Double, HyperparameterSpace, Int, Log
 from determined_master.domain.config.searcher import AdaptiveAsha, Random, SearcherConfig
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.search.simulate import Report, Training, simulate
 
-SPACE = {
+SPACE: HyperparameterSpace = {
     "lr": Log(minval=-5, maxval=-1, base=10),
     "layers": Int(minval=1, maxval=8),
     "dropout": Double(minval=0, maxval=0.7),

@@ -15,13 +15,19 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.hyperparameters import Categorical, Double, Int, Log
+from determined_master.domain.config.hyperparameters import (
+    Categorical,
+    Double,
+    HyperparameterSpace,
+    Int,
+    Log,
+)
 from determined_master.domain.config.searcher import AdaptiveAsha, Random, SearcherConfig
 from determined_master.domain.experiment.messages import BracketMember, RungEntry
 from determined_master.domain.search.method import Create, Decision, SearchMemory, build
 from determined_master.domain.search.simulate import SearchRun
 
-SPACE = {
+SPACE: HyperparameterSpace = {
     "lr": Log(minval=-5, maxval=-1, base=10),
     "layers": Int(minval=1, maxval=8),
     "dropout": Double(minval=0, maxval=0.7),

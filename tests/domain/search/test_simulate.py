@@ -3,11 +3,11 @@ from collections.abc import Iterator
 import pytest
 from tests.domain.search.builders import adaptive, grid, method, random
 
-from determined_master.domain.config.hyperparameters import Double
+from determined_master.domain.config.hyperparameters import Double, HyperparameterSpace
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.search.simulate import Report, Training, simulate
 
-SPACE = {"floor": Double(minval=0, maxval=1)}
+SPACE: HyperparameterSpace = {"floor": Double(minval=0, maxval=1)}
 
 
 def curve(create: Create) -> Training:
