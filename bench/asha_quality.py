@@ -68,7 +68,7 @@ def main(trials: int, seeds: range) -> None:
     )
     everything = Random(metric="loss", max_trials=trials, max_concurrent_trials=WORKERS)
     pairs = [(arrival(asha, seed), arrival(everything, seed)) for seed in seeds]
-    ratios = [ours / theirs for ours, theirs in pairs]
+    ratios = [1.0 if ours == theirs else ours / theirs for ours, theirs in pairs]
     low, _, high = quantiles(ratios, n=4)
     line = {
         "name": "asha_quality",
@@ -77,6 +77,8 @@ def main(trials: int, seeds: range) -> None:
         "quartiles": [round(low, 3), round(high, 3)],
         "asha_s": median(ours for ours, _ in pairs),
         "random_s": median(theirs for _, theirs in pairs),
+        "asha_never": sum(math.isinf(ours) for ours, _ in pairs),
+        "random_never": sum(math.isinf(theirs) for _, theirs in pairs),
         "trials": trials,
         "workers": WORKERS,
         "seeds": len(seeds),
