@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from determined_master.api.routes import Call, route
+from determined_master.api.routes import Call, route, socket_route
 from determined_master.api.shapes import pagination
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
@@ -83,6 +84,12 @@ async def get_slot(call: Call, request: wire.GetSlotRequest) -> wire.GetSlotResp
     return wire.GetSlotResponse(slot=slot)
 
 
+@socket_route("/agents")
+async def agent_socket(call: Call, socket: Any) -> None:
+    """The link with one agent; it shows its join token itself."""
+    await call.services.serve_agent(socket)
+
+
 @route("GET", "/api/v1/tasks")
 async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire.GetTasksResponse:
     """The allocations that wait or run, by id."""
@@ -157,7 +164,7 @@ def _container(agent: AgentSnapshot, container: alloc.Container) -> Container:
     return Container(
         parent=f"/agents/{agent.id}",
         id=container.id,
-        state=ContainerState(f"STATE_{container.state}"),
+        state=ContainerState[f"STATE_{container.state}"],
         devices=[_device(d) for d in devices],
     )
 
@@ -167,7 +174,7 @@ def _device(device: link.Device) -> Device:
         id=device.id,
         brand=device.brand,
         uuid=device.uuid,
-        type=DeviceType(f"TYPE_{device.type.upper()}"),
+        type=DeviceType[f"TYPE_{device.type.upper()}"],
     )
 
 

@@ -212,7 +212,7 @@ def _experiment(call: Call, row: ExperimentRow, **more: Any) -> Experiment:
         labels=row.labels,
         start_time=row.started_at,
         end_time=row.ended_at,
-        state=ExperimentState(f"STATE_{shown_state(row.state, live)}"),
+        state=ExperimentState[f"STATE_{shown_state(row.state, live)}"],
         archived=row.archived,
         num_trials=row.num_trials,
         display_name=row.display_name,

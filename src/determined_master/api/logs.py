@@ -15,7 +15,7 @@ from determined_wire.rest import trials as trial_wire
 from determined_wire.rest.types.log import LogLevel
 from determined_wire.rest.types.shared import OrderBy
 
-WIRE_LEVELS = [LogLevel(f"LOG_LEVEL_{name}") for name in LEVELS]
+WIRE_LEVELS = [LogLevel[f"LOG_LEVEL_{name}"] for name in LEVELS]
 
 
 @route("POST", "/api/v1/task/logs")

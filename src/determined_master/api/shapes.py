@@ -53,7 +53,7 @@ def checkpoint_workload(
     return CheckpointWorkload(
         uuid=row.uuid,
         end_time=row.reported_at,
-        state=CheckpointState(f"STATE_{row.state}"),
+        state=CheckpointState[f"STATE_{row.state}"],
         resources=row.resources,
         total_batches=row.steps,
         metadata=row.metadata if with_metadata else None,
@@ -78,7 +78,7 @@ def checkpoint(row: CheckpointRow) -> Checkpoint:
         report_time=row.reported_at,
         resources=row.resources,
         metadata=row.metadata,
-        state=CheckpointState(f"STATE_{row.state}"),
+        state=CheckpointState[f"STATE_{row.state}"],
         training=training,
         storage_id=row.storage_id,
     )

@@ -20,7 +20,7 @@ async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResp
     rows = await call.services.allocations.list_of(call.caller, request.task_id)
     shown = Task(
         task_id=task.id,
-        task_type=TaskType(f"TASK_TYPE_{task.type}"),
+        task_type=TaskType[f"TASK_TYPE_{task.type}"],
         allocations=[allocation(row) for row in rows],
         start_time=task.started_at,
         end_time=task.ended_at,
@@ -76,7 +76,7 @@ def allocation(row: AllocationRow) -> Allocation:
     state = SHOWN_STATES.get(row.state, row.state)
     return Allocation(
         task_id=row.task_id,
-        state=TaskState(f"STATE_{state}"),
+        state=TaskState[f"STATE_{state}"],
         is_ready=row.is_ready or None,
         start_time=_text(row.started_at),
         end_time=_text(row.ended_at),
