@@ -1,0 +1,1 @@
+"""What the SDK, the CLI and the harness share."""
