@@ -1,0 +1,3 @@
+"""The version of this distribution."""
+
+VERSION = "0.39.0.dev0"
