@@ -6,18 +6,23 @@ import base64
 import dataclasses
 import io
 import tarfile
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 T0 = "2026-11-21T05:00:00.123456Z"
 T1 = "2026-11-21T05:10:00Z"
 UUID = "0f4e9c1a-5b51-4f1e-8a8c-5a3d2f0e9b11"
 NOT_SERVED = (501, {"error": {"code": 12, "reason": "Unimplemented", "error": "Not Implemented"}})
 
-CONFIG: Dict[str, Any] = {
+CONFIG: dict[str, Any] = {
     "name": "wirex",
     "entrypoint": "python3 train.py",
     "hyperparameters": {"lr": {"type": "const", "val": 0.1}},
-    "searcher": {"name": "single", "metric": "loss", "smaller_is_better": True, "max_length": None},
+    "searcher": {
+        "name": "single",
+        "metric": "loss",
+        "smaller_is_better": True,
+        "max_length": None,
+    },
     "checkpoint_storage": {"type": "shared_fs", "host_path": "/nowhere", "storage_path": "cp"},
     "resources": {"resource_pool": "default", "slots_per_trial": 1},
 }
@@ -34,7 +39,7 @@ USER = {
     "lastAuthAt": T0,
 }
 
-EXPERIMENT: Dict[str, Any] = {
+EXPERIMENT: dict[str, Any] = {
     "id": 7,
     "description": "",
     "labels": ["a", "b"],
@@ -92,7 +97,7 @@ _BEST_CHECKPOINT = {
     "metadata": None,
 }
 
-TRIAL: Dict[str, Any] = {
+TRIAL: dict[str, Any] = {
     "id": 11,
     "experimentId": 7,
     "startTime": T0,
@@ -118,7 +123,7 @@ TRIAL: Dict[str, Any] = {
     "searcherMetricValue": 0,
 }
 
-CHECKPOINT: Dict[str, Any] = {
+CHECKPOINT: dict[str, Any] = {
     "taskId": "7.task",
     "allocationId": "7.task.1",
     "uuid": UUID,
@@ -145,7 +150,7 @@ _SLOT = {
     "container": None,
     "draining": False,
 }
-AGENT: Dict[str, Any] = {
+AGENT: dict[str, Any] = {
     "id": "a1",
     "registeredTime": T0,
     "slots": {"/agents/a1/slots/0": _SLOT},
@@ -190,10 +195,10 @@ MASTER = {
 class Stream:
     """Messages of a streaming answer, sent as `{"result": …}` lines."""
 
-    messages: List[Dict[str, Any]]
+    messages: list[dict[str, Any]]
 
 
-def log_line(number: int, text: str) -> Dict[str, Any]:
+def log_line(number: int, text: str) -> dict[str, Any]:
     stamp = "2026-11-21T05:59:59.123456Z"
     return {
         "id": str(number),
@@ -210,7 +215,7 @@ def log_line(number: int, text: str) -> Dict[str, Any]:
     }
 
 
-def page(key: str, *items: Dict[str, Any]) -> Dict[str, Any]:
+def page(key: str, *items: dict[str, Any]) -> dict[str, Any]:
     """A list answer that holds all there is."""
     count = len(items)
     bounds = {"offset": 0, "limit": 0, "startIndex": 0, "endIndex": count, "total": count}
@@ -227,20 +232,31 @@ def model_def() -> str:
     return base64.b64encode(raw.getvalue()).decode()
 
 
-def routes() -> Dict[Tuple[str, str], Tuple[int, Any]]:
+def routes() -> dict[tuple[str, str], tuple[int, Any]]:
     """Every route this master answers: (method, path) -> (status, body)."""
     api = "/api/v1"
     workloads = [{"training": _TRAINING}, {"validation": _VALIDATION}]
     workloads += [{"checkpoint": _BEST_CHECKPOINT}]
     outer = {"experiment": EXPERIMENT, "jobSummary": None, "config": CONFIG}
     logs = Stream([log_line(1, "first"), log_line(2, "second")])
-    served: Dict[Tuple[str, str], Tuple[int, Any]] = {
+    served: dict[tuple[str, str], tuple[int, Any]] = {
         ("GET", "/info"): (200, INFO),
         ("GET", f"{api}/master"): (200, MASTER),
         ("GET", f"{api}/master/config"): (200, {"config": {"port": 8080, "db": None}}),
         ("GET", f"{api}/master/logs"): (
             200,
-            Stream([{"logEntry": {"id": 0, "message": "up", "timestamp": T0, "level": "LOG_LEVEL_INFO"}}]),
+            Stream(
+                [
+                    {
+                        "logEntry": {
+                            "id": 0,
+                            "message": "up",
+                            "timestamp": T0,
+                            "level": "LOG_LEVEL_INFO",
+                        }
+                    }
+                ]
+            ),
         ),
         ("POST", f"{api}/auth/login"): (200, {"token": "v2.token", "user": USER}),
         ("POST", f"{api}/auth/logout"): (200, {}),
@@ -249,7 +265,10 @@ def routes() -> Dict[Tuple[str, str], Tuple[int, Any]]:
         ("GET", f"{api}/agents"): (200, page("agents", AGENT)),
         ("GET", f"{api}/tasks"): (200, {"allocationIdToSummary": {}}),
         ("GET", f"{api}/experiments"): (200, page("experiments", EXPERIMENT)),
-        ("POST", f"{api}/experiments"): (200, {"experiment": EXPERIMENT, "config": CONFIG, "warnings": []}),
+        ("POST", f"{api}/experiments"): (
+            200,
+            {"experiment": EXPERIMENT, "config": CONFIG, "warnings": []},
+        ),
         ("GET", f"{api}/experiments/7"): (200, outer),
         ("GET", f"{api}/experiments/7/trials"): (200, page("trials", TRIAL)),
         ("GET", f"{api}/experiments/7/checkpoints"): (200, page("checkpoints", CHECKPOINT)),

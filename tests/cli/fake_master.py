@@ -7,12 +7,13 @@ import http.server
 import json
 import threading
 import urllib.parse
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from collections.abc import Callable
+from typing import Any, Union
 
 from tests.cli import canned
 
-Answer = Tuple[int, Any]
-Route = Union[Answer, Callable[["Call"], Answer]]
+Answer = tuple[int, Any]
+Route = Answer | Callable[["Call"], Answer]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Call:
 
     method: str
     path: str
-    query: Dict[str, List[str]]
-    headers: Dict[str, str]
+    query: dict[str, list[str]]
+    headers: dict[str, str]
     body: bytes
 
     @property
@@ -38,8 +39,8 @@ class FakeMaster:
     """
 
     def __init__(self) -> None:
-        self.routes: Dict[Tuple[str, str], Route] = dict(canned.routes())
-        self.calls: List[Call] = []
+        self.routes: dict[tuple[str, str], Route] = dict(canned.routes())
+        self.calls: list[Call] = []
         owner = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -67,7 +68,7 @@ class FakeMaster:
         self._thread.join(5)
         self._server.server_close()
 
-    def made(self, method: str, path: str) -> List[Call]:
+    def made(self, method: str, path: str) -> list[Call]:
         """The calls of this method and path, in their order."""
         return [c for c in self.calls if c.method == method and c.path == path]
 
@@ -96,7 +97,7 @@ def _send(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any) -
     handler.wfile.write(data)
 
 
-def _encode(body: Any) -> Tuple[bytes, str]:
+def _encode(body: Any) -> tuple[bytes, str]:
     if isinstance(body, bytes):
         return body, "application/octet-stream"
     if isinstance(body, canned.Stream):
@@ -108,10 +109,3 @@ def _encode(body: Any) -> Tuple[bytes, str]:
 def error(status: int, code: int, reason: str, text: str) -> Answer:
     """An error body of the gateway family."""
     return status, {"error": {"code": code, "reason": reason, "error": text}}
-
-
-def start() -> FakeMaster:
-    return FakeMaster()
-
-
-Optional  # noqa: B018  placate readers of the annotations above

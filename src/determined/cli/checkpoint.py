@@ -95,12 +95,10 @@ def download_of_trial(args: argparse.Namespace) -> None:
     _fetch(chosen, args, sdk.DownloadMode.AUTO)
 
 
-def _fetch(
-    checkpoint: sdk.Checkpoint, args: argparse.Namespace, mode: sdk.DownloadMode
-) -> None:
+def _fetch(checkpoint: sdk.Checkpoint, args: argparse.Namespace, mode: sdk.DownloadMode) -> None:
     try:
         path = checkpoint.download(path=args.output_dir, mode=mode)
-    except sdk.DownloadError as error:
+    except sdk.DOWNLOAD_FAILURES as error:
         raise errors.CliError(str(error)) from None
     if args.quiet:
         print(path)

@@ -6,8 +6,14 @@ import argparse
 import os
 
 from determined.cli import errors
-from determined.common.api import Session, UnauthSession, _retry, canonicalize_master_url
-from determined.common.api import authentication, certs
+from determined.common.api import (
+    Session,
+    UnauthSession,
+    _retry,
+    authentication,
+    canonicalize_master_url,
+    certs,
+)
 
 RETRIES = _retry.RetryPolicy(total=1)
 """A person waits: one more try, then say that the master is not there."""

@@ -55,10 +55,7 @@ def print_trial(session: BaseSession, trial_id: int, args: argparse.Namespace) -
     except KeyboardInterrupt:
         pass
     finally:
-        print(
-            "Trial log stream ended. To reopen log stream, run: "
-            f"det trial logs -f {trial_id}"
-        )
+        print(f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}")
 
 
 def messages(response: Any) -> Iterator[Dict[str, Any]]:

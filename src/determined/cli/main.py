@@ -13,8 +13,8 @@ import os
 import sys
 from typing import List, Optional, Sequence
 
+from determined.__version__ import __version__
 from determined.cli import declare, errors, nouns
-from determined.version import VERSION
 
 _GLOBAL_WITH_VALUE = ("-u", "--user", "-m", "--master")
 
@@ -98,7 +98,7 @@ def _parser(loaded: Sequence[declare.Command]) -> argparse.ArgumentParser:
         "-v",
         "--version",
         action="version",
-        version=f"det {VERSION}",
+        version=f"det {__version__}",
         help="print CLI version and exit",
     )
     parser.set_defaults(run="", parser=parser, default_command="")

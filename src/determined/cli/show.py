@@ -73,6 +73,7 @@ def _fitted(headers: Sequence[str], rows: Rows) -> None:
     import rich.box  # 90 ms, and only a terminal gets drawn tables
     import rich.console
     import rich.table
+    import rich.text
 
     drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
     texts: List[List[str]] = [[plain_table.text_of(cell) for cell in row] for row in rows]
@@ -80,5 +81,5 @@ def _fitted(headers: Sequence[str], rows: Rows) -> None:
         is_number = plain_table.is_numeric(row[index] for row in texts)
         drawn.add_column(header, justify="right" if is_number else "left", overflow="fold")
     for row in texts:
-        drawn.add_row(*(rich.console.Text(cell) for cell in row))
+        drawn.add_row(*(rich.text.Text(cell) for cell in row))
     rich.console.Console().print(drawn)

@@ -55,6 +55,8 @@ def _sentence(line: Dict[str, Any]) -> str:
         text += f"  {detail if isinstance(detail, str) else json.dumps(detail)}"
     text += f"  because of {line['cause']}"
     if line.get("effects"):
-        names = (e if isinstance(e, str) else e.get("type", json.dumps(e)) for e in line["effects"])
+        names = (
+            e if isinstance(e, str) else e.get("type", json.dumps(e)) for e in line["effects"]
+        )
         text += f"  -> {', '.join(names)}"
     return text

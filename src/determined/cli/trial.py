@@ -52,9 +52,7 @@ NOUN = Command(
             ),
         ),
         Command("kill", "forcibly terminate a trial", f"{_HERE}:kill", (_ID,)),
-        Command(
-            "logs", "fetch trial logs", f"{_HERE}:logs", (_ID, *log_stream.arguments())
-        ),
+        Command("logs", "fetch trial logs", f"{_HERE}:logs", (_ID, *log_stream.arguments())),
         Command(
             "story", "tell what happened to a trial", f"{_HERE}:tell", (_ID, *story.arguments())
         ),

@@ -7,7 +7,7 @@ import getpass
 import sys
 from typing import Any, Dict
 
-from determined.cli import connect, declare, errors, pages, show
+from determined.cli import connect, errors, pages, show
 from determined.cli.declare import Command, arg, flag
 from determined.common.api import authentication
 

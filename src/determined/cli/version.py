@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from determined.__version__ import __version__
 from determined.cli import connect, declare, show
 from determined.common.api import errors
-from determined.version import VERSION
 
 NOUN = declare.Command("version", "show version information", run="determined.cli.version:run")
 
@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> None:
     except errors.MasterNotFoundException as error:
         hint = str(error)
     address = connect.address_of(args)
-    versions = {"client": {"version": VERSION}, "master": master, "master_address": address}
+    versions = {"client": {"version": __version__}, "master": master, "master_address": address}
     show.as_yaml(versions)
     if hint:
         declare.warn(hint)

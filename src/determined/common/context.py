@@ -7,7 +7,7 @@ import dataclasses
 import os
 import pathlib
 import stat
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from determined.common import ignore
 
@@ -18,6 +18,7 @@ _IGNORE_FILE = ".detignore"
 _NEVER = ("__pycache__/", ".git", f"/{_IGNORE_FILE}")
 _LARGEST = 5
 
+PathLike = Union[str, "os.PathLike[str]"]
 Progress = Callable[[int, int], None]
 
 
@@ -43,8 +44,8 @@ class _Entry:
 
 
 def read(
-    root: Optional[os.PathLike[str]],
-    includes: Iterable[os.PathLike[str]] = (),
+    root: Optional[PathLike],
+    includes: Iterable[PathLike] = (),
     limit_bytes: int = LIMIT_BYTES,
     progress: Optional[Progress] = None,
 ) -> List[Dict[str, Any]]:
@@ -185,7 +186,9 @@ def _unreadable(path: pathlib.Path, error: OSError) -> str:
 
 
 def _too_large(entries: Iterable[_Entry], total_bytes: int, limit_bytes: int) -> str:
-    by_size: List[Tuple[int, str]] = sorted(((e.size_bytes, e.path) for e in entries), reverse=True)
+    by_size: List[Tuple[int, str]] = sorted(
+        ((e.size_bytes, e.path) for e in entries), reverse=True
+    )
     largest = ", ".join(f"{path} ({_megabytes(size)})" for size, path in by_size[:_LARGEST])
     return (
         f"the files to send weigh {_megabytes(total_bytes)}, over the limit of "

@@ -32,7 +32,7 @@ class Ignore:
         return covered
 
 
-def _rule(line: str) -> "_Rule | None":
+def _rule(line: str) -> _Rule | None:
     text = re.sub(r"(?<!\\)\s+$", "", line.rstrip("\r\n"))
     if not text or text.startswith("#"):
         return None

@@ -114,10 +114,9 @@ def _has_started(cluster: layout.Layout, names: Set[str]) -> bool:
 
 
 def _start(cluster: layout.Layout) -> None:
-    log = open(cluster.log("supervisor"), "ab")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
     command = [sys.executable, "-m", "determined.cli.deploy.supervisor", str(cluster.root)]
-    with log:
+    with open(cluster.log("supervisor"), "ab") as log:
         # It forks and its first process leaves at once, so this waits for nothing long.
         subprocess.run(
             command,

@@ -35,7 +35,9 @@ def is_free(host: str, port: int) -> bool:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 return False
-            raise errors.CliError(f"cannot listen on {host} port {port}: {error.strerror}") from None
+            raise errors.CliError(
+                f"cannot listen on {host} port {port}: {error.strerror}"
+            ) from None
     return True
 
 

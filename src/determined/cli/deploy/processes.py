@@ -4,6 +4,7 @@ A pid alone may be another process by tomorrow, so a process is known by its pid
 instant it started.
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -57,10 +58,8 @@ def end(processes: Iterable[Identity], grace_s: float) -> List[Identity]:
 def send(process: Identity, number: int) -> None:
     """Signal a process if it is still the same one."""
     if is_alive(process):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, number)
-        except ProcessLookupError:
-            pass
 
 
 def wait_gone(processes: Iterable[Identity], limit_s: float) -> List[Identity]:

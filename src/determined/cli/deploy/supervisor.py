@@ -17,7 +17,7 @@ import select
 import signal
 import sys
 import time
-from typing import Dict, List, Optional, Set
+from typing import Dict, List, Optional
 
 from determined.cli.deploy import layout, processes, rotation, specs
 

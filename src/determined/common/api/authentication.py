@@ -125,9 +125,7 @@ class TokenStore:
             os.close(lock)
 
 
-def login(
-    master: str, username: str, password: str, options: Optional[Options] = None
-) -> Session:
+def login(master: str, username: str, password: str, options: Optional[Options] = None) -> Session:
     """Log in and return the session. The token is not stored.
 
     Raises:
