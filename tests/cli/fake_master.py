@@ -8,7 +8,7 @@ import json
 import threading
 import urllib.parse
 from collections.abc import Callable
-from typing import Any, Union
+from typing import Any
 
 from tests.cli import canned
 

@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any, List
 
-_PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./@%+,=() -]*\Z")
+_PLAIN = re.compile(r"[A-Za-z_./](?:[A-Za-z0-9_./@%+,=() -]|:(?=[^ ]))*\Z")
+_DIGITS_FIRST = re.compile(r"(\d+\.\d+\.[\d.a-z]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z")
 _NOT_TEXT = re.compile(r"(?i)(null|true|false|yes|no|on|off|y|n|\.nan|[-+]?\.inf|~)\Z")
 
 
@@ -48,7 +49,7 @@ def _scalar(value: Any) -> str:
 
 def _text(value: str) -> str:
     is_plain = _PLAIN.match(value) and not _NOT_TEXT.match(value) and not value.endswith(" ")
-    if is_plain:
+    if is_plain or _DIGITS_FIRST.match(value):
         return value
     if value.isprintable() and "\n" not in value:
         return "'" + value.replace("'", "''") + "'"
