@@ -38,7 +38,7 @@ async def create_experiment(
         project_id=request.project_id,
         parent_id=request.parent_id,
         template=request.template,
-        idempotency_key=call.http.header("idempotency-key"),
+        idempotency_key=call.http.header("idempotency-key") or None,
     )
     experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
     if experiment_id is None:
@@ -212,7 +212,7 @@ def _experiment(call: Call, row: ExperimentRow, **more: Any) -> Experiment:
         labels=row.labels,
         start_time=row.started_at,
         end_time=row.ended_at,
-        state=ExperimentState(f"STATE_{shown_state(row.state, live)}"),
+        state=ExperimentState[f"STATE_{shown_state(row.state, live)}"],
         archived=row.archived,
         num_trials=row.num_trials,
         display_name=row.display_name,

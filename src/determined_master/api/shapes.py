@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
+from determined_master import clock
 from determined_master.store.checkpoints import CheckpointRow
 from determined_master.store.metrics import StoredReport
 from determined_wire.rest.types.checkpoint import (
@@ -25,7 +26,7 @@ def pagination(offset: int, limit: int, start: int, count: int, total: int) -> P
 
 def seconds_between(start: datetime, end: datetime | None) -> float:
     """How long something took, or takes until now."""
-    return ((end or datetime.now(UTC)) - start).total_seconds()
+    return ((end or clock.now()) - start).total_seconds()
 
 
 def metrics_workload(
@@ -52,7 +53,7 @@ def checkpoint_workload(
     return CheckpointWorkload(
         uuid=row.uuid,
         end_time=row.reported_at,
-        state=CheckpointState(f"STATE_{row.state}"),
+        state=CheckpointState[f"STATE_{row.state}"],
         resources=row.resources,
         total_batches=row.steps,
         metadata=row.metadata if with_metadata else None,
@@ -77,7 +78,7 @@ def checkpoint(row: CheckpointRow) -> Checkpoint:
         report_time=row.reported_at,
         resources=row.resources,
         metadata=row.metadata,
-        state=CheckpointState(f"STATE_{row.state}"),
+        state=CheckpointState[f"STATE_{row.state}"],
         training=training,
         storage_id=row.storage_id,
     )

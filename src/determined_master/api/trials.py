@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 from determined_master.api.routes import Call, route, stream_route
@@ -168,7 +168,7 @@ async def get_metrics(
     """Reports of one group; nothing without a group."""
     if request.trial_ids and not request.group:
         return
-    async for page in _reports(call, request.trial_ids, request.group, request.size):
+    async for page in _reports(call, request.trial_ids, request.group):
         yield wire.GetMetricsResponse(metrics=page)
 
 
@@ -177,7 +177,7 @@ async def get_training_metrics(
     call: Call, request: wire.GetTrainingMetricsRequest
 ) -> AsyncIterator[wire.GetTrainingMetricsResponse]:
     """Reports of the training group."""
-    async for page in _reports(call, request.trial_ids, "training", request.size):
+    async for page in _reports(call, request.trial_ids, "training"):
         yield wire.GetTrainingMetricsResponse(metrics=page)
 
 
@@ -188,16 +188,14 @@ async def get_validation_metrics(
     call: Call, request: wire.GetValidationMetricsRequest
 ) -> AsyncIterator[wire.GetValidationMetricsResponse]:
     """Reports of the validation group."""
-    async for page in _reports(call, request.trial_ids, "validation", request.size):
+    async for page in _reports(call, request.trial_ids, "validation"):
         yield wire.GetValidationMetricsResponse(metrics=page)
 
 
 async def _reports(
-    call: Call, trial_ids: object, group: str, size: int
+    call: Call, trial_ids: Sequence[int], group: str
 ) -> AsyncIterator[list[MetricsReport]]:
-    ids = sorted(trial_ids) if isinstance(trial_ids, list | tuple) else []
-    page_size = size if 0 < size <= 10_000 else 1000
-    async for page in call.services.metrics.stream(call.caller, ids, group, page_size):
+    async for page in call.services.metrics.stream(call.caller, sorted(trial_ids), group):
         yield [
             MetricsReport(
                 trial_id=row.trial_id,
@@ -222,7 +220,7 @@ def _trial(page: TrialPage) -> Trial:
         experiment_id=row.experiment_id,
         start_time=row.started_at,
         end_time=row.ended_at,
-        state=TrialState(f"STATE_{page.shown_state}"),
+        state=TrialState[f"STATE_{page.shown_state}"],
         restarts=row.restarts,
         hparams=row.hparams,
         total_batches_processed=row.total_batches,

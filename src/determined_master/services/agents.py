@@ -157,7 +157,7 @@ class Agents:
 
     async def list_all(self, caller: Caller) -> Sequence[AgentSnapshot]:
         """All agents, by id."""
-        access.require(caller, "cluster.view")
+        access.may(caller, "read", "agent")
         return sorted(self._backend.agents(), key=lambda a: a.id)
 
     async def get(self, caller: Caller, agent_id: str) -> AgentSnapshot:
@@ -169,7 +169,7 @@ class Agents:
 
     async def join_token(self, caller: Caller) -> str:
         """What an agent needs to join."""
-        access.require(caller, "agent.manage")
+        access.may(caller, "edit", "agent")
         return self._join_token
 
     def containers_on(self, agent_id: str) -> list[tuple[alloc.Allocation, alloc.Container]]:

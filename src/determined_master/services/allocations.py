@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
 
 RENDEZVOUS_DEADLINE_S = 600.0
 MAX_PREEMPTION_WAIT_S = 300.0
@@ -35,14 +36,15 @@ class Rendezvous(msgspec.Struct, frozen=True):
 class Allocations:
     """Allocations as their own tasks see them."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations) -> None:
         self._engine = engine
         self._pool = pool
+        self._live = live
         self._rounds: dict[str, _Round] = {}
 
     async def get(self, caller: Caller, allocation_id: str) -> rows.AllocationRow:
         """One allocation."""
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         async with self._pool.acquire() as conn:
             row = await rows.find_allocation(conn, _checked(allocation_id))
         if row is None:
@@ -51,7 +53,7 @@ class Allocations:
 
     async def list_of(self, caller: Caller, task_id: str) -> list[rows.AllocationRow]:
         """The allocations of a task, newest first."""
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         async with self._pool.acquire() as conn:
             return await rows.list_allocations(conn, task_id)
 
@@ -64,7 +66,7 @@ class Allocations:
             NotFound: no such allocation or container.
             FailedPrecondition: the allocation ended, or a container left, meanwhile.
         """
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         state = await self._state(allocation_id)
         if container_id not in {c.id for c in state.containers}:
             raise NotFound(
@@ -88,7 +90,7 @@ class Allocations:
         self, caller: Caller, allocation_id: str, timeout_s: float
     ) -> bool:
         """Whether the task should save its work and leave; waits that long for a yes."""
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         state = await self._state(allocation_id)
         if timeout_s > 0 and not _should_leave(state):
             wait = min(timeout_s, MAX_PREEMPTION_WAIT_S)
@@ -100,28 +102,28 @@ class Allocations:
 
     async def acknowledge_preemption(self, caller: Caller, allocation_id: str) -> None:
         """The task has seen that it should leave, and will."""
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         await self._post(allocation_id, alloc.PreemptAcknowledged(), "preemption acknowledged")
 
     async def request_preemption(self, caller: Caller, allocation_id: str) -> None:
         """The task says that something outside asks it to leave."""
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         event = alloc.PreemptRequested(reason="the resource manager asks the task to leave")
         await self._post(allocation_id, event, "pending preemption")
 
     async def report_ready(self, caller: Caller, allocation_id: str) -> None:
         """The task answers requests now."""
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         await self._post(allocation_id, alloc.BecameReady(), "ready")
 
     async def report_waiting(self, caller: Caller, allocation_id: str) -> None:
         """The task waits for something of its own."""
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         await self._post(allocation_id, alloc.BeganWaiting(), f"waiting:{entropy.new_uuid()}")
 
     async def mark_daemon(self, caller: Caller, allocation_id: str, container_id: str) -> None:
         """A container only serves the others: it may be ended when they are done."""
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         event = alloc.DaemonMarked(container_id=container_id)
         await self._post(allocation_id, event, f"daemon:{container_id}")
 
@@ -129,7 +131,7 @@ class Allocations:
         self, caller: Caller, allocation_id: str, data: Mapping[str, Any]
     ) -> None:
         """Store which devices a container has found."""
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         query = """
             UPDATE allocations SET accelerators = accelerators || jsonb_build_array($2::jsonb)
              WHERE id = $1
@@ -141,7 +143,7 @@ class Allocations:
         self, caller: Caller, allocation_id: str, request: str, peers: int, data: Any
     ) -> list[Any]:
         """Wait for all peers' data and give all of it to each."""
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         if peers < 1:
             raise InvalidArgument(f"numPeers is {peers}: it must be at least 1")
         state = await self._state(allocation_id)
@@ -157,14 +159,18 @@ class Allocations:
         return list(current.data.values())
 
     async def _state(self, allocation_id: str) -> alloc.Allocation:
-        state = await self._engine.read("allocation", _checked(allocation_id))
-        if not isinstance(state, alloc.Allocation):
+        live = self._live.find(_checked(allocation_id))
+        if live is not None:
+            return live
+        current = await self._engine.find("allocation", allocation_id)
+        if current is None:
             raise NotFound(f"allocation '{allocation_id}' not found")
+        state: alloc.Allocation = current.state
         return state
 
     async def _wait(self, allocation_id: str, until: Any, timeout_s: float) -> alloc.Allocation:
-        state = await self._engine.wait_for("allocation", allocation_id, until, timeout_s)
-        assert isinstance(state, alloc.Allocation)
+        current = await self._engine.wait_for("allocation", allocation_id, until, timeout_s)
+        state: alloc.Allocation = current.state
         return state
 
     async def _post(self, allocation_id: str, event: alloc.AllocationEvent, cause: str) -> None:

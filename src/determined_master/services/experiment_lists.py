@@ -73,7 +73,7 @@ class ExperimentLists:
 
     async def find(self, caller: Caller, wanted: Wanted) -> ExperimentList:
         """The experiments that match, one page of them."""
-        access.require(caller, "experiment.view")
+        access.may(caller, "read", "experiment")
         where, values = _where(wanted)
         async with self._pool.acquire() as conn:
             count = f"SELECT count(*) FROM experiments e JOIN users u ON u.id = e.user_id {where}"

@@ -58,7 +58,7 @@ class Experiments:
         Raises:
             InvalidArgument: with every error of the configuration.
         """
-        access.require(caller, "experiment.create")
+        access.may(caller, "create", "experiment")
         prepared = await self._configs.prepare(submission.config, submission.template)
         if submission.validate_only:
             return None, prepared
@@ -80,18 +80,18 @@ class Experiments:
             row = await rows.find_experiment(conn, experiment_id)
         if row is None:
             raise NotFound(f"experiment '{experiment_id}' not found")
-        access.require(caller, "experiment.view", access.Thing(row.user_id))
+        access.may(caller, "read", "experiment", owner_id=row.user_id)
         return row
 
     async def trial_ids(self, caller: Caller, experiment_id: int) -> list[int]:
         """Ids of its trials, ascending."""
-        access.require(caller, "experiment.view")
+        access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
             return await rows.list_trial_ids(conn, experiment_id)
 
     async def original_config(self, caller: Caller, experiment_id: int) -> str:
         """The configuration as it was submitted."""
-        access.require(caller, "experiment.view")
+        access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
             return await rows.find_original_config(conn, experiment_id) or ""
 
@@ -133,7 +133,7 @@ class Experiments:
     async def archive(self, caller: Caller, experiment_id: int, *, archived: bool) -> None:
         """Hide an ended experiment from lists, or show it again."""
         row = await self.get(caller, experiment_id)
-        access.require(caller, "experiment.control", access.Thing(row.user_id))
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
         if row.state not in TERMINAL:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is in state {row.state}: cancel it or let it end, "
@@ -154,7 +154,7 @@ class Experiments:
             InvalidArgument: the name is blank.
         """
         row = await self.get(caller, experiment_id)
-        access.require(caller, "experiment.control", access.Thing(row.user_id))
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
         if "name" in changes and not str(changes["name"]).strip():
             raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
         wanted = dict(changes)
@@ -167,7 +167,7 @@ class Experiments:
 
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
-        access.require(caller, "experiment.control", access.Thing(row.user_id))
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
         cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
         await self._engine.post("experiment", str(experiment_id), event, cause=cause)
 

@@ -12,7 +12,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
+from determined_master.domain.log_lines import split_prefix
 from determined_master.store import task_logs as rows
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.services.log_policies import LogPolicies
-    from determined_master.store.pool import Conn
     from determined_wire.agent_link import LogBatch
 
 PAGE = 1000
@@ -80,7 +79,7 @@ class TaskLogs:
         if len(task_ids) > 1:
             raise InvalidArgument("task logs in one request must all be of one task")
         [task_id] = task_ids
-        access.require(caller, "task.report")
+        access.may(caller, "report", "task")
         now = clock.now()
         records = [_posted(line, now) for line in lines]
         async with self._pool.acquire() as conn:
@@ -89,15 +88,6 @@ class TaskLogs:
             await rows.copy_lines(conn, records)
         await self._policies.look_at(task_id, lines[0].agent_id, [line.log for line in lines])
         self.tell(task_id)
-
-    async def insert_master_line(
-        self, conn: Conn, task_id: str, text: str, level: str, at: datetime
-    ) -> None:
-        """Store a line of the master's own in the caller's transaction."""
-        number = LEVEL_NUMBERS[level]
-        row = (task_id, None, None, None, None, at, number, "master", "stdout", f"{text}\n")
-        await rows.copy_lines(conn, [row])
-        asyncio.get_running_loop().call_soon(self.tell, task_id)
 
     def tell(self, task_id: str) -> None:
         """Wake those who follow a task."""
@@ -115,7 +105,7 @@ class TaskLogs:
         newest_first: bool = False,
     ) -> AsyncIterator[list[rows.LogRow]]:
         """Pages of stored lines; `limit` 0 means all."""
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         beyond, left = None, limit
         while limit == 0 or left > 0:
             size = PAGE if limit == 0 else min(PAGE, left)
@@ -137,7 +127,7 @@ class TaskLogs:
         A line's number is drawn before its commit, so lines of other transactions may
         appear below the last one sent: each page is read again from a little before it.
         """
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         sent = _Sent()
         while True:
             event = self._listen(task_ids)
@@ -158,7 +148,7 @@ class TaskLogs:
 
     async def fields(self, caller: Caller, task_ids: Sequence[str]) -> dict[str, list[Any]]:
         """Values that lines can be filtered by."""
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         async with self._pool.acquire() as conn:
             return await rows.list_fields(conn, task_ids)
 

@@ -38,7 +38,7 @@ class Tasks:
 
     async def get(self, caller: Caller, task_id: str) -> TaskRow:
         """One task."""
-        access.require(caller, "task.view")
+        access.may(caller, "read", "task")
         query = """
             SELECT id, type, job_id::text, trial_id, experiment_id, user_id, started_at, ended_at
               FROM tasks WHERE id = $1

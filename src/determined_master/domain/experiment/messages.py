@@ -81,6 +81,8 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 
     effect: str
     error: str
+    request_id: str = ""
+    """The trial that the effect was about."""
 
 
 ExperimentEvent = (
@@ -114,6 +116,8 @@ class SignalTrials(Effect, frozen=True, tag="signal_trials"):
     """Tell every live trial of the experiment's new state."""
 
     signal: Literal["activate", "pause", "cancel", "kill", "error"]
+    reason: str = ""
+    """Why, in words for the trials' users; always given with `error`."""
 
 
 class CloseExperiment(Effect, frozen=True, tag="close_experiment"):

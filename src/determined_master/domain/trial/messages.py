@@ -106,6 +106,8 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 
     effect: str
     error: str
+    allocation_id: str = ""
+    """The allocation that the effect was about."""
 
 
 TrialEvent = (

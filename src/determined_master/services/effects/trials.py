@@ -42,9 +42,9 @@ class TrialEffects:
     ) -> None:
         """Store the allocation with its tokens' hashes and let it wait for slots."""
         async with self._pool.acquire() as conn:
-            row = await trials.find_trial(conn, int(ctx.aggregate_id))
+            row = await trials.find_trial(conn, int(ctx.aggregate))
             if row is None:
-                raise RuntimeError(f"trial {ctx.aggregate_id} has no row")
+                raise RuntimeError(f"trial {ctx.aggregate} has no row")
             experiment = await experiments.find_experiment(conn, row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
@@ -66,44 +66,24 @@ class TrialEffects:
             await allocations.insert_allocation(conn, new)
 
         event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
-        await self._engine.post(
-            "allocation",
-            effect.allocation_id,
-            event,
-            cause=ctx.cause,
-            closes=ctx.effect_id,
-            within=store,
-        )
+        await ctx.post("allocation", effect.allocation_id, event, within=store)
 
     async def preempt_allocation(
         self, effect: trial.PreemptAllocation, ctx: EffectContext
     ) -> None:
         """Ask the allocation to save its work and leave."""
         event = alloc.PreemptRequested(reason=effect.reason)
-        await self._tell_allocation(effect.allocation_id, event, ctx)
+        await ctx.post("allocation", effect.allocation_id, event)
 
     async def kill_allocation(self, effect: trial.KillAllocation, ctx: EffectContext) -> None:
         """End the allocation at once."""
         event = alloc.KillRequested(reason=effect.reason)
-        await self._tell_allocation(effect.allocation_id, event, ctx)
+        await ctx.post("allocation", effect.allocation_id, event)
 
     async def report_trial_end(self, effect: trial.ReportTrialEnd, ctx: EffectContext) -> None:
         """Tell the experiment, and through it the search, that the trial is closed."""
         event = TrialEnded(request_id=effect.request_id, end=effect.end)
-        await self._engine.post(
-            "experiment",
-            str(effect.experiment_id),
-            event,
-            cause=ctx.cause,
-            closes=ctx.effect_id,
-        )
-
-    async def _tell_allocation(
-        self, allocation_id: str, event: alloc.AllocationEvent, ctx: EffectContext
-    ) -> None:
-        await self._engine.post(
-            "allocation", allocation_id, event, cause=ctx.cause, closes=ctx.effect_id
-        )
+        await ctx.post("experiment", str(effect.experiment_id), event)
 
 
 def _request(

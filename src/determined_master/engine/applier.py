@@ -1,0 +1,149 @@
+"""Workers that apply what waits, and settle every event whatever happens to the connection."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import asyncpg
+
+from determined_master.domain.errors import DetError
+from determined_master.engine import inbox_codec, statements
+from determined_master.engine.apply import Poisoned, Term, apply_batch
+from determined_master.engine.batch import Applied
+from determined_master.engine.connection import Connect, is_connection_loss
+from determined_master.engine.errors import InternalError, StaleEpoch
+from determined_master.engine.queue import Closing, Post, PostQueue, end_all
+from determined_master.store.errors import DatabaseUnavailable
+
+_log = logging.getLogger(__name__)
+_RECONNECT_S = (0.0, 0.05, 0.2, 0.5, 1.0)
+_CONFLICT_RETRIES = 5
+
+
+class Applier:
+    """One worker with a connection of its own; several share a queue."""
+
+    def __init__(
+        self,
+        queue: PostQueue,
+        term: Term,
+        connect: Connect,
+        on_applied: Callable[[Applied], None],
+    ) -> None:
+        self._queue = queue
+        self._term = term
+        self._connect = connect
+        self._on_applied = on_applied
+        self._conn: Any = None
+
+    async def run(self) -> None:
+        """Apply batches until cancelled; what it held then is answered with `TermEnded`."""
+        posts: list[Post] = []
+        closings: list[Closing] = []
+        try:
+            while True:
+                posts, closings = await self._queue.take()
+                await self._settle(posts, closings)
+                self._queue.give_back(posts)
+        finally:
+            end_all(posts, closings)
+            if self._conn is not None:
+                self._conn.terminate()
+
+    async def _settle(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
+        """Apply a batch; what spoils it is taken out, and in doubt each is applied alone."""
+        try:
+            applied = await self._apply_until_known(posts, closings)
+        except Poisoned as poisoned:
+            spoilt = poisoned.post
+            if isinstance(spoilt, Closing):
+                spoilt.answer(poisoned.error)
+            else:
+                await self._refuse(spoilt, poisoned.error)
+            await self._settle(
+                [post for post in posts if post is not spoilt],
+                [closing for closing in closings if closing is not spoilt],
+            )
+        except (StaleEpoch, OSError):
+            raise
+        except Exception as error:
+            if len(posts) + len(closings) > 1:
+                for post in posts:
+                    await self._settle([post], [])
+                for closing in closings:
+                    await self._settle([], [closing])
+            elif posts:
+                await self._refuse(posts[0], _as_refusal(error, posts[0]))
+            else:
+                closings[0].answer(error)
+        else:
+            self._on_applied(applied)
+            for post, outcome in applied.outcomes:
+                post.answer(outcome)
+            for closing in closings:
+                closing.answer(None)
+
+    async def _apply_until_known(
+        self, posts: Sequence[Post], closings: Sequence[Closing]
+    ) -> Applied:
+        """Apply, again after every lost connection: causes tell what had been committed."""
+        conflicts = 0
+        while True:
+            conn = await self._connection()
+            try:
+                return await apply_batch(conn, self._term, posts, closings)
+            except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError):
+                conflicts += 1
+                if conflicts > _CONFLICT_RETRIES:
+                    raise
+            except Exception as error:
+                if isinstance(error, Poisoned) or not is_connection_loss(conn, error):
+                    raise
+                _log.warning("lost the connection in a transaction", extra={"error": repr(error)})
+
+    async def _connection(self) -> Any:
+        for wait_s in (*_RECONNECT_S, None):
+            if self._conn is not None and not self._conn.is_closed():
+                return self._conn
+            try:
+                self._conn = await self._connect()
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                if wait_s is None:
+                    raise  # ends the term; the leader's loop goes on from there
+                await asyncio.sleep(wait_s)
+        return self._conn
+
+    async def _refuse(self, post: Post, error: Exception) -> None:
+        """Answer an event that was taken out of its transaction."""
+        if post.inbox_seq is not None:
+            conn = await self._connection()
+            outcome = inbox_codec.encode_outcome(error)
+            await conn.execute(
+                statements.SETTLE_INBOX, [post.inbox_seq], [outcome], self._term.now()
+            )
+        post.answer(error)
+
+
+def _as_refusal(error: Exception, post: Post) -> Exception:
+    if isinstance(error, DetError):
+        return error
+    _log.error(
+        "an event could not be stored",
+        exc_info=error,
+        extra={"kind": post.kind.name, "id": post.id, "cause": post.cause},
+    )
+    where = f"{post.kind.name} {post.id}"
+    refusal: DetError
+    if isinstance(error, asyncpg.InsufficientResourcesError):
+        refusal = DatabaseUnavailable(
+            f"the database has no room for an event of {where}: {error}; free some space"
+        )
+    else:
+        refusal = InternalError(
+            f"an event of {where} could not be stored; the master's log says why"
+        )
+    refusal.__cause__ = error
+    return refusal
