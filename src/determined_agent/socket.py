@@ -154,8 +154,8 @@ class Link:
         if limit is None and settings.hooks.on_connection_lost:
             limit = _ATTEMPTS
         if limit is None:
-            longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** float(min(self._failures, 16)))
-            return longest * (0.5 + entropy.jitter() / 2)
+            doubled_s = float(_FIRST_PAUSE_S * 2 ** min(self._failures, 16))
+            return min(_LONGEST_PAUSE_S, doubled_s) * (0.5 + entropy.jitter() / 2)
         if self._failures > limit:
             where = f"{settings.master_host}:{settings.master_port}"
             raise GivenUp(f"the master at {where} was not reached in {limit} attempts")

@@ -55,9 +55,10 @@ class Frames:
         if len(data) > MAX_FRAME_BYTES:
             raise Malformed(f"a frame of {len(data)} bytes; at most {MAX_FRAME_BYTES} are taken")
         try:
-            return _DECODER.decode(data)
+            message: FromAgent = _DECODER.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Malformed(f"a frame that is none of the protocol's: {error}") from error
+        return message
 
     async def send(self, message: FromMaster) -> None:
         """Send a message. Raises Closed."""

@@ -84,7 +84,7 @@ class Session:
                 tasks.create_task(self._end_when_told())
                 tasks.create_task(self._read(intake))
         except* Closed:
-            return
+            log.debug("an agent's connection is gone", extra={"agent": self._agent.snapshot.id})
         except* (Malformed, SessionEnded) as group:
             reason = str(_first(group))
             log.warning(
