@@ -10,7 +10,6 @@ from determined.__version__ import __version__ as __version__
 if TYPE_CHECKING:
     from determined import core as core
     from determined import errors as errors
-    from determined import util as util
     from determined._constants import LOG_FORMAT as LOG_FORMAT
     from determined._env_context import EnvContext as EnvContext
     from determined._experiment_config import ExperimentConfig as ExperimentConfig

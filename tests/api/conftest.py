@@ -19,6 +19,8 @@ from determined_master.services.users import Users
 from determined_master.store.pool import Pool
 
 PASSWORD = "Secret-1234"
+MASTER_ID = "1d1c5a5e-4d1a-4f0b-9d57-0e0f4c6f6a01"
+CLUSTER_ID = "7b0a7c1e-98d5-4c0e-8a68-4f1d6d1c0b02"
 SETTINGS = {
     "port": 8080,
     "db": {"host": "127.0.0.1", "user": "postgres", "password": "deep"},
@@ -39,7 +41,7 @@ async def services(pool: Pool, passwords: Passwords) -> Services:
     identities = Identities(pool)
     users = Users(pool, passwords, identities)
     await users.create_first(PASSWORD)
-    facts = MasterFacts(version="0.39.0", master_id="m", cluster_id="c")
+    facts = MasterFacts(version="0.39.0", master_id=MASTER_ID, cluster_id=CLUSTER_ID)
     return Services(
         auth=Auth(pool, passwords, identities),
         users=users,

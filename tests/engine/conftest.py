@@ -33,7 +33,7 @@ def make_engine(database: Address, pool: Pool, **options) -> Engine:
     made = Engine(database, pool, [toy.TALLY], settings=QUICK, **options)
 
     async def echo(effect, context):
-        await context.post("tally", context.aggregate, toy.Echoed(effect.text))
+        await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
 
     if options.pop("echo", True):
         made.handlers.register(toy.Echo, echo)

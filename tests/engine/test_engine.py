@@ -168,6 +168,6 @@ async def test_waiting_for_a_state_ends_when_it_is_reached(engine: Engine) -> No
     for n in range(3):
         await engine.post("tally", "a", toy.Added(1), cause=str(n))
 
-    assert (await waiting).state.total == 3
+    assert (await waiting).total == 3
     with pytest.raises(TimeoutError):
         await engine.wait_for("tally", "a", lambda t: t.total >= 4, 0.02)

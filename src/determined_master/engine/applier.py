@@ -58,8 +58,15 @@ class Applier:
         try:
             applied = await self._apply_until_known(posts, closings)
         except Poisoned as poisoned:
-            await self._refuse(poisoned.post, poisoned.error)
-            await self._settle([p for p in posts if p is not poisoned.post], closings)
+            spoilt = poisoned.post
+            if isinstance(spoilt, Closing):
+                spoilt.answer(poisoned.error)
+            else:
+                await self._refuse(spoilt, poisoned.error)
+            await self._settle(
+                [post for post in posts if post is not spoilt],
+                [closing for closing in closings if closing is not spoilt],
+            )
         except (StaleEpoch, OSError):
             raise
         except Exception as error:

@@ -28,7 +28,7 @@ _YIELD_S = 0.005
 class Poisoned(Exception):
     """One event spoilt the transaction; `error` is what its caller gets."""
 
-    def __init__(self, post: Post, error: Exception) -> None:
+    def __init__(self, post: Post | Closing, error: Exception) -> None:
         super().__init__(str(error))
         self.post = post
         self.error = error
@@ -159,7 +159,7 @@ class _Transaction:
         """
         writes = self._writes
         for closing in closings:
-            writes.close(closing.effect)
+            await self._close(closing)
         changed = self._changed()
         if not writes.is_empty():
             epoch = await self._conn.fetchval(
@@ -227,6 +227,24 @@ class _Transaction:
         self._writes.close(post.closes)
         self._told[(*post.key, post.cause)] = subject.version
         return Outcome(subject.version, state=state)
+
+    async def _close(self, closing: Closing) -> None:
+        """Close an effect; what comes with it is done once, by whoever closes it first."""
+        if closing.within is None:
+            self._writes.close(closing.effect)
+            return
+        id = closing.effect
+        is_first = await self._conn.fetchval(
+            statements.CLOSE_ONE, id.kind, id.aggregate, id.version, id.n
+        )
+        if is_first:
+            self._writes.must_lead = True
+            try:
+                await closing.within(self._conn)
+            except Exception as error:
+                if is_connection_loss(self._conn, error):
+                    raise
+                raise Poisoned(closing, error) from error
 
     async def _run_within(self, post: Post) -> None:
         assert post.within is not None

@@ -58,6 +58,7 @@ class OpenEffect:
 
     id: EffectId
     effect: Any
+    ordered_at: datetime
     attempts: int = 0
     due_at: datetime | None = None
 
@@ -93,6 +94,8 @@ class Writes:
         self.closed: set[EffectId] = set()
         self.timers: dict[tuple[str, str, str], TimerChange | None] = {}
         self.inbox: list[tuple[int, str]] = []
+        self.must_lead = False
+        """Something was written outside of these arrays."""
 
     def add(self, subject: Subject, post: Post, produced: Sequence[Any]) -> list[Record]:
         """Take in what `step` returned; gives its records back."""
@@ -124,8 +127,8 @@ class Writes:
             self.closed.add(effect)
 
     def is_empty(self) -> bool:
-        """Whether `parameters` would write nothing."""
-        return not self.journal and not self.closed
+        """Whether there is nothing that only a leader may commit."""
+        return not self.journal and not self.closed and not self.must_lead
 
     def parameters(self, subjects: Sequence[Subject], epoch: int) -> list[Any]:
         """The arguments of `statements.WRITE`."""
@@ -149,7 +152,7 @@ class Writes:
         ]
 
     def _add_effect(self, id: EffectId, effect: Effect, text: str) -> None:
-        self.effects.append(OpenEffect(id, effect))
+        self.effects.append(OpenEffect(id, effect, self.at))
         self.outbox.append((id.kind, id.aggregate, id.version, id.n, text))
 
 

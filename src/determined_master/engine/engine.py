@@ -27,6 +27,7 @@ from determined_master.store.pool import Address, Conn, Pool
 _AGAIN_S = 0.05
 _LOOK_S = 0.25
 _GET = "SELECT version, state FROM aggregates WHERE kind = $1 AND id = $2"
+_GET_MANY = "SELECT id, state FROM aggregates WHERE kind = $1 AND id = ANY($2::text[])"
 _DATABASE_ERRORS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
@@ -72,6 +73,8 @@ class Engine:
         self._term: LeaderTerm | None = None
         self._term_changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self.on_term: list[Callable[[int | None], None]] = []
+        """Called with the epoch when this process begins to lead, with None when it ends."""
 
     @property
     def is_leader(self) -> bool:
@@ -161,16 +164,19 @@ class Engine:
                 raise result
         return [result for result in results if isinstance(result, Outcome | Exception)]
 
-    async def close(self, effect: EffectId) -> None:
-        """Close an effect without an event.
+    async def close(
+        self, effect: EffectId, *, within: Callable[[Conn], Awaitable[None]] | None = None
+    ) -> None:
+        """Close an effect without an event; `within` is SQL that commits with it, once.
 
         Raises:
+            NotLeader: this process does not lead.
             EngineUnavailable: leadership ended before; the effect will be handed out again.
         """
         term = self._term
         if term is None:
             raise NotLeader(f"the effect {effect} cannot be closed: this process does not lead")
-        closing = Closing(effect, asyncio.get_running_loop().create_future())
+        closing = Closing(effect, asyncio.get_running_loop().create_future(), within)
         term.queue.put_closing(closing)
         error = await closing.future
         if isinstance(error, TermEnded):
@@ -185,26 +191,36 @@ class Engine:
             return None
         return Current(row["version"], self._kinds[kind].codec.state(row["state"]))
 
+    async def read(self, kind: str, id: str) -> Any:
+        """The stored state of an aggregate; None when it does not exist."""
+        current = await self.find(kind, id)
+        return None if current is None else current.state
+
+    async def read_many(self, kind: str, ids: Sequence[str]) -> dict[str, Any]:
+        """The stored states of those aggregates that exist, by id."""
+        rows = await self._pool.fetch(_GET_MANY, kind, ids)
+        decode = self._kinds[kind].codec.state
+        return {row["id"]: decode(row["state"]) for row in rows}
+
     async def wait_for(
         self, kind: str, id: str, predicate: Callable[[Any], bool], timeout_s: float
-    ) -> Current:
-        """Return once the aggregate's state is as wanted; TimeoutError after `timeout_s`."""
+    ) -> Any:
+        """The aggregate's state once it is as wanted; TimeoutError after `timeout_s`."""
         changed = asyncio.Event()
         newest: list[Changed] = []
 
         def notice(change: Changed) -> None:
-            if change.id == id:
-                newest[:] = [change]
-                changed.set()
+            newest[:] = [change]
+            changed.set()
 
-        stop = self.feed.listen(kind, notice)
+        stop = self.feed.listen(kind, notice, id=id)
         try:
             async with asyncio.timeout(timeout_s):
                 while True:
                     changed.clear()
-                    current = await self._look(kind, id, newest)
-                    if current is not None and predicate(current.state):
-                        return current
+                    state = await self._look(kind, id, newest)
+                    if state is not None and predicate(state):
+                        return state
                     await _wait_briefly(changed, None if self.is_leader else _LOOK_S)
         finally:
             stop()
@@ -214,10 +230,10 @@ class Engine:
         if self._term is not None:
             self._term.outbox.retry_deferred()
 
-    async def _look(self, kind: str, id: str, newest: list[Changed]) -> Current | None:
+    async def _look(self, kind: str, id: str, newest: list[Changed]) -> Any:
         if newest and self.is_leader:
-            return Current(newest[0].version, newest[0].state)
-        return await self.find(kind, id)
+            return newest[0].state
+        return await self.read(kind, id)
 
     async def _post_until(self, posting: Posting, until_s: float) -> Outcome:
         """Try until it is settled; the journal knows what an earlier try has done."""
@@ -290,6 +306,8 @@ class Engine:
         self._term = term
         self._term_changed.set()
         self._term_changed = asyncio.Event()
+        for listener in self.on_term:
+            listener(self.epoch)
 
     async def _wait_for_term(self, timeout_s: float) -> None:
         """Return when leadership changes, or after a moment."""

@@ -27,17 +27,31 @@ Listener = Callable[[Changed], None]
 
 
 class Feed:
-    """Tells listeners of one kind, or of all, in the order of each aggregate's versions."""
+    """Tells listeners in the order of each aggregate's versions."""
 
     def __init__(self) -> None:
-        self._listeners: dict[str | None, list[Listener]] = {}
+        self._listeners: dict[tuple[str, str | None], list[Listener]] = {}
 
-    def listen(self, kind: str | None, listener: Listener) -> Callable[[], None]:
-        """Call `listener`, which must not block, for each change; returns how to stop that."""
-        self._listeners.setdefault(kind, []).append(listener)
-        return lambda: self._listeners[kind].remove(listener)
+    def listen(
+        self, kind: str, listener: Listener, *, id: str | None = None
+    ) -> Callable[[], None]:
+        """Call `listener`, which must not block, for each change of a kind or of one aggregate.
 
-    async def subscribe(self, kind: str | None) -> AsyncIterator[Changed]:
+        Returns:
+            How to stop that.
+        """
+        key = (kind, id)
+        self._listeners.setdefault(key, []).append(listener)
+
+        def stop() -> None:
+            listeners = self._listeners[key]
+            listeners.remove(listener)
+            if not listeners:
+                del self._listeners[key]
+
+        return stop
+
+    async def subscribe(self, kind: str) -> AsyncIterator[Changed]:
         """Changes from the first `anext` on; who is slow gets the newest of each aggregate."""
         waiting: dict[tuple[str, str], Changed] = {}
         filled = asyncio.Event()
@@ -59,12 +73,12 @@ class Feed:
 
     def publish(self, subjects: Iterable[Subject]) -> None:
         """Tell of a committed transaction."""
-        if not any(self._listeners.values()):
+        if not self._listeners:
             return
         for subject in subjects:
             changed = Changed(subject.kind.name, subject.id, subject.version, subject.state)
-            for of in (subject.kind.name, None):
-                for listener in tuple(self._listeners.get(of, ())):
+            for of in (None, subject.id):
+                for listener in tuple(self._listeners.get((subject.kind.name, of), ())):
                     try:
                         listener(changed)
                     except Exception:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
+from determined_master.engine.errors import Deferred
 from determined_master.engine.kind import EffectId, Outcome
 from determined_master.store.pool import Conn
 
@@ -36,13 +38,14 @@ class EffectContext:
     """
 
     effect_id: EffectId
+    ordered_at: datetime
     attempt: int
     epoch: int
     engine: Poster
     is_closed: bool = False
 
     @property
-    def aggregate(self) -> str:
+    def aggregate_id(self) -> str:
         """Id of the aggregate that ordered it."""
         return self.effect_id.aggregate
 
@@ -50,6 +53,10 @@ class EffectContext:
     def cause(self) -> str:
         """The cause of any event that comes of this effect: the same at every attempt."""
         return f"effect:{self.effect_id}"
+
+    def deferred(self, reason: str) -> Deferred:
+        """To raise when the world is not ready: ask again later, this does not count."""
+        return Deferred(reason)
 
     async def post(
         self,

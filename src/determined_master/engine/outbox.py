@@ -27,7 +27,7 @@ _CLAIM = """
      WHERE claimed_epoch < $1
 """
 _LIST = """
-    SELECT kind, id, version, n, effect, due_at, attempts
+    SELECT kind, id, version, n, effect, ordered_at, due_at, attempts
       FROM outbox
      WHERE (kind, id, version, n) > ($1, $2, $3, $4) AND claimed_epoch = $5
      ORDER BY kind, id, version, n
@@ -136,7 +136,9 @@ class Outbox:
                 id = EffectId(row["kind"], row["id"], row["version"], row["n"])
                 if id not in seen and id.kind in self._kinds:
                     effect = self._decode(id, row["effect"])
-                    loaded = OpenEffect(id, effect, row["attempts"], row["due_at"])
+                    loaded = OpenEffect(
+                        id, effect, row["ordered_at"], row["attempts"], row["due_at"]
+                    )
                     self._lanes.setdefault((id.kind, id.aggregate), deque()).append(loaded)
             if len(rows) < _PAGE:
                 break
@@ -165,7 +167,11 @@ class Outbox:
         """Return once the effect is closed, by success or by giving up."""
         while True:
             context = EffectContext(
-                open_effect.id, open_effect.attempts + 1, self._term.epoch, self._engine
+                open_effect.id,
+                open_effect.ordered_at,
+                open_effect.attempts + 1,
+                self._term.epoch,
+                self._engine,
             )
             self._active[open_effect.id] = context
             wake = self._wake

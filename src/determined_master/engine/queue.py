@@ -45,6 +45,7 @@ class Closing:
 
     effect: EffectId
     future: asyncio.Future[Exception | None]
+    within: Callable[[Conn], Awaitable[None]] | None = None
 
     def answer(self, error: Exception | None) -> None:
         """Tell the caller, if it still waits."""

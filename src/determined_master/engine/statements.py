@@ -44,7 +44,7 @@ WRITE = """
           FROM unnest($10::date[], $11::text[], $12::text[], $13::bigint[], $14::text[],
                       $15::text[], $16::text[]) AS j
     ), ordered AS (
-        INSERT INTO outbox (kind, id, version, n, effect, due_at, claimed_epoch)
+        INSERT INTO outbox (kind, id, version, n, effect, ordered_at, claimed_epoch)
         SELECT o.*, $17::timestamptz, $23::bigint
           FROM unnest($18::text[], $19::text[], $20::bigint[], $21::int[], $22::text[]) AS o
     ), closed AS (
@@ -54,6 +54,12 @@ WRITE = """
          WHERE o.kind = c.kind AND o.id = c.id AND o.version = c.version AND o.n = c.n
     )
     SELECT epoch FROM leader
+"""
+
+CLOSE_ONE = """
+    DELETE FROM outbox
+     WHERE kind = $1 AND id = $2 AND version = $3 AND n = $4
+    RETURNING true
 """
 
 FIND_TIMERS = """

@@ -54,6 +54,14 @@ class StorageManager(abc.ABC):
         """
 
     @abc.abstractmethod
+    def list_paths(self, src: str) -> Dict[str, int]:
+        """Sizes in bytes of a checkpoint's files by path.
+
+        Raises:
+            CheckpointNotFound: the storage has no such checkpoint.
+        """
+
+    @abc.abstractmethod
     def validate(self) -> None:
         """Write, read back and delete a small file.
 
@@ -110,6 +118,9 @@ class DirectoryStorageManager(StorageManager):
     @contextlib.contextmanager
     def restore_path(self, src: str, selector: Selector = None) -> Iterator[pathlib.Path]:
         yield pathlib.Path(self._existing(src))
+
+    def list_paths(self, src: str) -> Dict[str, int]:
+        return _files.list_directory(self._existing(src))
 
     def validate(self) -> None:
         name = str(uuidlib.uuid4())

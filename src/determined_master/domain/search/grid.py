@@ -80,8 +80,9 @@ class GridSearch:
         self._points = GridPoints(space)
         if self._points.size > MAX_GRID_POINTS:
             raise SearchError(
-                f"the grid has {self._points.size:,} points, more than the {MAX_GRID_POINTS:,} that a "
-                "search may have; lower the counts of its hyperparameters, or use random search"
+                f"the grid has {self._points.size:,} points, more than the "
+                f"{MAX_GRID_POINTS:,} that a search may have; lower the counts of its "
+                "hyperparameters, or use random search"
             )
         self._stream = Stream(seed)
         self._first = min(self._points.size, max_concurrent_trials or self._points.size)

@@ -2,7 +2,7 @@
 
 Seeding and draws are those of NumPy's legacy `RandomState(seed)`, so a search repeats what the
 same seed gave before. The position is the number of 32-bit words drawn: it is all that a search
-has to store. Finding a position again costs 7 ms a million words, paid after a restart only.
+has to store. Finding a position again costs 10 ms a million words, paid after a restart only.
 Source: Matsumoto and Nishimura 1998, ACM TOMACS 8(1) 3-30; `init_genrand` of 2002.
 """
 
