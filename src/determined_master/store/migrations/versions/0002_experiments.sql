@@ -93,12 +93,14 @@ CREATE TABLE rung_entries (
     rung          int NOT NULL,
     request_id    uuid NOT NULL,
     metric        double precision NOT NULL,
+    stopped       boolean NOT NULL DEFAULT false,
     PRIMARY KEY (experiment_id, seq)
 );
 CREATE TABLE bracket_members (
     experiment_id int NOT NULL,
     request_id    uuid NOT NULL,
     bracket       int NOT NULL,
+    state         text NOT NULL DEFAULT 'open',
     PRIMARY KEY (experiment_id, request_id)
 );
 
@@ -242,3 +244,4 @@ CREATE TABLE task_logs (
 COMMENT ON COLUMN task_logs.level IS 'number of the wire enum: 1 trace, 2 debug, 3 info, 4 warning, 5 error, 6 critical';
 CREATE INDEX task_logs_task ON task_logs (task_id, id);
 CREATE TABLE task_logs_default PARTITION OF task_logs DEFAULT;
+CREATE INDEX metrics_id ON metrics (trial_id, id);

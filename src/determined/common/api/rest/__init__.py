@@ -1,0 +1,1 @@
+"""Generated messages and calls, one module a group of routes; import them from `bindings`."""

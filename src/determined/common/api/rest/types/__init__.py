@@ -1,0 +1,1 @@
+"""Generated messages that more than one group of routes uses."""

@@ -1,0 +1,92 @@
+"""What a user can cause: one base, each error with a stable code."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+ErrorCode = Literal[
+    "invalid_argument",
+    "not_found",
+    "already_exists",
+    "permission_denied",
+    "unauthenticated",
+    "failed_precondition",
+    "aborted",
+    "out_of_range",
+    "resource_exhausted",
+    "unimplemented",
+    "unavailable",
+    "deadline_exceeded",
+    "internal",
+]
+
+
+class DetError(Exception):
+    """An expected failure; its text names the thing, the value and the remedy."""
+
+    code: ClassVar[ErrorCode] = "internal"
+
+    @property
+    def text(self) -> str:
+        """What its user is told."""
+        return str(self)
+
+
+class InvalidArgument(DetError):
+    """A value that the caller gave cannot be used."""
+
+    code = "invalid_argument"
+
+
+class NotFound(DetError):
+    """The thing that was named does not exist, or the caller may not see it."""
+
+    code = "not_found"
+
+
+class AlreadyExists(DetError):
+    """A thing of that name is there already."""
+
+    code = "already_exists"
+
+
+class PermissionDenied(DetError):
+    """The caller may see the thing but not do this to it."""
+
+    code = "permission_denied"
+
+
+class Unauthenticated(DetError):
+    """The caller did not say who it is, or its token is no longer good."""
+
+    code = "unauthenticated"
+
+
+class FailedPrecondition(DetError):
+    """The thing is in a state in which this cannot be done."""
+
+    code = "failed_precondition"
+
+
+class Unavailable(DetError):
+    """Not now: the same request may succeed later."""
+
+    code = "unavailable"
+
+
+class ResourceExhausted(DetError):
+    """A limit was met; the text gives the limit and what was asked."""
+
+    code = "resource_exhausted"
+
+
+class Unimplemented(DetError):
+    """A known request that this master does not serve."""
+
+    code = "unimplemented"
+
+
+class Internal(DetError):
+    """A fault of the master that its user should nevertheless read about."""
+
+    code = "internal"

@@ -1,0 +1,44 @@
+"""Reading rank and level off the start of a line, and showing a stored line.
+
+Source: task-contract 3.3, wire 5.1.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+LEVELS = ("UNSPECIFIED", "TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+"""Names of levels by their number on the wire."""
+LEVEL_NUMBERS = {name: number for number, name in enumerate(LEVELS)}
+
+_RANK = re.compile(r" ?\[rank=(\d+)\] ?")
+_LEVEL = re.compile(r" ?(DEBUG|INFO|WARNING|ERROR|CRITICAL): ?")
+_STARTS = frozenset(" [DIWEC")
+
+
+def split_prefix(text: str) -> tuple[int | None, int, str]:
+    """Take rank and level off a line.
+
+    Returns:
+        The rank or None, the level's number (0: none given), and the rest of the line.
+    """
+    if not text or text[0] not in _STARTS:
+        return None, 0, text
+    rank = None
+    found = _RANK.match(text)
+    if found:
+        rank, text = int(found[1]), text[found.end() :]
+    found = _LEVEL.match(text)
+    if found:
+        return rank, LEVEL_NUMBERS[found[1]], text[found.end() :]
+    return rank, 0, text
+
+
+def render(at: datetime, container_id: str | None, rank: int | None, level: int, log: str) -> str:
+    """A stored line as people read it."""
+    when = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    where = container_id[:8] if container_id else " " * 8
+    which = "" if rank is None else f" [rank={rank}]"
+    label = f"{LEVELS[level]}: " if level else ""
+    return f"[{when}] {where}{which} || {label}{log}"

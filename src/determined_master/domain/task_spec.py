@@ -1,0 +1,132 @@
+"""What a task's containers are started with: command, environment, mounts.
+
+Source: task-contract 2.3 (environment), 2.6 (ports), 2.8 (mounts).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+RUN_DIR = "/run/determined"
+WORK_DIR = "/run/determined/workdir"
+SHARED_FS_DIR = "/determined_shared_fs"
+
+TRIAL_PORTS = {
+    "DTRAIN_SSH_PORT": 12350,
+    "INTER_TRAIN_PROCESS_COMM_PORT_1": 12360,
+    "INTER_TRAIN_PROCESS_COMM_PORT_2": 12365,
+    "C10D_PORT": 29400,
+}
+"""First choice of each port that a trial's processes use among themselves."""
+
+RENDEZVOUS_PORT = 1734
+"""Exposed by every trial; only marks the address at which a container is reached."""
+
+
+class TaskIdentity(msgspec.Struct, frozen=True):
+    """Who runs what, and with which tokens."""
+
+    task_id: str
+    task_type: str
+    allocation_id: str
+    container_id: str
+    username: str
+    session_token: str
+    user_token: str
+    uses_tls: bool = False
+
+
+class TrialRun(msgspec.Struct, frozen=True):
+    """One run of one trial."""
+
+    experiment_id: int
+    trial_id: int
+    run_id: int
+    seed: int
+    config: Mapping[str, Any]
+    hparams: Mapping[str, Any]
+    steps_completed: int = 0
+    latest_checkpoint: str | None = None
+
+
+def base_environment(identity: TaskIdentity) -> dict[str, str]:
+    """Variables that every task gets from the master."""
+    logging_metadata = {"allocation_id": identity.allocation_id, "task_id": identity.task_id}
+    return {
+        "PYTHONUSERBASE": f"{RUN_DIR}/pythonuserbase",
+        "DET_TASK_ID": identity.task_id,
+        "DET_ALLOCATION_ID": identity.allocation_id,
+        "DET_RESOURCES_ID": identity.container_id,
+        "DET_CONTAINER_ID": identity.container_id,
+        "DET_SESSION_TOKEN": identity.session_token,
+        "DET_USER_TOKEN": identity.user_token,
+        "DET_WORKDIR": WORK_DIR,
+        "DET_RUN_DIR": RUN_DIR,
+        "DET_USER": identity.username,
+        "DET_USE_TLS": "true" if identity.uses_tls else "false",
+        "DET_SEGMENT_ENABLED": "false",
+        "DET_TASK_LOGGING_METADATA": _compact(logging_metadata),
+        "DET_RESOURCES_TYPE": "docker-container",
+        "DET_TASK_TYPE": identity.task_type,
+    }
+
+
+def trial_environment(run: TrialRun, ports: Mapping[str, int]) -> dict[str, str]:
+    """Variables that a trial gets on top of those of every task.
+
+    Args:
+        run: the run that starts.
+        ports: the allocation's ports by variable name, as reserved for it.
+    """
+    config = dict(run.config)
+    environment = dict(config.get("environment") or {})
+    environment["ports"] = {**(environment.get("ports") or {}), "trial": RENDEZVOUS_PORT}
+    config["environment"] = environment
+    variables = {
+        "DET_EXPERIMENT_ID": str(run.experiment_id),
+        "DET_TRIAL_ID": str(run.trial_id),
+        "DET_TRIAL_RUN_ID": str(run.run_id),
+        "DET_TRIAL_SEED": str(run.seed),
+        "DET_EXPERIMENT_CONFIG": _compact(config),
+        "DET_HPARAMS": _compact(run.hparams),
+        "DET_STEPS_COMPLETED": str(run.steps_completed),
+        **{name: str(ports[name]) for name in TRIAL_PORTS if name in ports},
+    }
+    if run.latest_checkpoint is not None:
+        variables["DET_LATEST_CHECKPOINT"] = run.latest_checkpoint
+    return variables
+
+
+def user_environment(config: Mapping[str, Any], device_type: str) -> dict[str, str]:
+    """The variables of the configuration for one type of device, later ones winning.
+
+    An entry without `=` stands for an empty value.
+    """
+    by_device = (config.get("environment") or {}).get("environment_variables") or {}
+    variables: dict[str, str] = {}
+    for entry in by_device.get(device_type) or ():
+        name, _, value = str(entry).partition("=")
+        variables[name] = value
+    return variables
+
+
+def storage_mount(storage: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """The mount that a shared_fs storage needs: host path, container path, propagation."""
+    if storage.get("type") != "shared_fs":
+        return None
+    return storage["host_path"], SHARED_FS_DIR, storage.get("propagation") or "rprivate"
+
+
+def device_type_of(slots: int, devices: frozenset[str]) -> str:
+    """Which image and variables a container gets: that of its devices, cpu without any."""
+    if slots == 0 or not devices:
+        return "cpu"
+    return sorted(devices)[0]
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)

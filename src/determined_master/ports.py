@@ -1,0 +1,96 @@
+"""Protocols of everything outside: what runs containers, and what it tells the master."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from determined_master.domain.access import Caller
+from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, Hello, LogBatch
+
+
+class NotConnected(Exception):
+    """The agent is away; the order can be given again when it is back."""
+
+
+class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent as the master knows it now."""
+
+    id: str
+    pool: str
+    hostname: str
+    address: str
+    devices: tuple[Device, ...]
+    is_connected: bool
+    registered_at: datetime
+    version: str
+
+
+class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """Which container to start where."""
+
+    agent_id: str
+    container_id: str
+    allocation_id: str
+    slot_ids: tuple[int, ...]
+    spec: ContainerSpec
+
+
+class ClusterBackend(Protocol):
+    """What runs containers."""
+
+    def agents(self) -> Sequence[AgentSnapshot]:
+        """All agents that are connected or may still come back."""
+
+    async def start_container(self, order: StartOrder) -> None:
+        """Start a container once, however often it is ordered. Raises NotConnected."""
+
+    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
+        """Send a signal. Raises NotConnected."""
+
+    async def forget_container(self, agent_id: str, container_id: str) -> None:
+        """The container's end is stored. Raises NotConnected."""
+
+
+class AgentEvents(Protocol):
+    """What a backend tells the master; each call returns after the commit."""
+
+    async def agent_joined(
+        self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
+    ) -> tuple[str, ...]:
+        """An agent is in; the answer lists the containers that it shall keep."""
+
+    async def agent_lost(self, agent_id: str, reason: str) -> None:
+        """An agent did not come back in time."""
+
+    async def container_changed(
+        self, agent_id: str, boot_id: str, number: int, report: ContainerReport
+    ) -> None:
+        """A container has reached a state."""
+
+    async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
+        """Store lines; the number of the last one stored."""
+
+
+class JoinPolicy(Protocol):
+    """Who may join the cluster as an agent."""
+
+    def check(self, hello: Hello, remote_address: str) -> str | None:
+        """Why not, in words for the agent's admin; None when it may."""
+
+
+class Authenticator(Protocol):
+    """Knows whose token a token is. Asked for every request, so it answers from memory."""
+
+    async def authenticate(self, token: str) -> Caller | None:
+        """The caller a token stands for; None for an unknown or expired one.
+
+        The caller may be inactive (a user who was deactivated). A task's token gives its
+        owner with the task's scope, and None once its allocation has ended.
+
+        Raises:
+            Unauthenticated: the token was revoked, with the text that says so.
+        """

@@ -1,0 +1,182 @@
+"""What agents tell the master, turned into events; and the list of agents."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from determined_master.domain import access
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.errors import NotFound
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.ports import AgentSnapshot, ClusterBackend
+    from determined_master.services.task_logs import TaskLogs
+    from determined_wire.agent_link import ContainerReport, Hello, LogBatch
+
+log = logging.getLogger(__name__)
+
+
+class AgentReports:
+    """Carries what agents report into the engine; implements `ports.AgentEvents`."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        live: LiveAllocations,
+        logs: TaskLogs,
+        nudge: Callable[[str], None],
+    ) -> None:
+        self._engine = engine
+        self._live = live
+        self._logs = logs
+        self._nudge = nudge
+
+    async def agent_joined(
+        self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
+    ) -> tuple[str, ...]:
+        """Take note of what the agent has; what it should have and has not is lost."""
+        reported = {c.container_id: c for c in containers}
+        for report in containers:
+            if report.state == "TERMINATED":
+                cause = f"agent:{agent.id}:ended:{report.container_id}"
+                await self._post(report, cause)
+        keep: list[str] = []
+        for allocation in list(self._live.values()):
+            expected = [
+                c
+                for c in allocation.containers
+                if c.agent_id == agent.id and c.state != "TERMINATED"
+            ]
+            keep += [c.id for c in expected]
+            missing = tuple(
+                c.id for c in expected if c.id not in reported and c.state != "ASSIGNED"
+            )
+            if missing:
+                await self._lose(agent.id, allocation.id, missing, "it came back without it")
+        self._nudge(agent.pool)
+        return tuple(keep)
+
+    async def agent_lost(self, agent_id: str, reason: str) -> None:
+        """All that ran there is lost; its allocations start again elsewhere."""
+        for allocation in list(self._live.values()):
+            lost = tuple(
+                c.id
+                for c in allocation.containers
+                if c.agent_id == agent_id and c.state != "TERMINATED"
+            )
+            if lost:
+                await self._lose(agent_id, allocation.id, lost, reason)
+
+    async def container_changed(
+        self, agent_id: str, boot_id: str, number: int, report: ContainerReport
+    ) -> None:
+        """A container has reached a state."""
+        await self._post(report, f"agent:{agent_id}:{boot_id}:{number}")
+
+    async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
+        """Store lines; the number of the last one stored."""
+        return await self._logs.store_batch(agent_id, batch)
+
+    async def _post(self, report: ContainerReport, cause: str) -> None:
+        if report.state == "ASSIGNED":
+            return
+        failure = None
+        if report.failure is not None:
+            failure = alloc.ContainerFailure(
+                type=report.failure.type,
+                message=report.failure.message,
+                exit_code=report.failure.exit_code,
+            )
+        event = alloc.ContainerChanged(
+            container_id=report.container_id,
+            state=report.state,
+            host_ip=report.addresses[0].host_ip if report.addresses else "",
+            ports=tuple((a.container_port, a.host_port) for a in report.addresses),
+            failure=failure,
+            exit_code=report.exit_code,
+        )
+        try:
+            await self._engine.post("allocation", report.allocation_id, event, cause=cause)
+        except NotFound:
+            log.warning(
+                "an agent reports a container of an unknown allocation",
+                extra={"container": report.container_id, "allocation": report.allocation_id},
+            )
+
+    async def _lose(
+        self, agent_id: str, allocation_id: str, containers: tuple[str, ...], reason: str
+    ) -> None:
+        failure = alloc.ContainerFailure(
+            type="agent_failed", message=f"agent {agent_id} was lost: {reason}"
+        )
+        event = alloc.AgentLost(agent_id=agent_id, container_ids=containers, failure=failure)
+        cause = f"lost:{agent_id}:{','.join(containers)[:400]}"
+        await self._engine.post("allocation", allocation_id, event, cause=cause)
+
+
+class Join:
+    """Who may join; implements `ports.JoinPolicy`."""
+
+    def __init__(self, token: str, *, is_open: bool, allow_process_runtime: bool) -> None:
+        self._token = token
+        self._is_open = is_open
+        self._allow_process_runtime = allow_process_runtime
+
+    def check(self, hello: Hello, remote_address: str) -> str | None:
+        """Why the agent may not join; None when it may."""
+        good = hmac.compare_digest(hello.join_token.encode(), self._token.encode())
+        if not self._is_open and not good:
+            what = "a wrong join token" if hello.join_token else "no join token"
+            return (
+                f"agent {hello.agent_id} at {remote_address} gave {what}: run `det agent token` "
+                "and put what it prints into the agent's option `join_token`, or set "
+                "`security.agent_join: open` in the master's configuration"
+            )
+        if hello.runtime == "process" and not self._allow_process_runtime:
+            return (
+                f"agent {hello.agent_id} would run tasks as plain processes, without isolation: "
+                "use another `container_runtime`, or set "
+                "`security.allow_process_runtime: true` in the master's configuration"
+            )
+        return None
+
+
+class Agents:
+    """The agents of the cluster, for users."""
+
+    def __init__(self, backend: ClusterBackend, live: LiveAllocations, join_token: str) -> None:
+        self._backend = backend
+        self._live = live
+        self._join_token = join_token
+
+    async def list_all(self, caller: Caller) -> Sequence[AgentSnapshot]:
+        """All agents, by id."""
+        access.may(caller, "read", "agent")
+        return sorted(self._backend.agents(), key=lambda a: a.id)
+
+    async def get(self, caller: Caller, agent_id: str) -> AgentSnapshot:
+        """One agent."""
+        for agent in await self.list_all(caller):
+            if agent.id == agent_id:
+                return agent
+        raise NotFound(f"agent '{agent_id}' not found")
+
+    async def join_token(self, caller: Caller) -> str:
+        """What an agent needs to join."""
+        access.may(caller, "edit", "agent")
+        return self._join_token
+
+    def containers_on(self, agent_id: str) -> list[tuple[alloc.Allocation, alloc.Container]]:
+        """What runs on an agent."""
+        return [
+            (allocation, container)
+            for allocation in self._live.values()
+            for container in allocation.containers
+            if container.agent_id == agent_id and container.state != "TERMINATED"
+        ]

@@ -1,0 +1,208 @@
+"""Use cases that running tasks call: rendezvous, leaving, saying that they are ready."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master import entropy
+from determined_master.domain import access
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.store import allocations as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
+
+RENDEZVOUS_DEADLINE_S = 600.0
+MAX_PREEMPTION_WAIT_S = 300.0
+
+
+class Rendezvous(msgspec.Struct, frozen=True):
+    """Where the containers of an allocation are; index is rank."""
+
+    addresses: tuple[str, ...]
+    rank: int
+    slots: tuple[int, ...]
+
+
+class Allocations:
+    """Allocations as their own tasks see them."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._live = live
+        self._rounds: dict[str, _Round] = {}
+
+    async def get(self, caller: Caller, allocation_id: str) -> rows.AllocationRow:
+        """One allocation."""
+        access.may(caller, "read", "task")
+        async with self._pool.acquire() as conn:
+            row = await rows.find_allocation(conn, _checked(allocation_id))
+        if row is None:
+            raise NotFound(f"allocation '{allocation_id}' not found")
+        return row
+
+    async def list_of(self, caller: Caller, task_id: str) -> list[rows.AllocationRow]:
+        """The allocations of a task, newest first."""
+        access.may(caller, "read", "task")
+        async with self._pool.acquire() as conn:
+            return await rows.list_allocations(conn, task_id)
+
+    async def rendezvous(
+        self, caller: Caller, allocation_id: str, container_id: str
+    ) -> Rendezvous:
+        """Wait until all containers run, then tell where they are.
+
+        Raises:
+            NotFound: no such allocation or container.
+            FailedPrecondition: the allocation ended, or a container left, meanwhile.
+        """
+        access.may(caller, "report", "task")
+        state = await self._state(allocation_id)
+        if container_id not in {c.id for c in state.containers}:
+            raise NotFound(
+                f"allocation '{allocation_id}' has no resources '{container_id}': they are of "
+                "an earlier run"
+            )
+        if not _all_run(state):
+            state = await self._wait(allocation_id, _all_run_or_over, RENDEZVOUS_DEADLINE_S)
+        if not _all_run(state):
+            raise NotFound(f"allocation '{allocation_id}' has ended before all of it had started")
+        await self._post(allocation_id, alloc.BecameReady(), "ready")
+        ranked = sorted(state.containers, key=lambda c: c.rank)
+        own = next(c for c in ranked if c.id == container_id)
+        return Rendezvous(
+            addresses=tuple(c.host_ip for c in ranked),
+            rank=own.rank,
+            slots=tuple(len(c.slot_ids) for c in ranked),
+        )
+
+    async def preemption_signal(
+        self, caller: Caller, allocation_id: str, timeout_s: float
+    ) -> bool:
+        """Whether the task should save its work and leave; waits that long for a yes."""
+        access.may(caller, "report", "task")
+        state = await self._state(allocation_id)
+        if timeout_s > 0 and not _should_leave(state):
+            wait = min(timeout_s, MAX_PREEMPTION_WAIT_S)
+            try:
+                state = await self._wait(allocation_id, _should_leave, wait)
+            except TimeoutError:
+                return False
+        return _should_leave(state)
+
+    async def acknowledge_preemption(self, caller: Caller, allocation_id: str) -> None:
+        """The task has seen that it should leave, and will."""
+        access.may(caller, "report", "task")
+        await self._post(allocation_id, alloc.PreemptAcknowledged(), "preemption acknowledged")
+
+    async def request_preemption(self, caller: Caller, allocation_id: str) -> None:
+        """The task says that something outside asks it to leave."""
+        access.may(caller, "report", "task")
+        event = alloc.PreemptRequested(reason="the resource manager asks the task to leave")
+        await self._post(allocation_id, event, "pending preemption")
+
+    async def report_ready(self, caller: Caller, allocation_id: str) -> None:
+        """The task answers requests now."""
+        access.may(caller, "report", "task")
+        await self._post(allocation_id, alloc.BecameReady(), "ready")
+
+    async def report_waiting(self, caller: Caller, allocation_id: str) -> None:
+        """The task waits for something of its own."""
+        access.may(caller, "report", "task")
+        await self._post(allocation_id, alloc.BeganWaiting(), f"waiting:{entropy.new_uuid()}")
+
+    async def mark_daemon(self, caller: Caller, allocation_id: str, container_id: str) -> None:
+        """A container only serves the others: it may be ended when they are done."""
+        access.may(caller, "report", "task")
+        event = alloc.DaemonMarked(container_id=container_id)
+        await self._post(allocation_id, event, f"daemon:{container_id}")
+
+    async def report_accelerators(
+        self, caller: Caller, allocation_id: str, data: Mapping[str, Any]
+    ) -> None:
+        """Store which devices a container has found."""
+        access.may(caller, "report", "task")
+        query = """
+            UPDATE allocations SET accelerators = accelerators || jsonb_build_array($2::jsonb)
+             WHERE id = $1
+        """
+        async with self._pool.acquire() as conn:
+            await conn.execute(query, allocation_id, dict(data))
+
+    async def all_gather(
+        self, caller: Caller, allocation_id: str, request: str, peers: int, data: Any
+    ) -> list[Any]:
+        """Wait for all peers' data and give all of it to each."""
+        access.may(caller, "report", "task")
+        if peers < 1:
+            raise InvalidArgument(f"numPeers is {peers}: it must be at least 1")
+        state = await self._state(allocation_id)
+        if state.outcome is not None:
+            raise FailedPrecondition(f"allocation '{allocation_id}' has ended")
+        current = self._rounds.setdefault(allocation_id, _Round())
+        current.data[request] = data
+        if len(current.data) >= peers:
+            self._rounds.pop(allocation_id, None)
+            current.done.set()
+            await self._post(allocation_id, alloc.BecameReady(), "ready")
+        await asyncio.wait_for(current.done.wait(), RENDEZVOUS_DEADLINE_S)
+        return list(current.data.values())
+
+    async def _state(self, allocation_id: str) -> alloc.Allocation:
+        live = self._live.find(_checked(allocation_id))
+        if live is not None:
+            return live
+        state: alloc.Allocation | None = await self._engine.read("allocation", allocation_id)
+        if state is None:
+            raise NotFound(f"allocation '{allocation_id}' not found")
+        return state
+
+    async def _wait(self, allocation_id: str, until: Any, timeout_s: float) -> alloc.Allocation:
+        state: alloc.Allocation = await self._engine.wait_for(
+            "allocation", allocation_id, until, timeout_s
+        )
+        return state
+
+    async def _post(self, allocation_id: str, event: alloc.AllocationEvent, cause: str) -> None:
+        await self._state(allocation_id)
+        await self._engine.post("allocation", allocation_id, event, cause=cause)
+
+
+class _Round:
+    """One all-gather that waits for its peers."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, Any] = {}
+        self.done = asyncio.Event()
+
+
+def _checked(allocation_id: str) -> str:
+    if "." not in allocation_id:
+        raise InvalidArgument(
+            f"allocation id {allocation_id!r} has no dot: it is a task's id, a dot and a number"
+        )
+    return allocation_id
+
+
+def _all_run(state: alloc.Allocation) -> bool:
+    return bool(state.containers) and all(c.state == "RUNNING" for c in state.containers)
+
+
+def _all_run_or_over(state: alloc.Allocation) -> bool:
+    is_over = any(c.state == "TERMINATED" for c in state.containers)
+    return _all_run(state) or is_over or state.outcome is not None
+
+
+def _should_leave(state: alloc.Allocation) -> bool:
+    asked = state.preempt_reason is not None or state.kill_reason is not None
+    return asked or state.outcome is not None

@@ -1,0 +1,155 @@
+"""Use cases of checkpoints."""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master import clock
+from determined_master.domain import access
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.store import checkpoints as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+
+
+class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a task says of a checkpoint that it has stored."""
+
+    uuid: str
+    task_id: str
+    allocation_id: str | None
+    state: str
+    reported_at: datetime | None
+    resources: Mapping[str, int]
+    metadata: Mapping[str, Any]
+    storage_id: int | None
+
+
+class Checkpoints:
+    """Checkpoints of all trials."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def report(self, caller: Caller, report: CheckpointReport) -> None:
+        """Store a checkpoint's record; a repeated report changes nothing.
+
+        Raises:
+            InvalidArgument: the UUID or the steps make no sense. NotFound: unknown task.
+        """
+        access.may(caller, "report", "task")
+        steps = report.metadata.get("steps_completed", 0)
+        if isinstance(steps, bool) or not isinstance(steps, int | float) or steps < 0:
+            raise InvalidArgument(
+                f"checkpoint {report.uuid}: metadata.steps_completed is {steps!r}, "
+                "it must be a number that is not negative"
+            )
+        async with self._pool.acquire() as conn, conn.transaction():
+            query = "SELECT trial_id, experiment_id FROM tasks WHERE id = $1"
+            owner = await conn.fetchrow(query, report.task_id)
+            if owner is None:
+                raise NotFound(f"task '{report.task_id}' not found")
+            new = rows.NewCheckpoint(
+                uuid=checked_uuid(report.uuid),
+                task_id=report.task_id,
+                allocation_id=report.allocation_id,
+                trial_id=owner["trial_id"],
+                experiment_id=owner["experiment_id"],
+                state=report.state,
+                reported_at=report.reported_at or clock.now(),
+                steps=int(steps),
+                resources=dict(report.resources),
+                metadata=dict(report.metadata),
+                storage_id=report.storage_id,
+            )
+            await rows.insert_checkpoint(conn, new)
+
+    async def get(self, caller: Caller, uuid: str) -> rows.CheckpointRow:
+        """One checkpoint."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            row = await rows.find_checkpoint(conn, checked_uuid(uuid))
+        if row is None:
+            raise NotFound(f"checkpoint '{uuid}' not found")
+        return row
+
+    async def list_of(
+        self,
+        caller: Caller,
+        *,
+        trial_id: int | None = None,
+        experiment_id: int | None = None,
+        states: Sequence[str] = (),
+        sort: str = "reported_at",
+        newest_first: bool = False,
+    ) -> list[rows.CheckpointRow]:
+        """Checkpoints of one trial or of one experiment.
+
+        Raises:
+            NotFound: there is no such trial or experiment.
+        """
+        access.may(caller, "read", "experiment")
+        kind, owner = (
+            ("trial", trial_id) if trial_id is not None else ("experiment", experiment_id)
+        )
+        async with self._pool.acquire() as conn:
+            query = f"SELECT EXISTS (SELECT FROM {kind}s WHERE id = $1)"
+            if not await conn.fetchval(query, owner):
+                raise NotFound(f"{kind} '{owner}' not found")
+            return await rows.list_checkpoints(
+                conn,
+                trial_id=trial_id,
+                experiment_id=experiment_id,
+                states=states,
+                sort=sort,
+                newest_first=newest_first,
+            )
+
+    async def replace_metadata(
+        self, caller: Caller, uuid: str, metadata: Mapping[str, Any]
+    ) -> rows.CheckpointRow:
+        """Replace a checkpoint's metadata."""
+        access.may(caller, "edit", "experiment")
+        async with self._pool.acquire() as conn:
+            if not await rows.update_metadata(conn, checked_uuid(uuid), dict(metadata)):
+                raise NotFound(f"checkpoint '{uuid}' not found")
+        return await self.get(caller, uuid)
+
+    async def patch(self, caller: Caller, left: Mapping[str, Mapping[str, int]]) -> None:
+        """Record what is left of checkpoints: fewer files, or none."""
+        access.may(caller, "edit", "experiment")
+        for uuid, resources in left.items():
+            row = await self.get(caller, uuid)
+            if dict(resources) == row.resources:
+                continue
+            state = "PARTIALLY_DELETED" if resources else "DELETED"
+            async with self._pool.acquire() as conn:
+                await rows.update_resources(conn, row.uuid, dict(resources), state)
+
+    async def storage_id(self, caller: Caller, config: Mapping[str, Any]) -> int:
+        """The id under which a storage configuration is known; the same for equal ones."""
+        access.may(caller, "report", "task")
+        async with self._pool.acquire() as conn:
+            return await rows.upsert_storage(conn, dict(config))
+
+
+def checked_uuid(text: str) -> str:
+    """The UUID in its usual form.
+
+    Raises:
+        InvalidArgument: it is not one.
+    """
+    try:
+        return str(uuids.UUID(text))
+    except ValueError:
+        raise InvalidArgument(
+            f"invalid UUID length: {len(text)}: {text!r} is not a valid uuid"
+        ) from None

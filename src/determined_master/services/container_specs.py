@@ -1,0 +1,149 @@
+"""Building what an agent needs to start a container of a trial."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master.domain import task_spec
+from determined_master.domain.allocation import messages as alloc
+from determined_master.services.tokens import TaskTokens
+from determined_master.store import allocations, checkpoints, experiments, trials
+from determined_wire import agent_link as link
+
+if TYPE_CHECKING:
+    import asyncpg
+
+TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
+SHM_SIZE_BYTES = 4 * 1024**3
+
+
+class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
+    """What the cluster's admin has set for all tasks."""
+
+    user: link.TaskUser = link.TaskUser()
+    network_mode: str = "bridge"
+    shm_size_bytes: int = SHM_SIZE_BYTES
+    startup_hook: str = ""
+    reserved_ports: frozenset[int] = frozenset()
+    uses_tls: bool = False
+    network_interface: str = ""
+
+
+class ContainerSpecs:
+    """Builds the specifications of containers."""
+
+    def __init__(self, pool: asyncpg.Pool, tokens: TaskTokens, defaults: TaskDefaults) -> None:
+        self._pool = pool
+        self._tokens = tokens
+        self._defaults = defaults
+
+    async def build(
+        self, state: alloc.Allocation, container: alloc.StartContainer
+    ) -> link.ContainerSpec:
+        """The specification of one container; the same again when asked twice."""
+        trial_id = state.request.trial_id
+        if trial_id is None:
+            raise RuntimeError(f"allocation {state.id} belongs to no trial")
+        async with self._pool.acquire() as conn:
+            async with conn.transaction():
+                ports = await allocations.reserve_ports(
+                    conn, state.id, task_spec.TRIAL_PORTS, self._defaults.reserved_ports
+                )
+            trial = await trials.find_trial(conn, trial_id)
+            resume = await checkpoints.find_resume_point(conn, trial_id)
+            if trial is None:
+                raise RuntimeError(f"trial {trial_id} has no row")
+            experiment = await experiments.find_experiment(conn, trial.experiment_id)
+        if experiment is None:
+            raise RuntimeError(f"experiment {trial.experiment_id} has no row")
+        run_id = int(state.id.rpartition(".")[2])
+        run = task_spec.TrialRun(
+            experiment_id=experiment.id,
+            trial_id=trial.id,
+            run_id=run_id,
+            seed=trial.seed,
+            config=experiment.config,
+            hparams=trial.hparams,
+            steps_completed=resume[1] if resume else 0,
+            latest_checkpoint=resume[0] if resume else trial.warm_start_checkpoint,
+        )
+        environment = self._environment(state, container, experiment, run, ports)
+        return self._spec(state, container, experiment.config, environment, run)
+
+    def _environment(
+        self,
+        state: alloc.Allocation,
+        container: alloc.StartContainer,
+        experiment: experiments.ExperimentRow,
+        run: task_spec.TrialRun,
+        ports: dict[str, int],
+    ) -> dict[str, str]:
+        identity = task_spec.TaskIdentity(
+            task_id=state.request.task_id,
+            task_type=state.request.task_type,
+            allocation_id=state.id,
+            container_id=container.container_id,
+            username=experiment.username,
+            session_token=self._tokens.session_token(state.id),
+            user_token=self._tokens.user_token(state.id),
+            uses_tls=self._defaults.uses_tls,
+        )
+        environment = task_spec.base_environment(identity)
+        if self._defaults.network_interface:
+            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = self._defaults.network_interface
+        environment.update(task_spec.trial_environment(run, ports))
+        environment.update(task_spec.user_environment(experiment.config, "cpu"))
+        return environment
+
+    def _spec(
+        self,
+        state: alloc.Allocation,
+        container: alloc.StartContainer,
+        config: dict[str, Any],
+        environment: dict[str, str],
+        run: task_spec.TrialRun,
+    ) -> link.ContainerSpec:
+        files: tuple[link.File, ...] = ()
+        if self._defaults.startup_hook:
+            hook = self._defaults.startup_hook.encode()
+            path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
+            files = (link.File(path=path, content=hook, mode=0o744),)
+        env = config["environment"]
+        ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
+        return link.ContainerSpec(
+            task_id=state.request.task_id,
+            task_type=state.request.task_type,
+            description=f"exp-{run.experiment_id}-trial-{run.trial_id}-attempt-{run.run_id}",
+            entrypoint=TRIAL_ENTRYPOINT,
+            environment=environment,
+            work_dir=task_spec.WORK_DIR,
+            user=self._defaults.user,
+            image=str((env.get("image") or {}).get("cpu") or ""),
+            force_pull_image=bool(env.get("force_pull_image")),
+            files=files,
+            mounts=tuple(_mounts(config)),
+            ports=tuple(sorted(set(ports))),
+            network_mode="host" if container.count > 1 else self._defaults.network_mode,
+            shm_size_bytes=self._defaults.shm_size_bytes,
+            add_capabilities=tuple(env.get("add_capabilities") or ()),
+            drop_capabilities=tuple(env.get("drop_capabilities") or ()),
+        )
+
+
+def _mounts(config: dict[str, Any]) -> list[link.Mount]:
+    mounts = [
+        link.Mount(
+            host_path=m["host_path"],
+            container_path=m["container_path"],
+            read_only=bool(m.get("read_only")),
+            propagation=m.get("propagation") or "rprivate",
+        )
+        for m in config.get("bind_mounts") or ()
+    ]
+    storage = task_spec.storage_mount(config["checkpoint_storage"])
+    if storage is not None:
+        host_path, container_path, propagation = storage
+        mounts.append(link.Mount(host_path, container_path, propagation=propagation))
+    return mounts

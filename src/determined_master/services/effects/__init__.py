@@ -1,0 +1,1 @@
+"""What is done, outside any transaction, when a machine orders an effect."""

@@ -1,0 +1,82 @@
+"""Effects of allocations: starting and signalling containers, telling the owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.trial.messages import AllocationEnded
+from determined_master.engine import Deferred
+from determined_master.ports import NotConnected, StartOrder
+
+if TYPE_CHECKING:
+    from determined_master.engine import EffectContext, Engine
+    from determined_master.ports import ClusterBackend
+    from determined_master.services.container_specs import ContainerSpecs
+
+
+class AllocationEffects:
+    """Carries out the effects of allocations."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        backend: ClusterBackend,
+        specs: ContainerSpecs,
+    ) -> None:
+        self._engine = engine
+        self._backend = backend
+        self._specs = specs
+
+    def register(self) -> None:
+        """Tell the engine who carries out what."""
+        handlers = self._engine.handlers
+        handlers.register(alloc.StartContainer, self.start_container)
+        handlers.register(alloc.SignalContainer, self.signal_container)
+        handlers.register(alloc.ForgetContainer, self.forget_container)
+        handlers.register(alloc.ReportAllocationEnd, self.report_end)
+
+    async def start_container(self, effect: alloc.StartContainer, ctx: EffectContext) -> None:
+        """Hand the container to its agent, which starts it once however often it is told."""
+        state = await self._state(ctx)
+        if state is None or state.kill_reason is not None or state.outcome is not None:
+            return
+        order = StartOrder(
+            agent_id=effect.agent_id,
+            container_id=effect.container_id,
+            allocation_id=ctx.aggregate_id,
+            slot_ids=effect.slot_ids,
+            spec=await self._specs.build(state, effect),
+        )
+        try:
+            await self._backend.start_container(order)
+        except NotConnected as error:
+            raise Deferred(str(error)) from error
+
+    async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
+        """Send the signal; an agent that is away gets it when it is back."""
+        try:
+            await self._backend.signal_container(
+                effect.agent_id, effect.container_id, effect.signal
+            )
+        except NotConnected as error:
+            raise Deferred(str(error)) from error
+
+    async def forget_container(self, effect: alloc.ForgetContainer, ctx: EffectContext) -> None:
+        """Let the agent remove the files; one that is away learns it from its welcome."""
+        try:
+            await self._backend.forget_container(effect.agent_id, effect.container_id)
+        except NotConnected:
+            return
+
+    async def report_end(self, effect: alloc.ReportAllocationEnd, ctx: EffectContext) -> None:
+        """Tell the trial how its allocation ended."""
+        state = await self._state(ctx)
+        if state is None or state.request.trial_id is None:
+            return
+        event = AllocationEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
+        await ctx.post("trial", str(state.request.trial_id), event)
+
+    async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
+        state: alloc.Allocation | None = await self._engine.read("allocation", ctx.aggregate_id)
+        return state

@@ -1,0 +1,107 @@
+"""Effects of experiments: making, stopping and telling their trials."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain.errors import FailedPrecondition
+from determined_master.domain.experiment import messages as exp
+from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
+from determined_master.domain.trial import messages as trial
+from determined_master.engine import Posting
+from determined_master.store import experiments, trials
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.engine import EffectContext, Engine
+    from determined_master.store.pool import Conn
+
+SIGNALS: dict[str, trial.TrialEvent] = {
+    "activate": trial.TrialActivated(),
+    "pause": trial.TrialPaused(),
+    "cancel": trial.TrialCanceled(),
+    "kill": trial.TrialKilled(),
+    "error": trial.TrialErred(reason="its experiment cannot go on"),
+}
+
+
+class ExperimentEffects:
+    """Carries out the effects of experiments."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+        self._engine = engine
+        self._pool = pool
+
+    def register(self) -> None:
+        """Tell the engine who carries out what."""
+        handlers = self._engine.handlers
+        handlers.register(exp.CreateTrial, self.create_trial)
+        handlers.register(exp.StopTrial, self.stop_trial)
+        handlers.register(exp.SignalTrials, self.signal_trials)
+        handlers.register(exp.CloseExperiment, self.close_experiment)
+
+    async def create_trial(self, effect: exp.CreateTrial, ctx: EffectContext) -> None:
+        """Store the trial and start its machine, in one transaction."""
+        experiment_id = int(ctx.aggregate_id)
+        async with self._pool.acquire() as conn:
+            row = await experiments.find_experiment(conn, experiment_id)
+            known = await trials.find_trial_id(conn, experiment_id, effect.request_id)
+            trial_id = known if known is not None else await trials.next_trial_id(conn)
+        if row is None:
+            raise RuntimeError(f"experiment {experiment_id} has no row")
+        task_id = trial_task_id(ExperimentId(experiment_id), RequestId(effect.request_id))
+        source = row.config["searcher"].get("source_checkpoint_uuid")
+        new = trials.NewTrial(
+            id=trial_id,
+            experiment_id=experiment_id,
+            request_id=effect.request_id,
+            task_id=task_id,
+            hparams=effect.hparams,
+            seed=effect.seed,
+            job_id=row.job_id,
+            user_id=row.user_id,
+            started_at=clock.now(),
+            warm_start_checkpoint=source,
+        )
+
+        async def store(conn: Conn) -> None:
+            await trials.insert_trial(conn, new)
+
+        created = trial.TrialCreated(
+            trial_id=trial_id,
+            experiment_id=experiment_id,
+            request_id=effect.request_id,
+            task_id=task_id,
+            max_restarts=int(row.config["max_restarts"]),
+            activate=await self._is_active(experiment_id),
+        )
+        await ctx.post("trial", str(trial_id), created, within=store)
+
+    async def stop_trial(self, effect: exp.StopTrial, ctx: EffectContext) -> None:
+        """Tell the trial that the search has seen enough of it."""
+        async with self._pool.acquire() as conn:
+            trial_id = await trials.find_trial_id(conn, int(ctx.aggregate_id), effect.request_id)
+        if trial_id is None:
+            raise RuntimeError(f"trial {effect.request_id} to be stopped does not exist")
+        await ctx.post("trial", str(trial_id), trial.TrialStopped())
+
+    async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
+        """Tell every live trial; each once, however often this is repeated."""
+        async with self._pool.acquire() as conn:
+            open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
+        event = SIGNALS[effect.signal]
+        outcomes = await self._engine.post_many(
+            [Posting("trial", str(trial_id), event, ctx.cause) for trial_id in open_ids]
+        )
+        for outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
+                raise outcome
+
+    async def close_experiment(self, effect: exp.CloseExperiment, ctx: EffectContext) -> None:
+        """Nothing is left to do here yet: tokens end with their allocations."""
+
+    async def _is_active(self, experiment_id: int) -> bool:
+        state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))
+        return state is not None and state.state == "ACTIVE"

@@ -1,0 +1,108 @@
+"""Effects of trials: asking for slots, asking to leave, telling the experiment."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.experiment.messages import TrialEnded
+from determined_master.domain.trial import messages as trial
+from determined_master.services.tokens import TaskTokens, token_hash
+from determined_master.store import allocations, experiments, trials
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.engine import EffectContext, Engine
+    from determined_master.store.pool import Conn
+
+USER_TOKEN_LIFE = timedelta(days=7)
+
+
+class TrialEffects:
+    """Carries out the effects of trials."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, tokens: TaskTokens) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._tokens = tokens
+
+    def register(self) -> None:
+        """Tell the engine who carries out what."""
+        handlers = self._engine.handlers
+        handlers.register(trial.RequestAllocation, self.request_allocation)
+        handlers.register(trial.PreemptAllocation, self.preempt_allocation)
+        handlers.register(trial.KillAllocation, self.kill_allocation)
+        handlers.register(trial.ReportTrialEnd, self.report_trial_end)
+
+    async def request_allocation(
+        self, effect: trial.RequestAllocation, ctx: EffectContext
+    ) -> None:
+        """Store the allocation with its tokens' hashes and let it wait for slots."""
+        async with self._pool.acquire() as conn:
+            row = await trials.find_trial(conn, int(ctx.aggregate_id))
+            if row is None:
+                raise RuntimeError(f"trial {ctx.aggregate_id} has no row")
+            experiment = await experiments.find_experiment(conn, row.experiment_id)
+        if experiment is None:
+            raise RuntimeError(f"experiment {row.experiment_id} has no row")
+        request = _request(row, experiment)
+        now = clock.now()
+        new = allocations.NewAllocation(
+            id=effect.allocation_id,
+            task_id=row.task_id,
+            pool=request.pool,
+            slots=request.slots,
+            token_hash=token_hash(self._tokens.session_token(effect.allocation_id)),
+            user_id=experiment.user_id,
+            user_token_hash=token_hash(self._tokens.user_token(effect.allocation_id)),
+            requested_at=now,
+            token_expires_at=now + USER_TOKEN_LIFE,
+        )
+
+        async def store(conn: Conn) -> None:
+            await allocations.insert_allocation(conn, new)
+
+        event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
+        await ctx.post("allocation", effect.allocation_id, event, within=store)
+
+    async def preempt_allocation(
+        self, effect: trial.PreemptAllocation, ctx: EffectContext
+    ) -> None:
+        """Ask the allocation to save its work and leave."""
+        event = alloc.PreemptRequested(reason=effect.reason)
+        await ctx.post("allocation", effect.allocation_id, event)
+
+    async def kill_allocation(self, effect: trial.KillAllocation, ctx: EffectContext) -> None:
+        """End the allocation at once."""
+        event = alloc.KillRequested(reason=effect.reason)
+        await ctx.post("allocation", effect.allocation_id, event)
+
+    async def report_trial_end(self, effect: trial.ReportTrialEnd, ctx: EffectContext) -> None:
+        """Tell the experiment, and through it the search, that the trial is closed."""
+        event = TrialEnded(request_id=effect.request_id, end=effect.end)
+        await ctx.post("experiment", str(effect.experiment_id), event)
+
+
+def _request(
+    row: trials.TrialRow, experiment: experiments.ExperimentRow
+) -> alloc.AllocationRequest:
+    resources = experiment.config["resources"]
+    return alloc.AllocationRequest(
+        task_id=row.task_id,
+        task_type="TRIAL",
+        name=f"Trial {row.id} (Experiment {row.experiment_id})",
+        job_id=experiment.job_id,
+        pool=experiment.resource_pool,
+        slots=int(resources["slots_per_trial"]),
+        submitted_at=experiment.started_at,
+        is_preemptible=True,
+        preemption_timeout_s=float(experiment.config["preemption_timeout"]),
+        is_single_node=bool(resources.get("is_single_node")),
+        priority=int(resources["priority"]),
+        weight=float(resources["weight"]),
+        trial_id=row.id,
+        experiment_id=row.experiment_id,
+    )

@@ -1,0 +1,215 @@
+"""Use cases of experiments: creating, steering, reading."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master import clock, entropy
+from determined_master.domain import access
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.experiment import messages as exp
+from determined_master.domain.model_definition import ModelFile, pack
+from determined_master.domain.states import TERMINAL
+from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
+from determined_master.store import experiments as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.engine import Engine
+    from determined_master.store.pool import Conn
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user sends to create an experiment."""
+
+    config: str
+    files: Sequence[ModelFile] = ()
+    activate: bool = False
+    validate_only: bool = False
+    project_id: int = 0
+    parent_id: int = 0
+    template: str | None = None
+    idempotency_key: str | None = None
+
+
+class Experiments:
+    """Experiments of all users."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, configs: ExperimentConfigs) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._configs = configs
+
+    async def create(self, caller: Caller, submission: Submission) -> tuple[int | None, Prepared]:
+        """Check a configuration and make the experiment.
+
+        A repeated idempotency key of the same user gives the first answer again.
+
+        Returns:
+            The experiment's id, None when it was only to be checked; and its configuration.
+
+        Raises:
+            InvalidArgument: with every error of the configuration.
+        """
+        access.may(caller, "create", "experiment")
+        prepared = await self._configs.prepare(submission.config, submission.template)
+        if submission.validate_only:
+            return None, prepared
+        if submission.idempotency_key:
+            async with self._pool.acquire() as conn:
+                answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
+            if answer is not None:
+                return int(answer["experiment_id"]), prepared
+        tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
+        return await self._store(caller, submission, prepared, tgz), prepared
+
+    async def get(self, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
+        """One experiment.
+
+        Raises:
+            NotFound: there is none of that id.
+        """
+        async with self._pool.acquire() as conn:
+            row = await rows.find_experiment(conn, experiment_id)
+        if row is None:
+            raise NotFound(f"experiment '{experiment_id}' not found")
+        access.may(caller, "read", "experiment", owner_id=row.user_id)
+        return row
+
+    async def trial_ids(self, caller: Caller, experiment_id: int) -> list[int]:
+        """Ids of its trials, ascending."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            return await rows.list_trial_ids(conn, experiment_id)
+
+    async def original_config(self, caller: Caller, experiment_id: int) -> str:
+        """The configuration as it was submitted."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            return await rows.find_original_config(conn, experiment_id) or ""
+
+    async def best_metric(self, caller: Caller, experiment_id: int) -> float:
+        """The best value of the searcher's metric so far.
+
+        Raises:
+            NotFound: no trial has reported it yet.
+        """
+        row = await self.get(caller, experiment_id)
+        if row.best_metric is None:
+            raise NotFound(
+                f"experiment {experiment_id} has no validation with {row.searcher_metric!r} yet"
+            )
+        return row.best_metric if row.smaller_is_better else -row.best_metric
+
+    async def model_definition(self, caller: Caller, experiment_id: int) -> bytes:
+        """The model directory as tar.gz; empty when there is none."""
+        await self.get(caller, experiment_id)
+        async with self._pool.acquire() as conn:
+            return await rows.find_model_definition(conn, experiment_id) or b""
+
+    async def activate(self, caller: Caller, experiment_id: int) -> None:
+        """Let it run."""
+        await self._steer(caller, experiment_id, exp.ExperimentActivated())
+
+    async def pause(self, caller: Caller, experiment_id: int) -> None:
+        """Ask every trial to save its work and give its slots back."""
+        await self._steer(caller, experiment_id, exp.ExperimentPaused())
+
+    async def cancel(self, caller: Caller, experiment_id: int) -> None:
+        """End it; trials may save their work first. Ending an ended one changes nothing."""
+        await self._steer(caller, experiment_id, exp.ExperimentCanceled())
+
+    async def kill(self, caller: Caller, experiment_id: int) -> None:
+        """End it at once. Ending an ended one changes nothing."""
+        await self._steer(caller, experiment_id, exp.ExperimentKilled())
+
+    async def archive(self, caller: Caller, experiment_id: int, *, archived: bool) -> None:
+        """Hide an ended experiment from lists, or show it again."""
+        row = await self.get(caller, experiment_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        if row.state not in TERMINAL:
+            raise FailedPrecondition(
+                f"experiment {experiment_id} is in state {row.state}: cancel it or let it end, "
+                "only an experiment in terminal state can be archived"
+            )
+        if row.archived is archived:
+            word = "already archived" if archived else "not archived"
+            raise FailedPrecondition(f"experiment {experiment_id} is {word}")
+        async with self._pool.acquire() as conn:
+            await rows.update_details(conn, experiment_id, {"archived": archived})
+
+    async def edit(
+        self, caller: Caller, experiment_id: int, changes: Mapping[str, Any]
+    ) -> rows.ExperimentRow:
+        """Change name, description, labels or notes.
+
+        Raises:
+            InvalidArgument: the name is blank.
+        """
+        row = await self.get(caller, experiment_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        if "name" in changes and not str(changes["name"]).strip():
+            raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
+        wanted = dict(changes)
+        if {"name", "description", "labels"} & wanted.keys():
+            named = {k: v for k, v in wanted.items() if k in ("name", "description", "labels")}
+            wanted["config"] = {**row.config, **named}
+        async with self._pool.acquire() as conn:
+            await rows.update_details(conn, experiment_id, wanted)
+        return await self.get(caller, experiment_id)
+
+    async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
+        row = await self.get(caller, experiment_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
+        await self._engine.post("experiment", str(experiment_id), event, cause=cause)
+
+    async def _store(
+        self, caller: Caller, submission: Submission, prepared: Prepared, tgz: bytes | None
+    ) -> int:
+        digest = hashlib.sha256(tgz).digest() if tgz is not None else None
+        async with self._pool.acquire() as conn:
+            experiment_id = await rows.next_experiment_id(conn)
+        config = prepared.built.config
+        new = rows.NewExperiment(
+            id=experiment_id,
+            job_id=str(entropy.new_uuid()),
+            user_id=caller.user_id,
+            workspace_id=1,
+            project_id=1,
+            name=config["name"],
+            description=config.get("description") or "",
+            labels=list(config.get("labels") or ()),
+            config=config,
+            original_config=submission.config,
+            seed=int(config["reproducibility"]["experiment_seed"]),
+            searcher_type=config["searcher"]["name"],
+            searcher_metric=config["searcher"]["metric"],
+            smaller_is_better=bool(config["searcher"].get("smaller_is_better", True)),
+            resource_pool=config["resources"]["resource_pool"],
+            model_digest=digest,
+            model_size=len(tgz or b""),
+            started_at=clock.now(),
+            forked_from=submission.parent_id or None,
+        )
+
+        async def store(conn: Conn) -> None:
+            if digest is not None and tgz is not None:
+                await rows.insert_model_definition(conn, digest, tgz)
+            await rows.insert_experiment(conn, new)
+            if submission.idempotency_key:
+                answer = {"experiment_id": experiment_id}
+                await rows.insert_answer(conn, caller.user_id, submission.idempotency_key, answer)
+
+        event = exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)
+        await self._engine.post(
+            "experiment", str(experiment_id), event, cause="created", within=store
+        )
+        return experiment_id

@@ -1,0 +1,97 @@
+"""Looking for the patterns of log policies in the lines of trials."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import re2
+
+from determined_master.domain.trial.messages import RetriesCanceled
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.engine import Engine
+
+MAX_KNOWN_TASKS = 5000
+CONFIG_ECHO = '"log_policies":'
+"""A line that shows the configuration would match every pattern in it."""
+
+
+class _Compiled(msgspec.Struct, frozen=True):
+    policies: tuple[dict[str, Any], ...]
+    matcher: Any
+    trial_id: int
+
+
+class LogPolicies:
+    """One set of patterns a task, compiled at its first line."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._known: OrderedDict[str, _Compiled | None] = OrderedDict()
+        self._matched: set[tuple[str, int]] = set()
+
+    async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
+        """Act on the policies that match one of these lines; each once a task."""
+        compiled = await self._compiled(task_id)
+        if compiled is None:
+            return
+        text = "\n".join(lines)
+        if not compiled.matcher.Match(text):
+            return
+        for line in lines:
+            if CONFIG_ECHO in line:
+                continue
+            for index in compiled.matcher.Match(line):
+                if (task_id, index) not in self._matched:
+                    self._matched.add((task_id, index))
+                    await self._act(compiled, index, line)
+
+    async def _act(self, compiled: _Compiled, index: int, line: str) -> None:
+        policy = compiled.policies[index]
+        if policy.get("action") == "cancel_retries":
+            event = RetriesCanceled(pattern=policy["pattern"], line=line.rstrip("\n")[:2000])
+            cause = f"log policy {index}"
+            await self._engine.post("trial", str(compiled.trial_id), event, cause=cause)
+        if policy.get("name"):
+            query = "UPDATE trials SET log_policy_matched = $2 WHERE id = $1"
+            async with self._pool.acquire() as conn:
+                await conn.execute(query, compiled.trial_id, policy["name"])
+
+    async def _compiled(self, task_id: str) -> _Compiled | None:
+        if task_id in self._known:
+            return self._known[task_id]
+        query = """
+            SELECT k.trial_id, e.config->'log_policies' AS policies
+              FROM tasks k JOIN experiments e ON e.id = k.experiment_id
+             WHERE k.id = $1 AND k.type = 'TRIAL'
+        """
+        async with self._pool.acquire() as conn:
+            row = await conn.fetchrow(query, task_id)
+        compiled = _compile(row["policies"] or [], row["trial_id"]) if row else None
+        self._known[task_id] = compiled
+        if len(self._known) > MAX_KNOWN_TASKS:
+            self._known.popitem(last=False)
+        return compiled
+
+
+def _compile(policies: Sequence[dict[str, Any]], trial_id: int) -> _Compiled | None:
+    matcher = re2.Set.SearchSet()
+    kept = []
+    for policy in policies:
+        if not policy.get("pattern"):
+            continue
+        try:
+            matcher.Add(policy["pattern"])
+        except re2.error:
+            continue  # refused when the configuration is checked; an older one may hold it
+        kept.append(policy)
+    if not kept:
+        return None
+    matcher.Compile()
+    return _Compiled(tuple(kept), matcher, trial_id)

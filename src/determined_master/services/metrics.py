@@ -1,0 +1,191 @@
+"""Use cases of metrics: reporting them and reading them back."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.errors import DetError, InvalidArgument, NotFound
+from determined_master.domain.experiment.messages import ValidationReported
+from determined_master.domain.summary import as_number
+from determined_master.services.metric_flush import Flusher, Report, TrialFacts, store_reports
+from determined_master.store import metrics as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.engine import Engine
+    from determined_master.store.pool import Conn
+
+HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
+"""Searches that decide on validations; the others only count ends."""
+MAX_KNOWN_TRIALS = 20_000
+MAX_BULK_REPORTS = 1000
+MAX_METRICS_A_REPORT = 100_000
+
+
+class Metrics:
+    """Reports of trials."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, flusher: Flusher) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._flusher = flusher
+        self._facts: OrderedDict[int, TrialFacts] = OrderedDict()
+
+    async def report(self, caller: Caller, report: Report) -> None:
+        """Store one report; returns after its commit.
+
+        Raises:
+            NotFound: there is no such trial.
+            InvalidArgument: the group's name, the run's number or a value is wrong.
+            FailedPrecondition: the step is already reported with other values.
+        """
+        facts = await self._checked(caller, report)
+        if report.group == "validation" and facts.wants_validations:
+            await self._report_to_search(report, facts)
+        else:
+            await self._flusher.report(report, facts)
+
+    async def report_many(
+        self, caller: Caller, reports: Sequence[Report]
+    ) -> list[DetError | None]:
+        """Store up to 1,000 reports of one trial; one answer for each."""
+        if len(reports) > MAX_BULK_REPORTS:
+            raise InvalidArgument(
+                f"{len(reports)} reports in one request: at most {MAX_BULK_REPORTS}, split it"
+            )
+        if len({r.trial_id for r in reports}) > 1:
+            raise InvalidArgument("all reports of one request must be of one trial")
+        if not reports:
+            return []
+        facts = await self._checked(caller, reports[0])
+        answers: list[DetError | None] = []
+        pending: list[Report] = []
+        for report in reports:
+            if report.group == "validation" and facts.wants_validations:
+                answers += await self._flusher.report_many(pending, facts) if pending else []
+                pending = []
+                answers.append(await self._answer(report, facts))
+            else:
+                pending.append(report)
+        return answers + (await self._flusher.report_many(pending, facts) if pending else [])
+
+    async def stream(
+        self, caller: Caller, trial_ids: Sequence[int], group: str, size: int = 1000
+    ) -> AsyncIterator[list[rows.StoredReport]]:
+        """Pages of the reports of a group that count, by trial and order of arrival."""
+        if not trial_ids:
+            raise InvalidArgument("must specify at least one trial id")
+        for trial_id in trial_ids:
+            await self.facts(trial_id)
+        access.may(caller, "read", "experiment")
+        position = (0, 0)
+        while True:
+            async with self._pool.acquire() as conn:
+                page = await rows.list_reports(conn, trial_ids, group, after=position, limit=size)
+            if page:
+                yield page
+            if len(page) < size:
+                return
+            position = (page[-1].trial_id, page[-1].id)
+
+    async def facts(self, trial_id: int) -> TrialFacts:
+        """What matters of a trial for its reports; remembered."""
+        known = self._facts.get(trial_id)
+        if known is not None:
+            return known
+        query = """
+            SELECT t.experiment_id, t.request_id::text, e.searcher_metric, e.smaller_is_better,
+                   e.searcher_type, e.config->'searcher'->>'time_metric' AS time_metric,
+                   e.unmanaged
+              FROM trials t JOIN experiments e ON e.id = t.experiment_id
+             WHERE t.id = $1
+        """
+        async with self._pool.acquire() as conn:
+            row = await conn.fetchrow(query, trial_id)
+        if row is None:
+            raise NotFound(f"trial '{trial_id}' not found")
+        facts = TrialFacts(
+            experiment_id=row["experiment_id"],
+            request_id=row["request_id"],
+            searcher_metric=row["searcher_metric"],
+            smaller_is_better=row["smaller_is_better"],
+            wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
+            time_metric=row["time_metric"],
+        )
+        self._facts[trial_id] = facts
+        if len(self._facts) > MAX_KNOWN_TRIALS:
+            self._facts.popitem(last=False)
+        return facts
+
+    async def _checked(self, caller: Caller, report: Report) -> TrialFacts:
+        access.may(caller, "report", "task")
+        if len(report.metrics) > MAX_METRICS_A_REPORT:
+            raise InvalidArgument(
+                f"{len(report.metrics)} metrics in one report: at most {MAX_METRICS_A_REPORT}, "
+                "report fewer names or aggregate them"
+            )
+        return await self.facts(report.trial_id)
+
+    async def _answer(self, report: Report, facts: TrialFacts) -> DetError | None:
+        try:
+            await self._report_to_search(report, facts)
+        except DetError as error:
+            return error
+        return None
+
+    async def _report_to_search(self, report: Report, facts: TrialFacts) -> None:
+        """Row, trial and the event for the search commit together, once."""
+        metric = _judged(as_number(report.metrics.get(facts.searcher_metric)), facts)
+        time = as_number(report.metrics.get(facts.time_metric)) if facts.time_metric else None
+        event = ValidationReported(
+            request_id=facts.request_id,
+            metric=metric,
+            time=time,
+            reported=tuple(sorted(report.metrics)[:20]),
+        )
+
+        async def store(conn: Conn) -> None:
+            [error] = await store_reports(conn, [(report, facts)])
+            if error is not None:
+                raise error
+
+        cause = f"validation:{report.trial_id}:{report.run_id}:{report.steps}"
+        outcome = await self._engine.post(
+            "experiment", str(facts.experiment_id), event, cause=cause, within=store
+        )
+        if outcome.is_duplicate:
+            await self._flusher.report(report, facts)  # settles equal, added or clashing values
+
+
+def _judged(value: float | None, facts: TrialFacts) -> float | None:
+    """The value with the sign that makes smaller better, as JSON can say it.
+
+    Not-a-number is the worst of all; so are the infinities the largest finite numbers.
+    """
+    if value is None:
+        return None
+    if math.isnan(value):
+        return sys.float_info.max
+    signed = value if facts.smaller_is_better else -value
+    return min(max(signed, -sys.float_info.max), sys.float_info.max)
+
+
+def as_stored(group: str, row: rows.StoredReport) -> dict[str, Any]:
+    """A report's values in the form that clients read them in."""
+    if group == "validation":
+        return {"validation_metrics": row.metrics}
+    return {"avg_metrics": row.metrics, "batch_metrics": row.batch_metrics}
+
+
+def decode_metrics(raw: bytes) -> dict[str, Any]:
+    """Values of a report from JSON."""
+    return msgspec.json.decode(raw, type=dict[str, Any])

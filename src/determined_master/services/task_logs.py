@@ -1,0 +1,229 @@
+"""Use cases of task logs: storing them, reading and following them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master import clock
+from determined_master.domain import access
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.log_lines import split_prefix
+from determined_master.store import task_logs as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.services.log_policies import LogPolicies
+    from determined_wire.agent_link import LogBatch
+
+PAGE = 1000
+FOLLOW_POLL_S = 5.0
+"""A follower looks again at least so often, also when nobody has told it of news."""
+
+
+class PostedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line as a client posts it."""
+
+    task_id: str
+    log: str
+    at: datetime | None = None
+    allocation_id: str | None = None
+    agent_id: str | None = None
+    container_id: str | None = None
+    rank_id: int | None = None
+    level: int = 0
+    source: str | None = None
+    stdtype: str | None = None
+
+
+class TaskLogs:
+    """Lines of tasks."""
+
+    def __init__(self, pool: asyncpg.Pool, policies: LogPolicies) -> None:
+        self._pool = pool
+        self._policies = policies
+        self._news: dict[str, asyncio.Event] = {}
+
+    async def store_batch(self, agent_id: str, batch: LogBatch) -> int:
+        """Store an agent's lines, each number once.
+
+        Returns:
+            The number of the last stored line, after its commit.
+        """
+        lines = [
+            _from_agent(agent_id, batch, line.at, line.text, line.stdtype, line.source)
+            for line in batch.lines
+        ]
+        async with self._pool.acquire() as conn, conn.transaction():
+            last = await rows.lock_cursor(conn, batch.container_id, batch.task_id)
+            fresh = [row for line, row in zip(batch.lines, lines, strict=True) if line.seq > last]
+            if fresh:
+                await rows.copy_lines(conn, fresh)
+            newest = max(last, batch.lines[-1].seq if batch.lines else 0)
+            await rows.update_cursor(conn, batch.container_id, newest, is_complete=batch.is_last)
+        await self._policies.look_at(batch.task_id, agent_id, [row[-1] for row in fresh])
+        self.tell(batch.task_id)
+        return newest
+
+    async def post(self, caller: Caller, lines: Sequence[PostedLine]) -> None:
+        """Store lines that a task or a client posts; returns after their commit."""
+        if not lines:
+            return
+        task_ids = {line.task_id for line in lines}
+        if len(task_ids) > 1:
+            raise InvalidArgument("task logs in one request must all be of one task")
+        [task_id] = task_ids
+        access.may(caller, "report", "task")
+        now = clock.now()
+        records = [_posted(line, now) for line in lines]
+        async with self._pool.acquire() as conn:
+            if not await conn.fetchval("SELECT EXISTS (SELECT FROM tasks WHERE id = $1)", task_id):
+                raise NotFound(f"task '{task_id}' not found")
+            await rows.copy_lines(conn, records)
+        await self._policies.look_at(task_id, lines[0].agent_id, [line.log for line in lines])
+        self.tell(task_id)
+
+    def tell(self, task_id: str) -> None:
+        """Wake those who follow a task."""
+        event = self._news.pop(task_id, None)
+        if event is not None:
+            event.set()
+
+    async def read(
+        self,
+        caller: Caller,
+        task_ids: Sequence[str],
+        wanted: rows.LogFilter,
+        *,
+        limit: int = 0,
+        newest_first: bool = False,
+    ) -> AsyncIterator[list[rows.LogRow]]:
+        """Pages of stored lines; `limit` 0 means all."""
+        access.may(caller, "read", "task")
+        beyond, left = None, limit
+        while limit == 0 or left > 0:
+            size = PAGE if limit == 0 else min(PAGE, left)
+            async with self._pool.acquire() as conn:
+                page = await rows.list_lines(
+                    conn, task_ids, wanted, beyond=beyond, limit=size, newest_first=newest_first
+                )
+            if page:
+                yield page
+            if len(page) < size:
+                return
+            beyond, left = page[-1].id, left - len(page)
+
+    async def follow(
+        self, caller: Caller, task_ids: Sequence[str], wanted: rows.LogFilter, *, limit: int = 0
+    ) -> AsyncIterator[list[rows.LogRow]]:
+        """Pages of lines as they come, until the tasks have ended and all of it is stored.
+
+        A line's number is drawn before its commit, so lines of other transactions may
+        appear below the last one sent: each page is read again from a little before it.
+        """
+        access.may(caller, "read", "task")
+        sent = _Sent()
+        while True:
+            event = self._listen(task_ids)
+            async with self._pool.acquire() as conn:
+                is_over = await rows.is_complete(conn, task_ids)
+            async for page in self._pages_after(task_ids, wanted, sent):
+                if limit and sent.count + len(page) >= limit:
+                    yield page[: limit - sent.count]
+                    return
+                sent.add(page)
+                yield page
+            if is_over:
+                return
+            try:
+                await asyncio.wait_for(event.wait(), FOLLOW_POLL_S)
+            except TimeoutError:
+                continue
+
+    async def fields(self, caller: Caller, task_ids: Sequence[str]) -> dict[str, list[Any]]:
+        """Values that lines can be filtered by."""
+        access.may(caller, "read", "task")
+        async with self._pool.acquire() as conn:
+            return await rows.list_fields(conn, task_ids)
+
+    def _listen(self, task_ids: Sequence[str]) -> asyncio.Event:
+        event = asyncio.Event()
+        for task_id in task_ids:
+            event = self._news.setdefault(task_id, event)
+        return event
+
+    async def _pages_after(
+        self, task_ids: Sequence[str], wanted: rows.LogFilter, sent: _Sent
+    ) -> AsyncIterator[list[rows.LogRow]]:
+        beyond = sent.floor
+        while True:
+            async with self._pool.acquire() as conn:
+                page = await rows.list_lines(conn, task_ids, wanted, beyond=beyond, limit=PAGE)
+            fresh = [row for row in page if row.id not in sent.recent]
+            if fresh:
+                yield fresh
+            if len(page) < PAGE:
+                return
+            beyond = page[-1].id
+
+
+class _Sent:
+    """What a follower has sent: a count, and the ids of late."""
+
+    OVERLAP = 20_000
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.floor = 0
+        self.recent: set[int] = set()
+
+    def add(self, page: Sequence[rows.LogRow]) -> None:
+        self.count += len(page)
+        self.recent.update(row.id for row in page)
+        self.floor = max(self.floor, max(self.recent) - self.OVERLAP)
+        if len(self.recent) > 2 * self.OVERLAP:
+            self.recent = {i for i in self.recent if i > self.floor}
+
+
+def _from_agent(
+    agent_id: str, batch: LogBatch, at: datetime, text: str, stdtype: str, source: str
+) -> tuple[Any, ...]:
+    rank, level, log = split_prefix(text)
+    return (
+        batch.task_id,
+        batch.allocation_id,
+        agent_id,
+        batch.container_id,
+        rank,
+        at,
+        level,
+        source,
+        stdtype,
+        _storable(log) + "\n",
+    )
+
+
+def _posted(line: PostedLine, now: datetime) -> tuple[Any, ...]:
+    return (
+        line.task_id,
+        line.allocation_id,
+        line.agent_id,
+        line.container_id,
+        line.rank_id,
+        line.at or now,
+        line.level,
+        line.source,
+        line.stdtype,
+        _storable(line.log),
+    )
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL keeps no NUL in text."""
+    return text.replace("\0", "\N{SYMBOL FOR NULL}") if "\0" in text else text

@@ -1,0 +1,58 @@
+"""Use cases of tasks of every type."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.errors import NotFound
+from determined_master.store import experiments
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+
+
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One task."""
+
+    id: str
+    type: str
+    job_id: str
+    trial_id: int | None
+    experiment_id: int | None
+    user_id: int
+    started_at: datetime
+    ended_at: datetime | None
+
+
+class Tasks:
+    """Tasks, and the directories that they run in."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def get(self, caller: Caller, task_id: str) -> TaskRow:
+        """One task."""
+        access.may(caller, "read", "task")
+        query = """
+            SELECT id, type, job_id::text, trial_id, experiment_id, user_id, started_at, ended_at
+              FROM tasks WHERE id = $1
+        """
+        async with self._pool.acquire() as conn:
+            row = await conn.fetchrow(query, task_id)
+        if row is None:
+            raise NotFound(f"task '{task_id}' not found")
+        return TaskRow(**row)
+
+    async def context_directory(self, caller: Caller, task_id: str) -> bytes:
+        """The model directory of the task's experiment as tar.gz; empty when there is none."""
+        task = await self.get(caller, task_id)
+        if task.experiment_id is None:
+            return b""
+        async with self._pool.acquire() as conn:
+            return await experiments.find_model_definition(conn, task.experiment_id) or b""

@@ -1,0 +1,32 @@
+"""Tokens of allocations: derived, so that a repeated start gives a container the same ones."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+
+
+class TaskTokens:
+    """Derives the two tokens of an allocation from the cluster's secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def session_token(self, allocation_id: str) -> str:
+        """The token for the routes of the allocation's own task; 256 bits."""
+        return self._derive("session", allocation_id)
+
+    def user_token(self, allocation_id: str) -> str:
+        """The token with which code inside the task acts as its owner; 256 bits."""
+        return self._derive("user", allocation_id)
+
+    def _derive(self, purpose: str, allocation_id: str) -> str:
+        message = f"{purpose}:{allocation_id}".encode()
+        digest = hmac.new(self._secret, message, hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def token_hash(token: str) -> bytes:
+    """What is stored of a token: its SHA-256, 32 bytes."""
+    return hashlib.sha256(token.encode()).digest()

@@ -1,0 +1,182 @@
+"""Use cases of trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master import entropy
+from determined_master.domain import access
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.shown_state import shown_state
+from determined_master.domain.states import TERMINAL
+from determined_master.domain.trial import messages as trial
+from determined_master.store import checkpoints, metrics
+from determined_master.store import trials as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
+
+MAX_STATUS_CHARACTERS = 1000
+
+
+class TrialPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial with what pages show beside it."""
+
+    row: rows.TrialRow
+    best: metrics.StoredReport | None = None
+    latest: metrics.StoredReport | None = None
+    best_checkpoint: checkpoints.CheckpointRow | None = None
+    task_ids: Sequence[str] = ()
+    shown_state: str = "ACTIVE"
+
+
+class Trials:
+    """Trials of all experiments."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._live = live
+
+    async def get(self, caller: Caller, trial_id: int) -> TrialPage:
+        """One trial with its best and latest validation and its best checkpoint."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            row = await rows.find_trial(conn, trial_id)
+            if row is None:
+                raise NotFound(f"trial '{trial_id}' not found")
+            [page] = await self._pages(conn, [row])
+        return page
+
+    async def list_of(
+        self, caller: Caller, experiment_id: int, states: Sequence[str] = ()
+    ) -> list[TrialPage]:
+        """The trials of an experiment, by id."""
+        access.may(caller, "read", "experiment")
+        query = f"""
+            SELECT {rows.COLUMNS} FROM trials t
+             WHERE t.experiment_id = $1 AND (cardinality($2::text[]) = 0 OR t.state = ANY ($2))
+             ORDER BY t.id
+        """
+        exists = "SELECT EXISTS (SELECT FROM experiments WHERE id = $1)"
+        async with self._pool.acquire() as conn:
+            if not await conn.fetchval(exists, experiment_id):
+                raise NotFound(f"experiment '{experiment_id}' not found")
+            found = [rows.TrialRow(**r) for r in await conn.fetch(query, experiment_id, states)]
+            return await self._pages(conn, found)
+
+    async def kill(self, caller: Caller, trial_id: int) -> None:
+        """End a trial at once; ending an ended one changes nothing."""
+        page = await self.get(caller, trial_id)
+        access.may(caller, "control", "experiment")
+        if page.row.state in TERMINAL:
+            return
+        cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
+        await self._engine.post("trial", str(trial_id), trial.TrialKilled(), cause=cause)
+
+    async def report_early_exit(
+        self, caller: Caller, trial_id: int, reason: trial.EarlyExitReason
+    ) -> None:
+        """User code says that the trial's hyperparameters make no sense."""
+        access.may(caller, "report", "task")
+        page = await self.get(caller, trial_id)
+        if page.row.state in TERMINAL:
+            raise FailedPrecondition(f"trial {trial_id} is in terminal state {page.row.state}")
+        event = trial.EarlyExitReported(reason=reason)
+        cause = f"early exit:{page.row.run_id}"
+        await self._engine.post("trial", str(trial_id), event, cause=cause)
+
+    async def report_progress(self, caller: Caller, trial_id: int, progress: float) -> None:
+        """Store how far the trial is, 0 to 1."""
+        access.may(caller, "report", "task")
+        if not 0 <= progress <= 1:  # not a number fails this, too
+            raise InvalidArgument(f"progress is {progress}: it must lie between 0 and 1")
+        async with self._pool.acquire() as conn:
+            await rows.update_progress(conn, trial_id, progress)
+
+    async def report_status(self, caller: Caller, trial_id: int, text: str) -> None:
+        """Store what the trial's code says that it is doing."""
+        access.may(caller, "report", "task")
+        async with self._pool.acquire() as conn:
+            await rows.update_runner_state(conn, trial_id, text[:MAX_STATUS_CHARACTERS])
+
+    async def metadata(self, caller: Caller, trial_id: int) -> dict[str, Any]:
+        """The metadata that users have set on the run."""
+        return (await self.get(caller, trial_id)).row.metadata or {}
+
+    async def replace_metadata(
+        self, caller: Caller, trial_id: int, metadata: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Replace the run's metadata.
+
+        Raises:
+            InvalidArgument: a key has one of the characters `$ . [ ]`.
+        """
+        access.may(caller, "report", "task")
+        await self.get(caller, trial_id)
+        _check_keys(metadata)
+        async with self._pool.acquire() as conn:
+            await rows.update_metadata(conn, trial_id, dict(metadata))
+        return dict(metadata)
+
+    async def workloads(
+        self, caller: Caller, trial_id: int
+    ) -> tuple[list[metrics.StoredReport], list[checkpoints.CheckpointRow]]:
+        """Training and validation reports that count, and the checkpoints, in step order."""
+        await self.get(caller, trial_id)
+        reports: list[metrics.StoredReport] = []
+        position = (trial_id, 0)
+        async with self._pool.acquire() as conn:
+            while True:
+                page = await metrics.list_reports(conn, [trial_id], None, after=position)
+                reports += [r for r in page if r.metric_group in ("training", "validation")]
+                if len(page) < 1000:
+                    break
+                position = (trial_id, page[-1].id)
+            saved = await checkpoints.list_checkpoints(conn, trial_id=trial_id, sort="steps")
+        return sorted(reports, key=lambda r: (r.steps, r.id)), saved
+
+    async def task_ids(self, caller: Caller, trial_id: int) -> list[str]:
+        """Ids of the trial's tasks, oldest first."""
+        return list((await self.get(caller, trial_id)).task_ids)
+
+    async def _pages(self, conn: Any, found: Sequence[rows.TrialRow]) -> list[TrialPage]:
+        keys = [(r.id, i) for r in found for i in (r.best_validation, r.latest_validation) if i]
+        reports = await metrics.find_reports_by_id(conn, keys) if keys else {}
+        with_checkpoints = [r.id for r in found if r.checkpoint_count]
+        best = await checkpoints.list_best(conn, with_checkpoints) if with_checkpoints else {}
+        tasks: dict[int, list[str]] = {}
+        ids = [r.id for r in found]
+        query = "SELECT trial_id, id FROM tasks WHERE trial_id = ANY ($1) ORDER BY started_at, id"
+        for row in await conn.fetch(query, ids):
+            tasks.setdefault(row["trial_id"], []).append(row["id"])
+        return [
+            TrialPage(
+                row=r,
+                best=reports.get(r.best_validation or 0),
+                latest=reports.get(r.latest_validation or 0),
+                best_checkpoint=best.get(r.id),
+                task_ids=tasks.get(r.id, ()),
+                shown_state=shown_state(
+                    r.state, self._live.states_of_trial(r.experiment_id, r.id)
+                ),
+            )
+            for r in found
+        ]
+
+
+def _check_keys(metadata: Mapping[str, Any]) -> None:
+    for key, value in metadata.items():
+        if set(key) & set("$.[]"):
+            raise InvalidArgument(
+                f"metadata key {key!r} has one of the characters $ . [ ]: choose another name"
+            )
+        if isinstance(value, Mapping):
+            _check_keys(value)

@@ -1,0 +1,160 @@
+"""Rows of allocations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+
+class AllocationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One allocation as pages show it."""
+
+    id: str
+    task_id: str
+    state: str
+    pool: str
+    slots: int
+    is_ready: bool
+    requested_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    exit_reason: str | None
+    exit_error: str | None
+    ports: dict[str, int]
+
+
+class NewAllocation(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored when an allocation is requested."""
+
+    id: str
+    task_id: str
+    pool: str
+    slots: int
+    token_hash: bytes
+    user_id: int
+    user_token_hash: bytes
+    requested_at: datetime
+    token_expires_at: datetime
+
+
+class AllocationChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What a step has changed."""
+
+    id: str
+    state: str
+    is_ready: bool
+    started_at: datetime | None
+    ended_at: datetime | None
+    exit_reason: str | None
+    exit_error: str | None
+    status_code: int | None
+
+
+COLUMNS = """
+    id, task_id, state, pool, slots, is_ready, requested_at, started_at, ended_at,
+    exit_reason, exit_error, ports
+"""
+
+
+async def insert_allocation(conn: Conn, new: NewAllocation) -> None:
+    """Store an allocation with the hashes of its tokens."""
+    query = """
+        WITH session AS (
+            INSERT INTO user_sessions (user_id, token_hash, kind, created_at, expires_at)
+            VALUES ($6, $7, 'task', $8, $9) RETURNING id
+        )
+        INSERT INTO allocations (id, task_id, state, pool, slots, token_hash, session_id,
+                                 requested_at)
+        SELECT $1, $2, 'PENDING', $3, $4, $5, session.id, $8 FROM session
+    """
+    await conn.execute(
+        query,
+        new.id,
+        new.task_id,
+        new.pool,
+        new.slots,
+        new.token_hash,
+        new.user_id,
+        new.user_token_hash,
+        new.requested_at,
+        new.token_expires_at,
+    )
+
+
+async def update_allocations(conn: Conn, changes: Sequence[AllocationChange]) -> None:
+    """Write the changes of several allocations at once; the tokens of ended ones die."""
+    query = """
+        WITH n AS (
+            SELECT * FROM unnest($1::text[], $2::text[], $3::bool[], $4::timestamptz[],
+                                 $5::timestamptz[], $6::text[], $7::text[], $8::int[])
+                AS n (id, state, is_ready, started_at, ended_at, exit_reason, exit_error, code)
+        ), changed AS (
+            UPDATE allocations a
+               SET state = n.state, is_ready = n.is_ready,
+                   started_at = coalesce(a.started_at, n.started_at), ended_at = n.ended_at,
+                   exit_reason = n.exit_reason, exit_error = n.exit_error, status_code = n.code
+              FROM n WHERE a.id = n.id
+         RETURNING a.session_id, a.ended_at
+        )
+        UPDATE user_sessions s SET revoked_at = changed.ended_at
+          FROM changed WHERE s.id = changed.session_id AND changed.ended_at IS NOT NULL
+    """
+    rows = [msgspec.structs.astuple(c) for c in changes]
+    await conn.execute(query, *map(list, zip(*rows, strict=True)))
+
+
+async def find_allocation(conn: Conn, allocation_id: str) -> AllocationRow | None:
+    """The allocation of that id."""
+    query = f"SELECT {COLUMNS} FROM allocations WHERE id = $1"
+    row = await conn.fetchrow(query, allocation_id)
+    return AllocationRow(**row) if row else None
+
+
+async def list_allocations(conn: Conn, task_id: str) -> list[AllocationRow]:
+    """The allocations of a task, newest first."""
+    query = f"SELECT {COLUMNS} FROM allocations WHERE task_id = $1 ORDER BY requested_at DESC, id"
+    return [AllocationRow(**row) for row in await conn.fetch(query, task_id)]
+
+
+async def find_token_owner(conn: Conn, token_hash: bytes) -> dict[str, Any] | None:
+    """Whose token this is: the ids of an open allocation, its task, trial and owner."""
+    query = """
+        SELECT a.id AS allocation_id, a.task_id, k.trial_id, k.experiment_id, k.user_id
+          FROM allocations a JOIN tasks k ON k.id = a.task_id
+         WHERE a.token_hash = $1 AND a.ended_at IS NULL
+    """
+    row = await conn.fetchrow(query, token_hash)
+    return dict(row) if row else None
+
+
+async def reserve_ports(
+    conn: Conn, allocation_id: str, wanted: dict[str, int], reserved: frozenset[int]
+) -> dict[str, int]:
+    """Give an allocation the lowest free port from each base on; the same again when asked twice.
+
+    Ports are unique in the whole cluster: containers may share a host, and one allocation
+    uses one number on all of its hosts. Call inside a transaction.
+    """
+    await conn.execute("SELECT pg_advisory_xact_lock(hashtext('task ports'))")
+    own = await conn.fetchval("SELECT ports FROM allocations WHERE id = $1", allocation_id)
+    if own:
+        return dict(own)
+    query = """
+        SELECT value::int AS port FROM allocations a, jsonb_each_text(a.ports)
+         WHERE a.ended_at IS NULL
+    """
+    used = {row["port"] for row in await conn.fetch(query)} | reserved
+    ports: dict[str, int] = {}
+    for name, base in wanted.items():
+        port = base
+        while port in used:
+            port += 1
+        used.add(port)
+        ports[name] = port
+    await conn.execute("UPDATE allocations SET ports = $2 WHERE id = $1", allocation_id, ports)
+    return ports

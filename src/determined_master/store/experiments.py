@@ -1,0 +1,214 @@
+"""Rows of experiments: what is stored beside the machine's own state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+
+class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One experiment as lists and pages show it."""
+
+    id: int
+    job_id: str
+    user_id: int
+    username: str
+    display_name: str
+    workspace_id: int
+    workspace_name: str
+    project_id: int
+    project_name: str
+    project_owner_id: int
+    parent_archived: bool
+    state: str
+    reason: str
+    name: str
+    description: str
+    labels: list[str]
+    notes: str
+    archived: bool
+    unmanaged: bool
+    external_id: str | None
+    forked_from: int | None
+    config: dict[str, Any]
+    searcher_type: str
+    searcher_metric: str
+    smaller_is_better: bool
+    resource_pool: str
+    model_definition_size: int
+    progress: float
+    num_trials: int
+    best_trial_id: int | None
+    best_metric: float | None
+    checkpoint_count: int
+    checkpoint_size: int
+    started_at: datetime
+    ended_at: datetime | None
+
+
+class NewExperiment(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored when an experiment is created."""
+
+    id: int
+    job_id: str
+    user_id: int
+    workspace_id: int
+    project_id: int
+    name: str
+    description: str
+    labels: list[str]
+    config: dict[str, Any]
+    original_config: str
+    seed: int
+    searcher_type: str
+    searcher_metric: str
+    smaller_is_better: bool
+    resource_pool: str
+    model_digest: bytes | None
+    model_size: int
+    started_at: datetime
+    forked_from: int | None = None
+    unmanaged: bool = False
+    external_id: str | None = None
+
+
+COLUMNS = """
+    e.id, e.job_id::text, e.user_id, u.username, u.display_name,
+    e.workspace_id, w.name AS workspace_name, e.project_id, p.name AS project_name,
+    p.user_id AS project_owner_id, (p.archived OR w.archived) AS parent_archived,
+    e.state, e.reason, e.name, e.description, e.labels, e.notes, e.archived, e.unmanaged,
+    e.external_id, e.forked_from, e.config, e.searcher_type, e.searcher_metric,
+    e.smaller_is_better, e.resource_pool, e.model_definition_size, e.progress, e.num_trials,
+    e.best_trial_id, e.best_metric, e.checkpoint_count, e.checkpoint_size,
+    e.started_at, e.ended_at
+"""
+TABLES = """
+    experiments e
+    JOIN users u ON u.id = e.user_id
+    JOIN workspaces w ON w.id = e.workspace_id
+    JOIN projects p ON p.id = e.project_id
+"""
+
+
+async def next_experiment_id(conn: Conn) -> int:
+    """Reserve the id of an experiment to come."""
+    query = "SELECT nextval(pg_get_serial_sequence('experiments', 'id'))"
+    return int(await conn.fetchval(query))
+
+
+async def insert_experiment(conn: Conn, new: NewExperiment) -> None:
+    """Store an experiment; its state is then the engine's."""
+    query = """
+        INSERT INTO experiments (
+            id, job_id, user_id, workspace_id, project_id, state, name, description, labels,
+            config, original_config, seed, searcher_type, searcher_metric, smaller_is_better,
+            resource_pool, model_definition, model_definition_size, started_at, forked_from,
+            unmanaged, external_id)
+        VALUES ($1, $2, $3, $4, $5, 'PAUSED', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+                $16, $17, $18, $19, $20, $21)
+    """
+    await conn.execute(
+        query,
+        new.id,
+        new.job_id,
+        new.user_id,
+        new.workspace_id,
+        new.project_id,
+        new.name,
+        new.description,
+        new.labels,
+        new.config,
+        new.original_config,
+        new.seed,
+        new.searcher_type,
+        new.searcher_metric,
+        new.smaller_is_better,
+        new.resource_pool,
+        new.model_digest,
+        new.model_size,
+        new.started_at,
+        new.forked_from,
+        new.unmanaged,
+        new.external_id,
+    )
+
+
+async def find_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | None:
+    """The experiment of that id."""
+    row = await conn.fetchrow(f"SELECT {COLUMNS} FROM {TABLES} WHERE e.id = $1", experiment_id)
+    return ExperimentRow(**row) if row else None
+
+
+async def find_original_config(conn: Conn, experiment_id: int) -> str | None:
+    """The configuration as it was submitted."""
+    query = "SELECT original_config FROM experiments WHERE id = $1"
+    found: str | None = await conn.fetchval(query, experiment_id)
+    return found
+
+
+async def list_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
+    """Ids of an experiment's trials, ascending."""
+    query = "SELECT id FROM trials WHERE experiment_id = $1 ORDER BY id"
+    return [row["id"] for row in await conn.fetch(query, experiment_id)]
+
+
+async def update_experiment_states(
+    conn: Conn, rows: Sequence[tuple[int, str, str, datetime | None]]
+) -> None:
+    """Write (id, state, reason, ended_at) of several experiments at once."""
+    query = """
+        UPDATE experiments e
+           SET state = n.state, reason = n.reason, ended_at = n.ended_at,
+               progress = CASE WHEN n.state = 'COMPLETED' THEN 1 ELSE e.progress END
+          FROM unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[])
+               AS n (id, state, reason, ended_at)
+         WHERE e.id = n.id
+    """
+    ids, states, reasons, ended = zip(*rows, strict=True)
+    await conn.execute(query, ids, states, reasons, ended)
+
+
+async def insert_model_definition(conn: Conn, digest: bytes, tgz: bytes) -> None:
+    """Keep a model directory once, whoever submits it."""
+    query = "INSERT INTO model_definitions (digest, tgz) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+    await conn.execute(query, digest, tgz)
+
+
+async def find_model_definition(conn: Conn, experiment_id: int) -> bytes | None:
+    """The model directory of an experiment as tar.gz; None when there is none."""
+    query = """
+        SELECT m.tgz FROM experiments e
+          JOIN model_definitions m ON m.digest = e.model_definition
+         WHERE e.id = $1
+    """
+    found: bytes | None = await conn.fetchval(query, experiment_id)
+    return found
+
+
+async def find_answer(conn: Conn, user_id: int, key: str) -> dict[str, Any] | None:
+    """The answer already given to a request with that idempotency key."""
+    query = "SELECT answer FROM requests WHERE user_id = $1 AND idempotency_key = $2"
+    found: dict[str, Any] | None = await conn.fetchval(query, user_id, key)
+    return found
+
+
+async def insert_answer(conn: Conn, user_id: int, key: str, answer: dict[str, Any]) -> None:
+    """Remember the answer to a request that may be sent again."""
+    query = "INSERT INTO requests (user_id, idempotency_key, answer) VALUES ($1, $2, $3)"
+    await conn.execute(query, user_id, key, answer)
+
+
+async def update_details(conn: Conn, experiment_id: int, changes: dict[str, Any]) -> None:
+    """Write a user's changes to name, description, labels, notes, archived or config."""
+    names = [n for n in ("name", "description", "labels", "notes", "archived", "config")]
+    chosen = [n for n in names if n in changes]
+    if not chosen:
+        return
+    assignments = ", ".join(f"{n} = ${i}" for i, n in enumerate(chosen, start=2))
+    query = f"UPDATE experiments SET {assignments} WHERE id = $1"
+    await conn.execute(query, experiment_id, *[changes[n] for n in chosen])

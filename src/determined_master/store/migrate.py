@@ -1,0 +1,81 @@
+"""Bring a database to the schema of this release.
+
+Alembic keeps the order and the history (its table `alembic_version`); each revision is a plain
+SQL file of the same name, run in one transaction. Migrations only expand, and contract one
+release later, so that the master of the release before keeps running: a database that is ahead
+of this master is left as it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import asyncpg
+
+from determined_master.store.pool import Conn
+
+_log = logging.getLogger(__name__)
+_DIRECTORY = Path(__file__).parent / "migrations"
+_LOCK = 0x64657401
+"""Advisory lock: two masters that start together migrate one after the other."""
+
+
+async def migrate(conn: Conn) -> list[str]:
+    """Apply what is missing, under a lock.
+
+    Args:
+        conn: a connection outside any transaction.
+
+    Returns:
+        The revisions that were applied, in order; empty when there was nothing to do.
+    """
+    await conn.execute("SELECT pg_advisory_lock($1)", _LOCK)
+    try:
+        current = await _find_current(conn)
+        if current is not None and current >= newest_revision():
+            # Without loading Alembic: this is every start but the first of a release.
+            if current > newest_revision():
+                _log.warning("the database is ahead of this master", extra={"at": current})
+            return []
+        missing = _list_after(current)
+        for revision, sql in missing:
+            async with conn.transaction():
+                await conn.execute(sql)
+                await conn.execute("DELETE FROM alembic_version")
+                await conn.execute(
+                    "INSERT INTO alembic_version (version_num) VALUES ($1)", revision
+                )
+            _log.info("migrated the database", extra={"revision": revision})
+        return [revision for revision, _ in missing]
+    finally:
+        await conn.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+
+
+def newest_revision() -> str:
+    """The revision of this release; revisions are four digits and sort as text."""
+    return max(path.name[:4] for path in (_DIRECTORY / "versions").glob("*.sql"))
+
+
+async def _find_current(conn: Conn) -> str | None:
+    try:
+        current: str | None = await conn.fetchval("SELECT version_num FROM alembic_version")
+    except asyncpg.UndefinedTableError:
+        await conn.execute(
+            "CREATE TABLE alembic_version (version_num varchar(32) NOT NULL PRIMARY KEY)"
+        )
+        return None
+    return current
+
+
+def _list_after(current: str | None) -> list[tuple[str, str]]:
+    """Revisions after `current` in Alembic's order, each with its SQL."""
+    from alembic.script import ScriptDirectory
+
+    script = ScriptDirectory(str(_DIRECTORY))
+    found = []
+    for revision in script.walk_revisions():
+        if revision.revision == current:
+            break
+        found.append((revision.revision, Path(revision.path).with_suffix(".sql").read_text()))
+    return list(reversed(found))

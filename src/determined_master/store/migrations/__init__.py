@@ -1,0 +1,1 @@
+"""One plain SQL file a migration, in `versions/`, each beside the revision that orders it."""

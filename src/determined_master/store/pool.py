@@ -1,0 +1,175 @@
+"""Connections to PostgreSQL, embedded or the user's."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import asyncpg
+import msgspec
+from asyncpg.pool import PoolConnectionProxy
+
+from determined_master import entropy
+from determined_master.store.errors import DatabaseError, PooledConnection
+
+Conn: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+SslMode = Literal["disable", "require", "verify-ca", "verify-full"]
+
+OLDEST_SERVER = 14
+_PROBE_DEADLINE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where PostgreSQL is and how to get in; `host` is a directory for a Unix socket."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    database: str
+    ssl_mode: SslMode = "disable"
+    ssl_root_cert: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}/{self.database}"
+
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of `asyncpg.connect`."""
+        return {
+            "host": self.host,
+            "port": self.port,
+            "user": self.user,
+            "password": self.password,
+            "database": self.database,
+            "ssl": _ssl_context(self.ssl_mode, self.ssl_root_cert),
+        }
+
+
+def embedded_address(options: Mapping[str, str | int]) -> Address:
+    """The address of an embedded server, from its `connection_options`."""
+    return Address(
+        host=str(options["host"]),
+        port=int(options["port"]),
+        user=str(options["user"]),
+        password=str(options["password"]),
+        database=str(options["database"]),
+    )
+
+
+async def open_pool(address: Address, *, min_size: int = 2, max_size: int = 20) -> Pool:
+    """A pool whose connections read and write `json` and `jsonb` as Python values.
+
+    A value that is encoded already is passed as `msgspec.Raw`.
+
+    Raises:
+        OSError, asyncpg.PostgresError: the server is not there or does not let us in.
+    """
+    # The deadline is for connecting; statements that may take long have their own.
+    return await asyncpg.create_pool(
+        **address.options(),
+        min_size=min_size,
+        max_size=max_size,
+        init=set_codecs,
+        timeout=20,
+        max_inactive_connection_lifetime=300,
+        server_settings={"application_name": "determined-master"},
+    )
+
+
+async def connect(address: Address, *, timeout_s: float = 20) -> asyncpg.Connection[Any]:
+    """One connection outside the pool, for what must live as long as its connection."""
+    conn = await asyncpg.connect(
+        **address.options(),
+        timeout=timeout_s,
+        server_settings={"application_name": "determined-master"},
+    )
+    await set_codecs(conn)
+    return conn
+
+
+async def set_codecs(conn: Conn) -> None:
+    """Let `json` and `jsonb` columns carry Python values."""
+    await conn.set_type_codec(
+        "jsonb",
+        schema="pg_catalog",
+        format="binary",
+        encoder=lambda value: b"\x01" + msgspec.json.encode(value),
+        decoder=lambda data: msgspec.json.decode(data[1:]),
+    )
+    await conn.set_type_codec(
+        "json",
+        schema="pg_catalog",
+        format="binary",
+        encoder=msgspec.json.encode,
+        decoder=msgspec.json.decode,
+    )
+
+
+async def check_server(address: Address) -> None:
+    """Refuse a server that is too old, and a pooler that shares connections.
+
+    A setting made on one connection must be there when that connection asks for it later,
+    while another has a transaction open, and must not be seen by that other.
+
+    Raises:
+        DatabaseError: an old server. PooledConnection: a pooler in transaction mode.
+    """
+    first = await connect(address)
+    try:
+        major = first.get_server_version().major
+        if major < OLDEST_SERVER:
+            raise DatabaseError(
+                f"the database at {address} is PostgreSQL {major}; the master needs "
+                f"{OLDEST_SERVER} or newer: upgrade it, or set db to another server"
+            )
+        second = await connect(address)
+        try:
+            await _check_not_pooled(address, first, second)
+        finally:
+            second.terminate()
+    finally:
+        first.terminate()
+
+
+async def _check_not_pooled(
+    address: Address, first: asyncpg.Connection[Any], second: asyncpg.Connection[Any]
+) -> None:
+    mark = entropy.token()
+    ask = "SELECT current_setting('determined.probe', true)"
+    await first.execute("SELECT set_config('determined.probe', $1, false)", mark)
+    async with second.transaction():
+        if await second.fetchval(ask) == mark:
+            raise PooledConnection(str(address), "two connections share one session")
+        try:
+            kept = await first.fetchval(ask, timeout=_PROBE_DEADLINE_S)
+        except TimeoutError as error:
+            raise PooledConnection(
+                str(address), "one connection waits for the transaction of another"
+            ) from error
+        if kept != mark:
+            raise PooledConnection(str(address), "a connection lost its settings")
+
+
+def _ssl_context(mode: SslMode, root_cert: str | None) -> ssl.SSLContext | bool:
+    """What libpq means by the mode; its default certificate is in the user's home."""
+    if mode == "disable":
+        return False
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = mode == "verify-full"
+    if mode == "require" and root_cert is None:
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    cafile = root_cert or str(Path.home() / ".postgresql" / "root.crt")
+    try:
+        context.load_verify_locations(cafile)
+    except OSError as error:
+        raise DatabaseError(
+            f"db.ssl_mode is {mode} and the root certificate {cafile} cannot be read "
+            f"({error.strerror}); set db.ssl_root_cert"
+        ) from error
+    return context

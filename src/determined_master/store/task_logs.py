@@ -1,0 +1,186 @@
+"""Rows of task logs, and how far each container's output is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+COPY_COLUMNS = (
+    "task_id",
+    "allocation_id",
+    "agent_id",
+    "container_id",
+    "rank_id",
+    "logged_at",
+    "level",
+    "source",
+    "stdtype",
+    "log",
+)
+
+
+class LogRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One stored line."""
+
+    id: int
+    task_id: str
+    allocation_id: str | None
+    agent_id: str | None
+    container_id: str | None
+    rank_id: int | None
+    logged_at: datetime
+    level: int
+    source: str | None
+    stdtype: str | None
+    log: str
+
+
+class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which lines are wanted; empty means all."""
+
+    levels: tuple[int, ...] = ()
+    sources: tuple[str, ...] = ()
+    stdtypes: tuple[str, ...] = ()
+    agent_ids: tuple[str, ...] = ()
+    container_ids: tuple[str, ...] = ()
+    allocation_ids: tuple[str, ...] = ()
+    rank_ids: tuple[int, ...] = ()
+    """-1 stands for lines without a rank."""
+    search_text: str = ""
+    is_regex: bool = False
+    after: datetime | None = None
+    before: datetime | None = None
+
+
+async def copy_lines(conn: Conn, lines: Sequence[tuple[Any, ...]]) -> None:
+    """Store lines given as tuples in the order of `COPY_COLUMNS`."""
+    await conn.copy_records_to_table("task_logs", records=lines, columns=COPY_COLUMNS)
+
+
+async def lock_cursor(conn: Conn, container_id: str, task_id: str) -> int:
+    """Lock a container's cursor; the number of its last stored line, 0 at first."""
+    await conn.execute(
+        "INSERT INTO log_cursors (container_id, task_id, last_seq) VALUES ($1, $2, 0) "
+        "ON CONFLICT DO NOTHING",
+        container_id,
+        task_id,
+    )
+    query = "SELECT last_seq FROM log_cursors WHERE container_id = $1 FOR UPDATE"
+    return int(await conn.fetchval(query, container_id))
+
+
+async def update_cursor(conn: Conn, container_id: str, seq: int, *, is_complete: bool) -> None:
+    """Move a container's cursor."""
+    query = """
+        UPDATE log_cursors SET last_seq = $2, is_complete = is_complete OR $3
+         WHERE container_id = $1
+    """
+    await conn.execute(query, container_id, seq, is_complete)
+
+
+async def is_complete(conn: Conn, task_ids: Sequence[str]) -> bool:
+    """Whether the tasks have ended and all of their containers' output is stored."""
+    query = """
+        SELECT NOT EXISTS (SELECT FROM tasks WHERE id = ANY ($1) AND ended_at IS NULL)
+           AND NOT EXISTS (SELECT FROM log_cursors WHERE task_id = ANY ($1) AND NOT is_complete)
+    """
+    return bool(await conn.fetchval(query, task_ids))
+
+
+async def list_lines(
+    conn: Conn,
+    task_ids: Sequence[str],
+    wanted: LogFilter,
+    *,
+    beyond: int | None = None,
+    limit: int = 1000,
+    newest_first: bool = False,
+) -> list[LogRow]:
+    """Lines of tasks in the order they came in.
+
+    Args:
+        conn: where to read.
+        task_ids: whose lines.
+        wanted: which of them.
+        beyond: only lines after this id (before it, newest first).
+        limit: at most so many.
+        newest_first: the order.
+    """
+    clauses, values = _clauses(wanted, 2)
+    if beyond is not None:
+        values.append(beyond)
+        clauses.append(f"id {'<' if newest_first else '>'} ${len(values) + 1}")
+    values.append(limit)
+    where = "".join(f" AND {clause}" for clause in clauses)
+    query = f"""
+        SELECT id, {", ".join(COPY_COLUMNS)} FROM task_logs
+         WHERE task_id = ANY ($1){where}
+         ORDER BY id {"DESC" if newest_first else "ASC"} LIMIT ${len(values) + 1}
+    """
+    return [LogRow(**row) for row in await conn.fetch(query, task_ids, *values)]
+
+
+async def list_fields(conn: Conn, task_ids: Sequence[str]) -> dict[str, list[Any]]:
+    """The values that occur in each column one can filter by."""
+    query = """
+        SELECT array_agg(DISTINCT agent_id) FILTER (WHERE agent_id IS NOT NULL) AS agent_ids,
+               array_agg(DISTINCT container_id) FILTER (WHERE container_id IS NOT NULL)
+                   AS container_ids,
+               array_agg(DISTINCT allocation_id) FILTER (WHERE allocation_id IS NOT NULL)
+                   AS allocation_ids,
+               array_agg(DISTINCT coalesce(rank_id, -1)) AS rank_ids,
+               array_agg(DISTINCT stdtype) FILTER (WHERE stdtype IS NOT NULL) AS stdtypes,
+               array_agg(DISTINCT source) FILTER (WHERE source IS NOT NULL) AS sources
+          FROM task_logs WHERE task_id = ANY ($1)
+    """
+    row = await conn.fetchrow(query, task_ids)
+    return {name: list(values or ()) for name, values in row.items()} if row else {}
+
+
+async def ensure_partitions(conn: Conn, today: date, weeks: int = 3) -> None:
+    """Make the weekly partitions that the next lines fall into."""
+    monday = today - timedelta(days=today.weekday())
+    for week in range(weeks):
+        start = monday + timedelta(weeks=week)
+        end = start + timedelta(weeks=1)
+        await conn.execute(
+            f"CREATE TABLE IF NOT EXISTS task_logs_{start:%Y%m%d} PARTITION OF task_logs "
+            f"FOR VALUES FROM ('{start}') TO ('{end}')"
+        )
+
+
+def _clauses(wanted: LogFilter, first: int) -> tuple[list[str], list[Any]]:
+    clauses: list[str] = []
+    values: list[Any] = []
+
+    def add(clause: str, value: Any) -> None:
+        values.append(value)
+        clauses.append(clause.format(f"${len(values) + first - 1}"))
+
+    for column, chosen in (
+        ("level", wanted.levels),
+        ("source", wanted.sources),
+        ("stdtype", wanted.stdtypes),
+        ("agent_id", wanted.agent_ids),
+        ("container_id", wanted.container_ids),
+        ("allocation_id", wanted.allocation_ids),
+    ):
+        if chosen:
+            add(f"{column} = ANY ({{}})", list(chosen))
+    if wanted.rank_ids:
+        add("coalesce(rank_id, -1) = ANY ({})", list(wanted.rank_ids))
+    if wanted.after is not None:
+        add("logged_at > {}", wanted.after)
+    if wanted.before is not None:
+        add("logged_at < {}", wanted.before)
+    if wanted.search_text:
+        if wanted.is_regex:
+            add("log ~* {}", wanted.search_text)
+        else:
+            add("position(lower({}) in lower(log)) > 0", wanted.search_text)
+    return clauses, values

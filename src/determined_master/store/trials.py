@@ -1,0 +1,172 @@
+"""Rows of trials and of the tasks that run them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+
+class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One trial as lists and pages show it, without its metrics and checkpoints."""
+
+    id: int
+    experiment_id: int
+    request_id: str
+    task_id: str
+    state: str
+    reason: str
+    hparams: dict[str, Any]
+    seed: int
+    restarts: int
+    run_id: int
+    progress: float
+    runner_state: str
+    warm_start_checkpoint: str | None
+    total_batches: int
+    searcher_metric: float | None
+    best_metric: float | None
+    best_validation: int | None
+    latest_validation: int | None
+    summary_metrics: dict[str, Any]
+    metadata: dict[str, Any] | None
+    checkpoint_count: int
+    checkpoint_size: int
+    latest_checkpoint: str | None
+    log_policy_matched: str | None
+    started_at: datetime
+    ended_at: datetime | None
+
+
+class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored when a trial is created."""
+
+    id: int
+    experiment_id: int
+    request_id: str
+    task_id: str
+    hparams: dict[str, Any]
+    seed: int
+    job_id: str
+    user_id: int
+    started_at: datetime
+    warm_start_checkpoint: str | None = None
+
+
+COLUMNS = """
+    t.id, t.experiment_id, t.request_id::text, t.task_id, t.state, t.reason, t.hparams, t.seed,
+    t.restarts, t.run_id, t.progress, t.runner_state, t.warm_start_checkpoint::text,
+    t.total_batches, t.searcher_metric, t.best_metric, t.best_validation, t.latest_validation,
+    t.summary_metrics, t.metadata, t.checkpoint_count, t.checkpoint_size,
+    t.latest_checkpoint::text, t.log_policy_matched, t.started_at, t.ended_at
+"""
+
+
+async def next_trial_id(conn: Conn) -> int:
+    """Reserve the id of a trial to come."""
+    return int(await conn.fetchval("SELECT nextval(pg_get_serial_sequence('trials', 'id'))"))
+
+
+async def insert_trial(conn: Conn, new: NewTrial) -> None:
+    """Store a trial and its task, and count it in its experiment."""
+    trial = """
+        INSERT INTO trials (id, experiment_id, request_id, task_id, state, hparams, seed,
+                            started_at, warm_start_checkpoint)
+        VALUES ($1, $2, $3, $4, 'PAUSED', $5, $6, $7, $8)
+    """
+    task = """
+        INSERT INTO tasks (id, type, job_id, trial_id, experiment_id, user_id, started_at)
+        VALUES ($1, 'TRIAL', $2, $3, $4, $5, $6)
+    """
+    count = "UPDATE experiments SET num_trials = num_trials + 1 WHERE id = $1"
+    await conn.execute(
+        trial,
+        new.id,
+        new.experiment_id,
+        new.request_id,
+        new.task_id,
+        new.hparams,
+        new.seed,
+        new.started_at,
+        new.warm_start_checkpoint,
+    )
+    await conn.execute(
+        task, new.task_id, new.job_id, new.id, new.experiment_id, new.user_id, new.started_at
+    )
+    await conn.execute(count, new.experiment_id)
+
+
+async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
+    """The trial of that id."""
+    row = await conn.fetchrow(f"SELECT {COLUMNS} FROM trials t WHERE t.id = $1", trial_id)
+    return TrialRow(**row) if row else None
+
+
+async def find_trial_id(conn: Conn, experiment_id: int, request_id: str) -> int | None:
+    """The id of the trial that a search knows by its request id."""
+    query = "SELECT id FROM trials WHERE experiment_id = $1 AND request_id = $2"
+    found: int | None = await conn.fetchval(query, experiment_id, request_id)
+    return found
+
+
+async def list_open_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
+    """Ids of the trials of an experiment that are not over, ascending."""
+    query = """
+        SELECT id FROM trials WHERE experiment_id = $1 AND ended_at IS NULL ORDER BY id
+    """
+    return [row["id"] for row in await conn.fetch(query, experiment_id)]
+
+
+async def update_trial_states(
+    conn: Conn, rows: Sequence[tuple[int, str, str, int, int, datetime | None]]
+) -> None:
+    """Write (id, state, reason, restarts, run_id, ended_at) of several trials at once."""
+    trials = """
+        UPDATE trials t
+           SET state = n.state, reason = n.reason, restarts = n.restarts, run_id = n.run_id,
+               ended_at = n.ended_at
+          FROM unnest($1::int[], $2::text[], $3::text[], $4::int[], $5::int[],
+                      $6::timestamptz[]) AS n (id, state, reason, restarts, run_id, ended_at)
+         WHERE t.id = n.id
+    """
+    tasks = """
+        UPDATE tasks k SET ended_at = n.ended_at
+          FROM unnest($1::int[], $2::timestamptz[]) AS n (trial_id, ended_at)
+         WHERE k.trial_id = n.trial_id AND k.ended_at IS DISTINCT FROM n.ended_at
+    """
+    ids, states, reasons, restarts, runs, ended = zip(*rows, strict=True)
+    await conn.execute(trials, ids, states, reasons, restarts, runs, ended)
+    closed = [(i, e) for i, e in zip(ids, ended, strict=True) if e is not None]
+    if closed:
+        await conn.execute(tasks, *map(list, zip(*closed, strict=True)))
+
+
+async def update_progress(conn: Conn, trial_id: int, progress: float) -> None:
+    """Write how far a trial is, 0 to 1, and the mean of its experiment."""
+    query = """
+        WITH trial AS (
+            UPDATE trials SET progress = $2 WHERE id = $1 RETURNING experiment_id, id
+        )
+        UPDATE experiments e
+           SET progress = (
+                SELECT avg(CASE WHEN t.ended_at IS NOT NULL THEN 1
+                                WHEN t.id = $1 THEN $2 ELSE t.progress END)
+                  FROM trials t WHERE t.experiment_id = e.id)
+          FROM trial
+         WHERE e.id = trial.experiment_id AND e.ended_at IS NULL AND e.searcher_type = 'single'
+    """
+    await conn.execute(query, trial_id, progress)
+
+
+async def update_runner_state(conn: Conn, trial_id: int, text: str) -> None:
+    """Write what the trial's own code says that it is doing."""
+    await conn.execute("UPDATE trials SET runner_state = $2 WHERE id = $1", trial_id, text)
+
+
+async def update_metadata(conn: Conn, trial_id: int, metadata: dict[str, Any]) -> None:
+    """Replace a trial's metadata."""
+    await conn.execute("UPDATE trials SET metadata = $2 WHERE id = $1", trial_id, metadata)

@@ -1,0 +1,3 @@
+"""Fixtures that every room shares."""
+
+pytest_plugins = ["tests.postgres"]

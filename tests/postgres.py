@@ -1,0 +1,148 @@
+"""Fixtures: one PostgreSQL for a whole test run, a fresh migrated database for each test.
+
+The first test that needs it starts the server, whichever xdist worker it runs in; the process
+that started the run stops it at the end. A test asks for `database` (an `Address`),
+`database_url` or `pool`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+import asyncpg
+import psutil
+import pytest
+
+from determined_master.store.embedded_files import Layout
+from determined_master.store.embedded_start import (
+    Server,
+    connection_options,
+    ensure_data,
+    find_running,
+    launch,
+    stop,
+)
+from determined_master.store.migrate import migrate
+from determined_master.store.pool import Address, Pool, connect, embedded_address, open_pool
+
+_ENV = "DETERMINED_TEST_POSTGRES"
+_PREFIX = "det-test-pg-"
+_TEMPLATE = "migrated_template"
+_numbers = itertools.count(1)
+_started: list[Server] = []
+"""Holds on to the process that this worker started: dropped while alive, it would warn."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        _remove_orphans()
+        # In /tmp itself: socket paths are short, and another user must be able to pass.
+        root = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir="/tmp")
+        Path(root).chmod(0o711)
+        os.environ[_ENV] = root
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        _remove(Path(os.environ.pop(_ENV)))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Address:
+    """The run's server, without fsync; its own database is not for tests."""
+    return asyncio.run(_shared_server(Path(os.environ[_ENV])))
+
+
+@pytest.fixture
+async def database(postgres: Address) -> AsyncIterator[Address]:
+    """A fresh database with the schema of this release."""
+    name = f"t{os.getpid()}_{next(_numbers)}"
+    admin = await connect(postgres)
+    try:
+        await admin.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+        yield replace(postgres, database=name)
+        await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        await admin.close()
+
+
+@pytest.fixture
+async def empty_database(postgres: Address) -> AsyncIterator[Address]:
+    """A fresh database with nothing in it."""
+    name = f"e{os.getpid()}_{next(_numbers)}"
+    admin = await connect(postgres)
+    try:
+        await admin.execute(f"CREATE DATABASE {name}")
+        yield replace(postgres, database=name)
+        await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        await admin.close()
+
+
+@pytest.fixture
+def database_url(database: Address) -> str:
+    """The same as text, for a process of its own."""
+    user, password = quote(database.user), quote(database.password, safe="")
+    host = quote(database.host, safe="")
+    return f"postgresql://{user}:{password}@/{database.database}?host={host}&port={database.port}"
+
+
+@pytest.fixture
+async def pool(database: Address) -> AsyncIterator[Pool]:
+    """A small pool on the test's database."""
+    opened = await open_pool(database, min_size=1, max_size=10)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+async def _shared_server(root: Path) -> Address:
+    layout = Layout(root / "postgres")
+    with _one_at_a_time(root):
+        if find_running(layout) is None:
+            await ensure_data(layout, is_durable=False)
+            _started.append(await launch(layout, is_durable=False))
+            await _make_template(embedded_address(connection_options(layout)))
+    return embedded_address(connection_options(layout))
+
+
+async def _make_template(address: Address) -> None:
+    admin = await connect(address)
+    try:
+        await admin.execute(f"CREATE DATABASE {_TEMPLATE}")
+        conn = await asyncpg.connect(**replace(address, database=_TEMPLATE).options())
+        await migrate(conn)
+        await conn.close()
+    finally:
+        await admin.close()
+
+
+@contextmanager
+def _one_at_a_time(root: Path) -> Iterator[None]:
+    with (root / "starting").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_orphans() -> None:
+    """Stop what a killed run left behind."""
+    for left in Path("/tmp").glob(f"{_PREFIX}*"):
+        owner = left.name.removeprefix(_PREFIX).split("-")[0]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            _remove(left)
+
+
+def _remove(root: Path) -> None:
+    asyncio.run(stop(Layout(root / "postgres")))
+    shutil.rmtree(root, ignore_errors=True)

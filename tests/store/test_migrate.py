@@ -1,0 +1,29 @@
+from determined_master.store.migrate import migrate, newest_revision
+from determined_master.store.pool import Address, Pool, connect
+
+
+async def test_a_migrated_database_has_the_newest_revision(pool: Pool) -> None:
+    assert await pool.fetchval("SELECT version_num FROM alembic_version") == newest_revision()
+
+
+async def test_migrating_again_changes_nothing(pool: Pool) -> None:
+    async with pool.acquire() as conn:
+        assert await migrate(conn) == []
+
+
+async def test_an_empty_database_gets_every_revision_in_order(empty_database: Address) -> None:
+    conn = await connect(empty_database)
+    try:
+        applied = await migrate(conn)
+        assert applied == sorted(applied)
+        assert applied[-1] == newest_revision()
+        assert await conn.fetchval("SELECT epoch FROM leader") == 0
+    finally:
+        await conn.close()
+
+
+async def test_a_database_ahead_of_this_master_is_left_alone(pool: Pool) -> None:
+    await pool.execute("UPDATE alembic_version SET version_num = '9999'")
+    async with pool.acquire() as conn:
+        assert await migrate(conn) == []
+    assert await pool.fetchval("SELECT version_num FROM alembic_version") == "9999"
