@@ -9,10 +9,10 @@ import shutil
 import socket
 import subprocess
 import sys
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-
 from tests.harness.master_double import MasterDouble
 
 SOURCE = pathlib.Path(__file__).parents[2] / "src"
@@ -107,7 +107,9 @@ class Task:
         command = [python, "-S", "-m", "determined.exec.entry", *(args or ("trial",))]
         return _finish(self.start(command, **kwargs))
 
-    def run_script(self, python: str, script: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
+    def run_script(
+        self, python: str, script: str, **kwargs: Any
+    ) -> subprocess.CompletedProcess[str]:
         """Run a script as the entrypoint of this trial would run it, with the info files there."""
         path = self.root / "script.py"
         path.write_text(script)
@@ -127,7 +129,13 @@ def task(master: MasterDouble, tmp_path: pathlib.Path) -> Task:
 
 @pytest.fixture
 def unused_port() -> int:
-    """A port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port nobody listens on now.
+
+    It lies below those that the system hands out by itself: a client that keeps calling one of
+    these may in the end be connected to itself.
+    """
+    for port in range(21000 + os.getpid() % 5000, 30000):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                return port
+    raise AssertionError("no port is free")
