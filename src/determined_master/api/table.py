@@ -4,11 +4,37 @@ from __future__ import annotations
 
 from functools import cache
 
-from determined_master.api import auth, master, users
+from determined_master.api import (
+    agents,
+    allocations,
+    auth,
+    checkpoints,
+    experiments,
+    logs,
+    master,
+    metrics,
+    stories,
+    tasks,
+    trials,
+    users,
+)
 from determined_master.api.openapi import document
 from determined_master.api.routes import Call, Reply, Route, plain_route, routes_of
 
-MODULES = (auth, users, master)
+MODULES = (
+    auth,
+    users,
+    master,
+    agents,
+    experiments,
+    trials,
+    metrics,
+    checkpoints,
+    tasks,
+    logs,
+    allocations,
+    stories,
+)
 """Add a module of routes here; `docs/api-status.md` is then made anew."""
 
 OURS: frozenset[tuple[str, str]] = frozenset(

@@ -30,6 +30,45 @@ STOPPED_AS: dict[RunState, RunState] = {
 }
 """The terminal state that each stopping state ends in."""
 
+EXPERIMENT_NEXT: dict[RunState, frozenset[RunState]] = {
+    "ACTIVE": frozenset({"PAUSED", *STOPPING}),
+    "PAUSED": frozenset({"ACTIVE", *STOPPING}),
+    "STOPPING_COMPLETED": frozenset({"COMPLETED", "STOPPING_ERROR"}),
+    "STOPPING_CANCELED": frozenset({"CANCELED", "STOPPING_KILLED", "STOPPING_ERROR"}),
+    "STOPPING_KILLED": frozenset({"CANCELED", "STOPPING_ERROR"}),
+    "STOPPING_ERROR": frozenset({"ERROR"}),
+    "COMPLETED": frozenset({"DELETING"}),
+    "CANCELED": frozenset({"DELETING"}),
+    "ERROR": frozenset({"DELETING"}),
+    "DELETING": frozenset({"DELETED", "DELETE_FAILED"}),
+    "DELETE_FAILED": frozenset({"DELETING"}),
+    "DELETED": frozenset(),
+}
+"""Which state of an experiment may follow which; one event may take several of these steps."""
+
+SEVERITY: dict[RunState, int] = {
+    "STOPPING_COMPLETED": 0,
+    "STOPPING_CANCELED": 1,
+    "STOPPING_KILLED": 2,
+    "STOPPING_ERROR": 3,
+}
+"""A trial that stops may only come to stop for a graver reason."""
+
+TRIAL_NEXT: dict[RunState, frozenset[RunState]] = {
+    "ACTIVE": frozenset({"PAUSED", "COMPLETED", "ERROR", *STOPPING}),
+    "PAUSED": frozenset({"ACTIVE", "COMPLETED", "ERROR", *STOPPING}),
+    "STOPPING_COMPLETED": frozenset(
+        {"STOPPING_CANCELED", "STOPPING_KILLED", "STOPPING_ERROR", "COMPLETED", "ERROR"}
+    ),
+    "STOPPING_CANCELED": frozenset({"STOPPING_KILLED", "STOPPING_ERROR", "CANCELED", "ERROR"}),
+    "STOPPING_KILLED": frozenset({"STOPPING_ERROR", "CANCELED", "ERROR"}),
+    "STOPPING_ERROR": frozenset({"ERROR"}),
+    "COMPLETED": frozenset(),
+    "CANCELED": frozenset(),
+    "ERROR": frozenset(),
+}
+"""Which state of a trial may follow which."""
+
 AllocationState = Literal[
     "PENDING",
     "ASSIGNED",

@@ -12,7 +12,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
+from determined_master.domain.log_lines import split_prefix
 from determined_master.store import task_logs as rows
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.services.log_policies import LogPolicies
-    from determined_master.store.pool import Conn
     from determined_wire.agent_link import LogBatch
 
 PAGE = 1000
@@ -89,15 +88,6 @@ class TaskLogs:
             await rows.copy_lines(conn, records)
         await self._policies.look_at(task_id, lines[0].agent_id, [line.log for line in lines])
         self.tell(task_id)
-
-    async def insert_master_line(
-        self, conn: Conn, task_id: str, text: str, level: str, at: datetime
-    ) -> None:
-        """Store a line of the master's own in the caller's transaction."""
-        number = LEVEL_NUMBERS[level]
-        row = (task_id, None, None, None, None, at, number, "master", "stdout", f"{text}\n")
-        await rows.copy_lines(conn, [row])
-        asyncio.get_running_loop().call_soon(self.tell, task_id)
 
     def tell(self, task_id: str) -> None:
         """Wake those who follow a task."""

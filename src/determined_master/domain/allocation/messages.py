@@ -34,6 +34,11 @@ TRANSIENT: frozenset[FailureType] = frozenset(
 """Failures of the system, not of the task: never counted as a restart."""
 
 
+KillCause = Literal["daemons", "failure", "leave", "request"]
+"""Why containers are ended: the others are done, one of them failed, it was asked to leave and
+cannot or did not, or somebody wants it dead."""
+
+
 class ContainerFailure(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a container ended other than by exit code 0."""
 
@@ -108,6 +113,8 @@ class Allocation(State, frozen=True):
     """Set once it is asked to leave."""
     is_preempt_acknowledged: bool = False
     kill_reason: str | None = None
+    """Set once its containers are being ended, for whatever cause."""
+    kill_cause: KillCause | None = None
     failure: ContainerFailure | None = None
     """The first one; later ones only follow from it."""
     outcome: AllocationOutcome | None = None
@@ -144,6 +151,8 @@ class ContainerChanged(Event, frozen=True, tag="container_changed"):
     ports: tuple[tuple[int, int], ...] = ()
     failure: ContainerFailure | None = None
     exit_code: int | None = None
+    agent_id: str = ""
+    """Who says so: where the end of a container that nobody knows is acknowledged."""
 
 
 class AgentLost(Event, frozen=True, tag="agent_lost"):
@@ -250,30 +259,19 @@ class ForgetContainer(Effect, frozen=True, tag="forget_container"):
     agent_id: str
 
 
-class WakePreemptionWatchers(Effect, frozen=True, tag="wake_preemption_watchers"):
-    """Answer the calls that wait for the request to leave."""
-
-
-class NudgePool(Effect, frozen=True, tag="nudge_pool"):
-    """Something that the scheduler looks at has changed."""
-
-    pool: str
-
-
 class ReportAllocationEnd(Effect, frozen=True, tag="report_allocation_end"):
     """Tell the owner how it ended, and end the allocation's tokens."""
 
     outcome: AllocationOutcome
 
 
-AllocationEffect = (
+AllocationOrder = (
     StartContainer
     | SignalContainer
     | ForgetContainer
-    | WakePreemptionWatchers
-    | NudgePool
     | ReportAllocationEnd
-    | WriteTaskLog
     | SetTimer
     | CancelTimer
 )
+"""What is stored until it is carried out."""
+AllocationEffect = AllocationOrder | WriteTaskLog

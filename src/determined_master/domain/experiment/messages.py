@@ -81,6 +81,8 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 
     effect: str
     error: str
+    request_id: str = ""
+    """The trial that the effect was about."""
 
 
 ExperimentEvent = (
@@ -114,6 +116,8 @@ class SignalTrials(Effect, frozen=True, tag="signal_trials"):
     """Tell every live trial of the experiment's new state."""
 
     signal: Literal["activate", "pause", "cancel", "kill", "error"]
+    reason: str = ""
+    """Why, in words for the trials' users; always given with `error`."""
 
 
 class CloseExperiment(Effect, frozen=True, tag="close_experiment"):
@@ -123,19 +127,35 @@ class CloseExperiment(Effect, frozen=True, tag="close_experiment"):
 
 
 class RungEntry(Record, frozen=True, tag="rung_entry"):
-    """One metric of one trial in one rung of one bracket of a halving search."""
+    """One metric of one trial in one rung of one bracket of a halving search.
+
+    A trial has at most one entry a rung. `metric` has the sign that makes smaller better and is
+    never NaN; infinities are possible. `stopped` says that the trial goes no further than this
+    rung. `seq` counts the entries of a search from 0; what is rebuilt from the rows does not
+    depend on their order.
+    """
 
     bracket: int
     rung: int
     request_id: str
     metric: float
+    stopped: bool = False
+    seq: int = 0
+
+
+MemberState = Literal["open", "closed", "invalid"]
+"""`closed`: left by itself, no longer judged. `invalid`: counts as if it had never been."""
 
 
 class BracketMember(Record, frozen=True, tag="bracket_member"):
-    """A trial of a halving search, and the bracket that it belongs to."""
+    """A trial of a halving search, and the bracket that it belongs to.
+
+    A later record of the same trial replaces the earlier one (insert or update).
+    """
 
     bracket: int
     request_id: str
+    state: MemberState = "open"
 
 
 ExperimentEffect = CreateTrial | StopTrial | SignalTrials | CloseExperiment

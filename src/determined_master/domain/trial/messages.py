@@ -106,6 +106,8 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 
     effect: str
     error: str
+    allocation_id: str = ""
+    """The allocation that the effect was about."""
 
 
 TrialEvent = (
@@ -153,12 +155,13 @@ class ReportTrialEnd(Effect, frozen=True, tag="report_trial_end"):
     end: TrialEnd
 
 
-TrialEffect = (
+TrialOrder = (
     RequestAllocation
     | PreemptAllocation
     | KillAllocation
     | ReportTrialEnd
-    | WriteTaskLog
     | SetTimer
     | CancelTimer
 )
+"""What is stored until it is carried out."""
+TrialEffect = TrialOrder | WriteTaskLog

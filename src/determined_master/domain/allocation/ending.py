@@ -1,0 +1,171 @@
+"""How an allocation ends: its containers are ended, each end is noted, the outcome is told."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from determined_master.domain.allocation import texts
+from determined_master.domain.allocation.messages import (
+    TRANSIENT,
+    Allocation,
+    AllocationEffect,
+    AllocationOutcome,
+    Container,
+    ContainerFailure,
+    ForgetContainer,
+    KillCause,
+    KillExpired,
+    ReportAllocationEnd,
+    SignalContainer,
+)
+from determined_master.domain.messages import CancelTimer, timer
+
+KILL_RETRY_S = 30.0
+MAX_MESSAGE_CHARACTERS = 1000
+"""Kept of a failure's text; the task's log has it whole."""
+
+KILL_TIMER = "kill_retry"
+PREEMPTION_TIMER = "preemption"
+
+Step = tuple[Allocation, list[AllocationEffect]]
+
+
+def live(allocation: Allocation) -> list[Container]:
+    """The containers that are not over, by rank."""
+    return [c for c in allocation.containers if c.state != "TERMINATED"]
+
+
+def with_container(allocation: Allocation, container: Container) -> Allocation:
+    """The allocation with one of its containers replaced by its newer form."""
+    changed = tuple(container if c.id == container.id else c for c in allocation.containers)
+    return replace(allocation, containers=changed)
+
+
+def kill(allocation: Allocation, cause: KillCause, reason: str) -> Step:
+    """End every container that is not over, and see to it until none is left.
+
+    The first cause stays, save that a request outranks all others: whoever asked for it sees
+    it killed. Asking again sends the signals again.
+    """
+    if not allocation.containers:
+        return end_unassigned(allocation, reason)
+    signals = _signals(allocation)
+    if allocation.kill_cause == "request" and cause == "request":
+        return allocation, signals
+    if allocation.kill_cause is not None and cause != "request":
+        return allocation, []
+    said = f"forcibly killing allocation's remaining resources (reason: {reason})"
+    effects: list[AllocationEffect] = [texts.line(allocation, said)]
+    if allocation.preempt_reason is not None and allocation.kill_cause is None:
+        effects.append(CancelTimer(PREEMPTION_TIMER))
+    effects += [*signals, timer(KILL_TIMER, KILL_RETRY_S, KillExpired())]
+    return replace(allocation, kill_cause=cause, kill_reason=reason), effects
+
+
+def kill_again(allocation: Allocation) -> Step:
+    """Some container has outlived its end: signal again, as long as it takes."""
+    if allocation.kill_cause is None or not live(allocation):
+        return allocation, []
+    return allocation, [
+        *_signals(allocation),
+        timer(KILL_TIMER, KILL_RETRY_S, KillExpired()),
+    ]
+
+
+def end_unassigned(allocation: Allocation, reason: str) -> Step:
+    """End an allocation that has no containers yet."""
+    message = f"allocation killed before it was assigned to an agent: {reason}"
+    ended = replace(allocation, kill_cause="request", kill_reason=reason)
+    return _finish(ended, AllocationOutcome(kind="killed", message=message))
+
+
+def refuse(allocation: Allocation, reason: str) -> Step:
+    """End an allocation whose request can never be met."""
+    message = f"allocation failed: {reason}"
+    return _finish(allocation, AllocationOutcome(kind="refused", message=message))
+
+
+def end_containers(allocation: Allocation, ended: list[Container]) -> Step:
+    """Note the ends of containers, newest facts in `ended`, and do what follows from them."""
+    effects: list[AllocationEffect] = []
+    for container in ended:
+        failure = container.failure
+        brief = replace(failure, message="") if failure else None  # a gang's state stays small
+        over = replace(container, state="TERMINATED", failure=brief)
+        allocation = with_container(allocation, over)
+        effects.append(texts.exit_line(allocation, container))
+        if failure and allocation.failure is None and allocation.kill_cause is None:
+            first = replace(failure, message=failure.message[:MAX_MESSAGE_CHARACTERS])
+            allocation = replace(allocation, failure=first)
+    allocation = replace(allocation, state="TERMINATING")
+    after, more = settle(allocation)
+    return after, [*effects, *more]
+
+
+def settle(allocation: Allocation) -> Step:
+    """End what is left when it has no purpose any more; finish when nothing is left."""
+    left = live(allocation)
+    if not left:
+        return _finish(allocation, _outcome(allocation))
+    if allocation.kill_cause is not None:
+        return allocation, []
+    if allocation.failure is not None:
+        return kill(allocation, "failure", "another container of the allocation has failed")
+    if all(c.is_daemon for c in left):
+        return kill(allocation, "daemons", "only containers that serve the others are left")
+    return allocation, []
+
+
+def forget(container: Container) -> ForgetContainer:
+    """Let the agent remove what is left of a container."""
+    return ForgetContainer(container_id=container.id, agent_id=container.agent_id)
+
+
+def failure_of(failure: ContainerFailure | None, exit_code: int | None) -> ContainerFailure | None:
+    """What an agent reports, or what an exit code alone says: other than 0 is a failure."""
+    if failure is None and exit_code:
+        return ContainerFailure(type="container_failed", message="", exit_code=exit_code)
+    return failure
+
+
+def _signals(allocation: Allocation) -> list[AllocationEffect]:
+    return [SignalContainer(container_id=c.id, agent_id=c.agent_id) for c in live(allocation)]
+
+
+def _outcome(allocation: Allocation) -> AllocationOutcome:
+    """How an allocation ended whose containers are all over.
+
+    A kill on request hides what happened meanwhile. One that only stands for leaving (not ready
+    to be asked, or too slow) does not hide that all left by themselves with code 0: their work
+    is done. An acknowledged request to leave hides a later failure.
+    """
+    workers = [c for c in allocation.containers if not c.is_daemon] or allocation.containers
+    is_clean = all(c.failure is None and c.exit_code == 0 for c in workers)
+    cause, failure = allocation.kill_cause, allocation.failure
+    code = next((c.exit_code for c in workers if c.exit_code), 0 if is_clean else None)
+    said = texts.describe(failure)
+    if cause == "request" or (cause == "leave" and not is_clean):
+        message = "allocation killed after all resources exited: resources were killed"
+        return AllocationOutcome(kind="killed", message=message, exit_code=code)
+    if allocation.is_preempt_acknowledged:
+        message = f"allocation preempted after all resources exited: {said}"
+        return AllocationOutcome(kind="preempted", message=message, exit_code=code)
+    if failure is not None:
+        return AllocationOutcome(
+            kind="lost" if failure.type in TRANSIENT else "failed",
+            message=f"allocation failed: {said}",
+            exit_code=failure.exit_code,
+        )
+    message = f"allocation stopped early after all resources exited: {said}"
+    return AllocationOutcome(kind="completed", message=message, exit_code=0)
+
+
+def _finish(allocation: Allocation, outcome: AllocationOutcome) -> Step:
+    effects: list[AllocationEffect] = [texts.last_line(allocation, outcome)]
+    if allocation.containers:
+        if allocation.kill_cause is not None:
+            effects.append(CancelTimer(KILL_TIMER))
+        elif allocation.preempt_reason is not None:
+            effects.append(CancelTimer(PREEMPTION_TIMER))
+    effects.append(ReportAllocationEnd(outcome))
+    return replace(allocation, state="TERMINATED", outcome=outcome), effects

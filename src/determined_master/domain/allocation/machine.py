@@ -1,0 +1,208 @@
+"""The life of an allocation: asked for, assigned, running, asked to leave or killed, over.
+
+Its state only ever goes forward. What an agent says twice, late or about a container that is
+not the allocation's changes nothing; the end of a container is acknowledged each time it is
+told, since an agent keeps what is left of it until then.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from determined_master.domain.allocation import ending, texts
+from determined_master.domain.allocation.ending import Step, live
+from determined_master.domain.allocation.leaving import leave
+from determined_master.domain.allocation.messages import (
+    AgentLost,
+    Allocation,
+    AllocationEffect,
+    AllocationEvent,
+    AllocationRequested,
+    Assigned,
+    BecameReady,
+    BeganWaiting,
+    Container,
+    ContainerChanged,
+    ContainerFailure,
+    DaemonMarked,
+    EffectFailed,
+    ForgetContainer,
+    KillExpired,
+    KillRequested,
+    Placed,
+    PreemptAcknowledged,
+    PreemptionExpired,
+    PreemptRequested,
+    Refused,
+    SignalContainer,
+    StartContainer,
+)
+from determined_master.domain.errors import FailedPrecondition, NotFound
+from determined_master.domain.states import ALLOCATION_ORDER, AllocationState
+
+_CONTAINER_ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
+
+
+def step(state: Allocation | None, event: AllocationEvent, context: None = None) -> Step:
+    """Advance one allocation by one event.
+
+    Raises:
+        NotFound: there is no such allocation, and the event does not make it.
+        FailedPrecondition: slots for an allocation that does not wait for any.
+    """
+    if isinstance(event, AllocationRequested):
+        return _request(event) if state is None else (state, [])
+    if state is None:
+        raise NotFound("there is no such allocation: it was never requested")
+    if isinstance(event, ContainerChanged):
+        return _container_changed(state, event)
+    if isinstance(event, Assigned):
+        return _assign(state, event)
+    if state.state == "TERMINATED":
+        return state, _after_the_end(state, event)
+    return _step_open(state, event)
+
+
+def _step_open(state: Allocation, event: AllocationEvent) -> Step:
+    match event:
+        case AgentLost():
+            return _lose(state, event)
+        case BecameReady():
+            return _become_ready(state)
+        case BeganWaiting():
+            return (_forward(state, "WAITING") if state.containers else state), []
+        case DaemonMarked():
+            return _mark_daemon(state, event)
+        case (
+            PreemptRequested()
+            | PreemptAcknowledged()
+            | PreemptionExpired()
+            | KillRequested()
+            | KillExpired()
+            | Refused()
+        ):
+            return leave(state, event)
+        case EffectFailed():
+            return _effect_failed(state, event)
+        case AllocationRequested() | Assigned() | ContainerChanged():
+            raise AssertionError("taken care of before")
+        case _:
+            assert_never(event)
+
+
+def _request(event: AllocationRequested) -> Step:
+    state = Allocation(id=event.allocation_id, request=event.request)
+    said = f"Scheduling {event.request.name} (id: {event.allocation_id})"
+    return state, [texts.line(state, said)]
+
+
+def _assign(state: Allocation, event: Assigned) -> Step:
+    if state.state != "PENDING":
+        raise FailedPrecondition(
+            f"allocation {state.id} is {state.state}, only a PENDING one can be given slots: the "
+            "plan is stale, plan again"
+        )
+    if not event.containers:
+        raise ValueError(f"an assignment of allocation {state.id} names no container")
+    ordered: list[Placed] = sorted(event.containers, key=lambda p: (p.agent_id, p.container_id))
+    containers = tuple(
+        Container(id=p.container_id, agent_id=p.agent_id, slot_ids=p.slot_ids, rank=rank)
+        for rank, p in enumerate(ordered)
+    )
+    starts = [
+        StartContainer(
+            container_id=c.id,
+            agent_id=c.agent_id,
+            slot_ids=c.slot_ids,
+            rank=c.rank,
+            count=len(containers),
+        )
+        for c in containers
+    ]
+    after = replace(state, state="ASSIGNED", containers=containers)
+    return after, [
+        texts.line(state, f"{state.request.name} was assigned to an agent"),
+        *starts,
+    ]
+
+
+def _container_changed(state: Allocation, event: ContainerChanged) -> Step:
+    known = next((c for c in state.containers if c.id == event.container_id), None)
+    agent_id = known.agent_id if known else event.agent_id
+    effects: list[AllocationEffect] = []
+    if event.state == "TERMINATED" and agent_id:
+        effects.append(ForgetContainer(container_id=event.container_id, agent_id=agent_id))
+    if known is None or _CONTAINER_ORDER[event.state] <= _CONTAINER_ORDER[known.state]:
+        return state, effects
+    if event.state == "TERMINATED":
+        failure = ending.failure_of(event.failure, event.exit_code)
+        code = failure.exit_code if failure and event.exit_code is None else event.exit_code
+        after, more = ending.end_containers(
+            state, [replace(known, failure=failure, exit_code=code)]
+        )
+        return after, [*effects, *more]
+    changed = replace(
+        known,
+        state=event.state,
+        host_ip=event.host_ip or known.host_ip,
+        ports=event.ports or known.ports,
+    )
+    after = _forward(ending.with_container(state, changed), event.state)
+    if event.state == "RUNNING" and all(c.state == "RUNNING" for c in after.containers):
+        effects.append(texts.line(state, f"Resources for {state.request.name} have started"))
+    return after, effects
+
+
+def _lose(state: Allocation, event: AgentLost) -> Step:
+    lost = [
+        replace(c, failure=event.failure, exit_code=event.failure.exit_code)
+        for c in live(state)
+        if c.id in event.container_ids and c.agent_id == event.agent_id
+    ]
+    return ending.end_containers(state, lost) if lost else (state, [])
+
+
+def _become_ready(state: Allocation) -> Step:
+    if not state.containers or state.is_ready:
+        return state, []
+    effects: list[AllocationEffect] = []
+    if state.request.task_type != "TRIAL":
+        effects.append(texts.line(state, f"Service of {state.request.name} is available"))
+    return replace(_forward(state, "RUNNING"), is_ready=True), effects
+
+
+def _mark_daemon(state: Allocation, event: DaemonMarked) -> Step:
+    marked = next((c for c in live(state) if c.id == event.container_id), None)
+    if marked is None or len(state.containers) == 1:
+        return state, []
+    return ending.settle(ending.with_container(state, replace(marked, is_daemon=True)))
+
+
+def _effect_failed(state: Allocation, event: EffectFailed) -> Step:
+    """A container that cannot be started is the task's failure: a bound to the attempts."""
+    if event.effect != "start_container":
+        return state, []  # a kill is repeated by its timer, the pool looks by itself
+    failed = next((c for c in live(state) if c.id == event.container_id), None)
+    if failed is None:
+        return state, []
+    failure = ContainerFailure(type="task_error", message=f"starting it failed: {event.error}")
+    after, effects = ending.end_containers(state, [replace(failed, failure=failure)])
+    # Its agent may have got the order all the same.
+    signal = SignalContainer(container_id=failed.id, agent_id=failed.agent_id)
+    return after, [signal, ending.forget(failed), *effects]
+
+
+def _after_the_end(state: Allocation, event: AllocationEvent) -> list[AllocationEffect]:
+    if isinstance(event, EffectFailed) and event.effect == "report_allocation_end":
+        said = f"the end of {state.request.name} could not be told to its owner: {event.error}"
+        return [texts.line(state, said, "ERROR")]
+    return []
+
+
+def _forward(state: Allocation, to: AllocationState) -> Allocation:
+    """The more progressed of the two states."""
+    if ALLOCATION_ORDER[to] <= ALLOCATION_ORDER[state.state]:
+        return state
+    return replace(state, state=to)

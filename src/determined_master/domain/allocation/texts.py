@@ -1,0 +1,71 @@
+"""What an allocation writes into its task's log, and what it answers about its end.
+
+Scripts match on these texts. Source: wire 9.3.
+"""
+
+from __future__ import annotations
+
+from determined_master.domain.allocation.messages import (
+    Allocation,
+    AllocationOutcome,
+    Container,
+    ContainerFailure,
+    FailureType,
+)
+from determined_master.domain.messages import WriteTaskLog
+
+EXITED_CLEANLY = "resources exited successfully with a zero exit code"
+
+PHRASES: dict[FailureType, str] = {
+    "container_failed": "resources failed with non-zero exit code",
+    "task_error": "task failed without an associated exit code",
+    "container_aborted": "resources were ended before they had started",
+    "agent_failed": "agent went away while the resources were running",
+    "agent_error": "agent could not launch the resources",
+    "restore_error": "resources were not found again after a restart",
+}
+
+
+def line(allocation: Allocation, text: str, level: str = "INFO") -> WriteTaskLog:
+    """A line in the log of the allocation's task."""
+    return WriteTaskLog(task_id=allocation.request.task_id, text=text, level=level)
+
+
+def describe(failure: ContainerFailure | None) -> str:
+    """How a container ended: the phrase of its kind, the agent's words, the exit code."""
+    if failure is None:
+        return EXITED_CLEANLY
+    code, words = failure.exit_code, failure.message
+    if failure.type == "container_failed" and code is not None:
+        said = f"container failed with non-zero exit code: {code}"
+        # The code alone is said already; words such as "out of memory" are not.
+        words = said if not words or str(code) in words else f"{said}: {words}"
+    tail = "" if code is None else f" (exit code {code})"
+    return f"{PHRASES[failure.type]}: {words}{tail}"
+
+
+def exit_line(allocation: Allocation, container: Container) -> WriteTaskLog:
+    """The line about the end of one container."""
+    said = describe(container.failure)
+    if container.failure is None:
+        return line(allocation, said)
+    if allocation.kill_cause == "daemons":
+        return line(allocation, f"daemon killed: {said}", "DEBUG")
+    if allocation.kill_cause is not None:
+        return line(allocation, f"killed: {said}")
+    return line(allocation, f"crashed: {said}", level_of(container.failure))
+
+
+def last_line(allocation: Allocation, outcome: AllocationOutcome) -> WriteTaskLog:
+    """The line about the end of the allocation."""
+    level = "INFO"
+    if outcome.kind == "refused":
+        level = "ERROR"
+    elif outcome.kind in ("failed", "lost") and allocation.failure is not None:
+        level = level_of(allocation.failure)
+    return line(allocation, f"{allocation.request.name} was terminated: {outcome.message}", level)
+
+
+def level_of(failure: ContainerFailure) -> str:
+    """What is ended before it has started is no error of anybody's."""
+    return "INFO" if failure.type == "container_aborted" else "ERROR"

@@ -1,0 +1,228 @@
+"""The life of an experiment: its trials are made and stopped as its search says, and counted.
+
+It is over when every trial that was asked for is closed. Once it stops, for whatever reason, the
+search is not asked any more.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from determined_master.domain.errors import FailedPrecondition, NotFound
+from determined_master.domain.experiment.messages import (
+    CloseExperiment,
+    CreateTrial,
+    EffectFailed,
+    Experiment,
+    ExperimentActivated,
+    ExperimentCanceled,
+    ExperimentCreated,
+    ExperimentEffect,
+    ExperimentErred,
+    ExperimentEvent,
+    ExperimentKilled,
+    ExperimentPaused,
+    ExperimentRecord,
+    SignalTrials,
+    StopTrial,
+    TrialEnded,
+    ValidationReported,
+)
+from determined_master.domain.search.decision import Create, Decision, SearchError, Stop
+from determined_master.domain.search.method import SearchContext
+from determined_master.domain.states import STOPPED_AS, STOPPING, TERMINAL, RunState
+
+Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
+
+
+def step(state: Experiment | None, event: ExperimentEvent, context: SearchContext) -> Step:
+    """Advance one experiment by one event.
+
+    Args:
+        state: None before it is created.
+        context: the search; its memory is read and never changed here: whoever stores the
+            records among the effects applies them to it.
+
+    Raises:
+        NotFound: there is no such experiment, and the event does not make it.
+        FailedPrecondition: an ended or stopping experiment is to run or to pause.
+    """
+    if isinstance(event, ExperimentCreated):
+        return _create(event, context) if state is None else (state, [])
+    if state is None:
+        raise NotFound("there is no such experiment: it was never created")
+    match event:
+        case ExperimentActivated():
+            return _run(state, "ACTIVE", "activated")
+        case ExperimentPaused():
+            return _run(state, "PAUSED", "paused")
+        case ExperimentCanceled():
+            return _cancel(state)
+        case ExperimentKilled():
+            return _kill(state)
+        case ExperimentErred():
+            return _fail(state, event.reason)
+        case ValidationReported():
+            return _judge(state, event, context)
+        case TrialEnded():
+            return _trial_ended(state, event, context)
+        case EffectFailed():
+            return _effect_failed(state, event)
+        case _:
+            assert_never(event)
+
+
+def _create(event: ExperimentCreated, context: SearchContext) -> Step:
+    state = Experiment(id=event.experiment_id, state="ACTIVE" if event.activate else "PAUSED")
+    try:
+        decision = context.method.initial()
+    except SearchError as error:
+        return _fail(state, str(error))
+    return _settle(*_follow(state, decision))
+
+
+def _run(state: Experiment, to: RunState, verb: str) -> Step:
+    if state.state in TERMINAL:
+        raise FailedPrecondition(
+            f"experiment in terminal state: experiment {state.id} is {state.state} and cannot be "
+            f"{verb}; fork it to run it again"
+        )
+    if state.state in STOPPING:
+        raise FailedPrecondition(
+            f"experiment {state.id} is {state.state} and cannot be {verb}; wait for its end"
+        )
+    if state.state == to:
+        return state, []
+    signal = SignalTrials(signal="activate" if to == "ACTIVE" else "pause")
+    return replace(state, state=to), [signal]
+
+
+def _cancel(state: Experiment) -> Step:
+    if state.state in TERMINAL or state.state in STOPPING:
+        return state, []
+    return _stop(state, "STOPPING_CANCELED", SignalTrials(signal="cancel"), "canceled by a user")
+
+
+def _kill(state: Experiment) -> Step:
+    """A kill said again is told to the trials again, also while it stops for an error."""
+    if state.state in TERMINAL:
+        return state, []
+    if state.state in ("STOPPING_KILLED", "STOPPING_ERROR"):
+        return state, [SignalTrials(signal="kill")]
+    return _stop(state, "STOPPING_KILLED", SignalTrials(signal="kill"), "killed by a user")
+
+
+def _fail(state: Experiment, reason: str) -> Step:
+    if state.state in TERMINAL or state.state == "STOPPING_ERROR":
+        return state, []
+    signal = SignalTrials(signal="error", reason=reason)
+    return _stop(state, "STOPPING_ERROR", signal, reason)
+
+
+def _stop(state: Experiment, to: RunState, signal: SignalTrials, reason: str) -> Step:
+    return _settle(replace(state, state=to, reason=reason), [signal])
+
+
+def _judge(state: Experiment, event: ValidationReported, context: SearchContext) -> Step:
+    if not _is_searching(state):
+        return state, []
+    try:
+        decision = context.method.validation_completed(
+            state.search,
+            context.memory,
+            event.request_id,
+            event.metric,
+            event.time,
+            event.reported,
+        )
+    except SearchError as error:
+        return _fail(state, str(error))
+    return _settle(*_follow(state, decision))
+
+
+def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -> Step:
+    if state.state in TERMINAL:
+        return state, []
+    counted = replace(
+        state,
+        trials_closed=state.trials_closed + 1,
+        trials_failed=state.trials_failed + (event.end == "errored"),
+        trials_canceled=state.trials_canceled + (event.end == "user_canceled"),
+    )
+    if not _is_searching(state):
+        return _settle(counted, [])
+    try:
+        decision = context.method.trial_ended(
+            state.search, context.memory, event.request_id, event.end
+        )
+    except SearchError as error:
+        return _fail(counted, str(error))
+    return _settle(*_follow(counted, decision))
+
+
+def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
+    """What was ordered and cannot be done makes going on impossible.
+
+    A trial that could not be made counts as closed: nobody else will close it.
+    """
+    if state.state in TERMINAL:
+        return state, []
+    reason = f"the order {event.effect} could not be carried out: {event.error}"
+    if event.effect == "create_trial":
+        state = replace(
+            state,
+            trials_closed=state.trials_closed + 1,
+            trials_failed=state.trials_failed + 1,
+        )
+        reason = f"trial {event.request_id} could not be created: {event.error}"
+    if state.state == "STOPPING_ERROR":
+        return _settle(state, [])
+    return _fail(state, reason)
+
+
+def _is_searching(state: Experiment) -> bool:
+    return state.state in ("ACTIVE", "PAUSED")
+
+
+def _follow(state: Experiment, decision: Decision) -> Step:
+    """Carry the search's decision into records, effects and the count of trials."""
+    effects: list[ExperimentEffect | ExperimentRecord] = [*decision.records]
+    created = 0
+    for action in decision.actions:
+        match action:
+            case Create():
+                created += 1
+                effects.append(
+                    CreateTrial(
+                        request_id=action.request_id, seed=action.seed, hparams=action.hparams
+                    )
+                )
+            case Stop():
+                effects.append(StopTrial(request_id=action.request_id))
+            case _:
+                assert_never(action)
+    requested = state.trials_requested + created
+    return replace(state, trials_requested=requested, search=decision.state), effects
+
+
+def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord]) -> Step:
+    """Close the experiment when every trial that was asked for is closed.
+
+    ERROR only when all have failed: one that worked is a result.
+    """
+    if state.trials_closed < state.trials_requested:
+        return state, effects
+    reason = state.reason
+    stopping = state.state
+    if stopping not in STOPPING:
+        stopping, requested = "STOPPING_COMPLETED", state.trials_requested
+        if requested and state.trials_failed >= requested:
+            stopping, reason = "STOPPING_ERROR", f"all of its trials failed ({requested})"
+        elif requested and state.trials_canceled >= requested:
+            stopping, reason = "STOPPING_CANCELED", "all of its trials were killed by users"
+    final = STOPPED_AS[stopping]
+    # Nothing is left that could hear what was to be told.
+    told = [e for e in effects if not isinstance(e, SignalTrials)]
+    return replace(state, state=final, reason=reason), [*told, CloseExperiment(state=final)]

@@ -1,0 +1,50 @@
+"""What a search method answers: trials to create and to stop, rows to add, its new state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.experiment.messages import ExperimentRecord
+
+
+class Create(msgspec.Struct, frozen=True, tag="create", tag_field="action"):
+    """Run a trial with these hyperparameters; `seed` is in [0, 2^31)."""
+
+    request_id: str
+    seed: int
+    hparams: dict[str, Any]
+
+
+class Stop(msgspec.Struct, frozen=True, tag="stop", tag_field="action"):
+    """Ask a trial to save its work and leave; it then ends `clean`."""
+
+    request_id: str
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """The answer to one event.
+
+    `state` is the method's whole new state as plain JSON values, below 2 KiB whatever the number
+    of trials; `records` are rows for the caller to store and to apply to the `SearchMemory`.
+    """
+
+    state: Any
+    actions: tuple[Create | Stop, ...] = ()
+    records: tuple[ExperimentRecord, ...] = ()
+
+
+class TrialCount(msgspec.Struct, frozen=True):
+    """So many trials will train this long, when each trial runs as far as the search lets it.
+
+    `value` is in units of the time metric `unit`; both are None for "as long as it takes".
+    """
+
+    count: int
+    unit: str | None = None
+    value: int | None = None
+
+
+class SearchError(Exception):
+    """The search cannot go on, or cannot start; the text is for its user."""

@@ -1,0 +1,169 @@
+"""The contract of a search method, and the one place that knows which methods there are.
+
+A method decides and remembers nothing: its small state and its rows come in with each event, and
+the new state and the rows to add go out. The caller stores both, then applies the rows to the
+`SearchMemory`. One seed and one order of events give the same decisions, byte for byte, also
+when state and rows were stored and read back in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, assert_never
+
+from determined_master.domain.config.hyperparameters import HyperparameterSpace
+from determined_master.domain.config.searcher import (
+    AdaptiveAsha,
+    AsyncHalving,
+    Grid,
+    Random,
+    SearcherConfig,
+    Single,
+)
+from determined_master.domain.experiment.messages import TrialEnd
+from determined_master.domain.search.adaptive_asha import (
+    adaptive_brackets,
+    bracket_sizes,
+    most_rungs,
+)
+from determined_master.domain.search.asha import HalvingSearch, Names, async_bracket
+from determined_master.domain.search.decision import (
+    Create,
+    Decision,
+    SearchError,
+    Stop,
+    TrialCount,
+)
+from determined_master.domain.search.grid import GridSearch
+from determined_master.domain.search.memory import SearchMemory
+from determined_master.domain.search.random import RandomSearch
+from determined_master.domain.search.sampling import check_space
+
+__all__ = [
+    "Create",
+    "Decision",
+    "SearchContext",
+    "SearchError",
+    "SearchMemory",
+    "SearchMethod",
+    "Stop",
+    "TrialCount",
+    "build",
+]
+
+
+class SearchMethod(Protocol):
+    """What every search method answers; a new method is one file and one line in `build`."""
+
+    def initial(self) -> Decision:
+        """The first trials. A decision without any means that there is nothing to search."""
+        ...
+
+    def validation_completed(
+        self,
+        state: Any,
+        memory: SearchMemory,
+        request_id: str,
+        metric: float | None,
+        time: float | None,
+        reported: tuple[str, ...],
+    ) -> Decision:
+        """Judge a trial by a validation.
+
+        Args:
+            state: the last decision's state, as it was or read back from JSON.
+            metric: the searcher's metric with the sign that makes smaller better; None when the
+                report lacks it. NaN counts as worse than every other value.
+            time: value of the time metric; None when the report lacks it.
+            reported: names in the report, for the error's text.
+
+        Raises:
+            SearchError: the method needs a value that the report lacks.
+        """
+        ...
+
+    def trial_ended(
+        self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
+    ) -> Decision:
+        """Answer the end of a trial, with its replacement where there is one. Once a trial."""
+        ...
+
+    def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
+        """How far the search is, 0 to 1.
+
+        `trial_progress` is the mean of the trials' own progress, a closed trial counting 1.
+        """
+        ...
+
+    def preview(self) -> tuple[TrialCount, ...]:
+        """How many trials will train how long, shortest first."""
+        ...
+
+
+@dataclass(slots=True)
+class SearchContext:
+    """What an experiment's machine needs besides its state to step its search."""
+
+    method: SearchMethod
+    memory: SearchMemory
+
+
+def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> SearchMethod:
+    """The method that a configuration asks for.
+
+    Args:
+        seed: the experiment's seed; its low 32 bits are used.
+
+    Raises:
+        SearchError: the configuration parses but no such search can run.
+    """
+    check_space(space)
+    match searcher:
+        case Single():
+            return RandomSearch(
+                space, seed, max_trials=1, max_concurrent_trials=1, replaces_invalid=False
+            )
+        case Random():
+            return RandomSearch(
+                space,
+                seed,
+                max_trials=searcher.max_trials,
+                max_concurrent_trials=searcher.max_concurrent_trials,
+            )
+        case Grid():
+            return GridSearch(space, seed, max_concurrent_trials=searcher.max_concurrent_trials)
+        case AdaptiveAsha() | AsyncHalving():
+            return _build_halving(searcher, space, seed)
+        case _:
+            assert_never(searcher)
+
+
+def _build_halving(
+    searcher: AdaptiveAsha | AsyncHalving, space: HyperparameterSpace, seed: int
+) -> HalvingSearch:
+    trials, divisor, at_once = (
+        searcher.max_trials,
+        searcher.divisor,
+        searcher.max_concurrent_trials,
+    )
+    if searcher.max_time is None or searcher.time_metric is None:
+        raise SearchError(
+            "searcher requires `max_time` and `time_metric`: the longest training of a trial, and "
+            "the reported metric that measures it (`batches` or `epochs`, or one of your own)"
+        )
+    if searcher.max_time < 1:
+        raise SearchError(f"searcher.max_time is {searcher.max_time}; it must be at least 1")
+    if divisor <= 1:
+        raise SearchError(f"searcher.divisor is {divisor}; it must be above 1")
+    if isinstance(searcher, AsyncHalving):
+        rungs = searcher.num_rungs
+        brackets = [async_bracket(rungs, divisor, searcher.max_time, trials, at_once)]
+    else:
+        sizes = sorted(searcher.bracket_rungs, reverse=True) or bracket_sizes(
+            searcher.mode, most_rungs(searcher.max_rungs, divisor, searcher.max_time, trials)
+        )
+        if sizes[-1] < 1:
+            raise SearchError(f"searcher.bracket_rungs has {sizes[-1]}; a bracket has 1 or more")
+        brackets = adaptive_brackets(sizes, divisor, searcher.max_time, trials, at_once)
+    names = Names(searcher.metric, searcher.time_metric)
+    return HalvingSearch(space, seed, brackets=brackets, divisor=divisor, names=names)

@@ -1,0 +1,81 @@
+"""What becomes of a trial when one of its runs is over.
+
+Source: task-contract 1.6. Two of its rules are bent to what their users meant: the loss of an
+agent is never held against a trial, also not one that is stopping; and a trial that was killed
+ends CANCELED however its run met the kill.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from determined_master.domain.allocation.messages import AllocationOutcome
+from determined_master.domain.experiment.messages import TrialEnd
+from determined_master.domain.messages import CancelTimer, WriteTaskLog
+from determined_master.domain.states import SEVERITY, STOPPED_AS, RunState
+from determined_master.domain.trial.messages import ReportTrialEnd, Trial, TrialEffect
+from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
+
+Step = tuple[Trial, list[TrialEffect]]
+
+_ENDS: dict[RunState, TrialEnd] = {
+    "COMPLETED": "clean",
+    "CANCELED": "user_canceled",
+    "ERROR": "errored",
+}
+
+
+def allocation_ended(state: Trial, outcome: AllocationOutcome) -> Step:
+    """Close the trial, or start its next run, or let it rest while it is paused."""
+    idle = replace(state, allocation_id=None)
+    if state.early_exit is not None:
+        after, effects = close_stopped(idle)
+        return after, [CancelTimer(EARLY_EXIT_TIMER), *effects]
+    if state.state in SEVERITY:
+        is_failure = outcome.kind in ("failed", "refused") and state.state != "STOPPING_KILLED"
+        return close(idle, "ERROR", reason=outcome.message) if is_failure else close_stopped(idle)
+    match outcome.kind:
+        case "completed":
+            return close(idle, "COMPLETED")
+        case "refused":
+            return close(idle, "ERROR", reason=outcome.message)
+        case "failed":
+            return _failed(idle, outcome)
+        case "lost" | "preempted" | "killed":
+            return _next_run(idle)
+
+
+def close_stopped(state: Trial) -> Step:
+    """Close a stopping trial as what it stops for."""
+    return close(state, STOPPED_AS[state.state])
+
+
+def close(state: Trial, to: RunState, reason: str | None = None) -> Step:
+    """Close the trial and tell its experiment."""
+    end = _ENDS[to]
+    if to == "COMPLETED" and state.early_exit is not None:
+        end = "invalid_hp"
+    closed = replace(state, state=to, reason=state.reason if reason is None else reason)
+    report = ReportTrialEnd(
+        experiment_id=state.experiment_id, request_id=state.request_id, end=end
+    )
+    return closed, [report]
+
+
+def _failed(state: Trial, outcome: AllocationOutcome) -> Step:
+    if state.retries_canceled is not None:
+        said = "trial failed and matched logs to a don't retry policy"
+        logged: list[TrialEffect] = [
+            WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")
+            for text in (said, state.retries_canceled)
+        ]
+        after, effects = close(state, "ERROR", reason=f"{said} {state.retries_canceled}")
+        return after, [*logged, *effects]
+    counted = replace(state, restarts=state.restarts + 1)
+    if counted.restarts > state.max_restarts:
+        return close(counted, "ERROR", reason=outcome.message)
+    return _next_run(counted)
+
+
+def _next_run(state: Trial) -> Step:
+    return allocate(state) if state.state == "ACTIVE" else (state, [])

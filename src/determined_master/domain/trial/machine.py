@@ -1,0 +1,197 @@
+"""The life of a trial: runs, one allocation each, until its work is done or final.
+
+At most one allocation is open at a time. What is told about another one, or to a trial that is
+over, changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from determined_master.domain.errors import NotFound
+from determined_master.domain.messages import WriteTaskLog, timer
+from determined_master.domain.states import SEVERITY, TERMINAL, RunState
+from determined_master.domain.trial.ending import Step, allocation_ended, close, close_stopped
+from determined_master.domain.trial.messages import (
+    AllocationEnded,
+    EarlyExitExpired,
+    EarlyExitReported,
+    EffectFailed,
+    KillAllocation,
+    PreemptAllocation,
+    RetriesCanceled,
+    Trial,
+    TrialActivated,
+    TrialCanceled,
+    TrialCreated,
+    TrialEffect,
+    TrialErred,
+    TrialEvent,
+    TrialKilled,
+    TrialPaused,
+    TrialStopped,
+)
+from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
+
+EARLY_EXIT_S = 10.0
+MAX_QUOTE_CHARACTERS = 500
+
+_KILLED_BY_USER = "user requested kill"
+
+
+def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
+    """Advance one trial by one event.
+
+    Raises:
+        NotFound: there is no such trial, and the event does not make it.
+    """
+    if isinstance(event, TrialCreated):
+        return _create(event) if state is None else (state, [])
+    if state is None:
+        raise NotFound("there is no such trial: it was never created")
+    if state.state in TERMINAL:
+        return state, _after_the_end(state, event)
+    match event:
+        case AllocationEnded() | EarlyExitReported() | EarlyExitExpired():
+            return _run_changed(state, event)
+        case RetriesCanceled() if state.retries_canceled is None:
+            return replace(state, retries_canceled=_quote(event)), []
+        case RetriesCanceled():
+            return state, []
+        case EffectFailed():
+            return _effect_failed(state, event)
+        case _:
+            return _steer(state, event)
+
+
+def _create(event: TrialCreated) -> Step:
+    state = Trial(
+        id=event.trial_id,
+        experiment_id=event.experiment_id,
+        request_id=event.request_id,
+        task_id=event.task_id,
+        state="ACTIVE" if event.activate else "PAUSED",
+        max_restarts=event.max_restarts,
+    )
+    return allocate(state) if event.activate else (state, [])
+
+
+def _steer(
+    state: Trial,
+    event: TrialActivated | TrialPaused | TrialStopped | TrialCanceled | TrialKilled | TrialErred,
+) -> Step:
+    match event:
+        case TrialActivated() if state.state == "PAUSED":
+            active = replace(state, state="ACTIVE")
+            # The allocation of a pause may still be leaving: the next run starts at its end.
+            return allocate(active) if state.allocation_id is None else (active, [])
+        case TrialPaused() if state.state == "ACTIVE":
+            paused = replace(state, state="PAUSED")
+            return paused, _preempt(state, "user requested pause")
+        case TrialActivated() | TrialPaused():
+            return state, []
+        case TrialStopped():
+            stopped = replace(state, is_stopped_by_searcher=True)
+            return _stop(state, stopped, "STOPPING_COMPLETED", "stopped by the searcher")
+        case TrialCanceled():
+            return _stop(state, state, "STOPPING_CANCELED", "user requested cancel")
+        case TrialKilled():
+            return _stop(state, state, "STOPPING_KILLED", _KILLED_BY_USER)
+        case TrialErred():
+            return _stop(state, state, "STOPPING_ERROR", event.reason)
+        case _:
+            assert_never(event)
+
+
+def _stop(state: Trial, marked: Trial, to: RunState, reason: str) -> Step:
+    """Stop for a graver reason than before, or at once when nothing runs.
+
+    A kill said again is ordered again: the first may have got lost on its way.
+    """
+    now = SEVERITY.get(state.state, -1)
+    if SEVERITY[to] < now or (SEVERITY[to] == now and to != "STOPPING_KILLED"):
+        return state, _kill(state, reason) if to == "STOPPING_KILLED" else []
+    stopping = replace(marked, state=to, reason=reason)
+    if state.allocation_id is None:
+        return close_stopped(stopping)
+    if to in ("STOPPING_KILLED", "STOPPING_ERROR"):
+        return stopping, _kill(state, reason)
+    return stopping, _preempt(state, reason)
+
+
+def _run_changed(
+    state: Trial, event: AllocationEnded | EarlyExitReported | EarlyExitExpired
+) -> Step:
+    match event:
+        case AllocationEnded() if event.allocation_id == state.allocation_id:
+            return allocation_ended(state, event.outcome)
+        case AllocationEnded():
+            return state, []
+        case EarlyExitReported() if state.allocation_id is None or state.early_exit:
+            return state, []
+        case EarlyExitReported():
+            effects: list[TrialEffect] = [
+                timer(EARLY_EXIT_TIMER, EARLY_EXIT_S, EarlyExitExpired())
+            ]
+            noted = replace(state, early_exit=event.reason)
+            if state.state in SEVERITY:
+                return noted, effects
+            return replace(noted, state="STOPPING_COMPLETED", reason=_invalid(noted)), effects
+        case EarlyExitExpired():
+            return state, _kill(state, f"{_invalid(state)}, and it did not leave by itself")
+        case _:
+            assert_never(event)
+
+
+def _effect_failed(state: Trial, event: EffectFailed) -> Step:
+    if event.allocation_id not in ("", state.allocation_id):
+        return state, []
+    match event.effect:
+        case "request_allocation":
+            unplaced = replace(state, allocation_id=None)
+            said = f"asking for slots failed: {event.error}"
+            logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
+            after, effects = (
+                close_stopped(unplaced)
+                if state.state in SEVERITY
+                else close(unplaced, "ERROR", reason=said)
+            )
+            return after, [logged, *effects]
+        case "preempt_allocation":
+            return state, _kill(state, f"asking it to leave failed: {event.error}")
+        case "kill_allocation":
+            said = f"ending its run failed, kill the trial to try again: {event.error}"
+            return state, [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
+        case _:
+            return state, []
+
+
+def _after_the_end(state: Trial, event: TrialEvent) -> list[TrialEffect]:
+    if isinstance(event, EffectFailed) and event.effect == "report_trial_end":
+        said = f"the end of trial {state.id} could not be told to its experiment: {event.error}"
+        return [WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")]
+    return []
+
+
+def _preempt(state: Trial, reason: str) -> list[TrialEffect]:
+    if state.allocation_id is None:
+        return []
+    return [PreemptAllocation(allocation_id=state.allocation_id, reason=reason)]
+
+
+def _kill(state: Trial, reason: str) -> list[TrialEffect]:
+    if state.allocation_id is None:
+        return []
+    return [KillAllocation(allocation_id=state.allocation_id, reason=reason)]
+
+
+def _invalid(state: Trial) -> str:
+    return f"its code reported invalid hyperparameters ({state.early_exit})"
+
+
+def _quote(event: RetriesCanceled) -> str:
+    line = event.line[:MAX_QUOTE_CHARACTERS]
+    pattern = event.pattern[:MAX_QUOTE_CHARACTERS]
+    return f'(log "{line}" matched regex "{pattern}")'
