@@ -1,1 +1,50 @@
-"""The client: SDK, command line and training harness of Determined."""
+"""The client: SDK, command line and training harness of Determined.
+
+Names are loaded when first used, so that `import determined` costs a few milliseconds.
+"""
+
+from determined.__version__ import __version__ as __version__
+
+TYPE_CHECKING = False  # type checkers take it for true; `typing` costs 10 ms to load
+
+if TYPE_CHECKING:
+    from determined import core as core
+    from determined import errors as errors
+    from determined._constants import LOG_FORMAT as LOG_FORMAT
+    from determined._env_context import EnvContext as EnvContext
+    from determined._experiment_config import ExperimentConfig as ExperimentConfig
+    from determined._import import import_from_path as import_from_path
+    from determined._info import ClusterInfo as ClusterInfo
+    from determined._info import RendezvousInfo as RendezvousInfo
+    from determined._info import ResourcesInfo as ResourcesInfo
+    from determined._info import TrialInfo as TrialInfo
+    from determined._info import get_cluster_info as get_cluster_info
+    from determined._invalid_hp import InvalidHP as InvalidHP
+    from determined._trial_context import TrialContext as TrialContext
+
+_HOMES = {
+    "ClusterInfo": "_info",
+    "EnvContext": "_env_context",
+    "ExperimentConfig": "_experiment_config",
+    "InvalidHP": "_invalid_hp",
+    "LOG_FORMAT": "_constants",
+    "RendezvousInfo": "_info",
+    "ResourcesInfo": "_info",
+    "TrialContext": "_trial_context",
+    "TrialInfo": "_info",
+    "get_cluster_info": "_info",
+    "import_from_path": "_import",
+}
+_MODULES = ("common", "core", "errors", "experimental", "ipc", "launch", "tensorboard", "util")
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _HOMES:
+        value = getattr(import_module(f"determined.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return import_module(f"determined.{name}")
+    raise AttributeError(f"module 'determined' has no attribute {name!r}")

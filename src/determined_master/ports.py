@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from determined_master.domain.access import Caller
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, Hello, LogBatch
 
 
@@ -79,3 +80,17 @@ class JoinPolicy(Protocol):
 
     def check(self, hello: Hello, remote_address: str) -> str | None:
         """Why not, in words for the agent's admin; None when it may."""
+
+
+class Authenticator(Protocol):
+    """Knows whose token a token is. Asked for every request, so it answers from memory."""
+
+    async def authenticate(self, token: str) -> Caller | None:
+        """The caller a token stands for; None for an unknown or expired one.
+
+        The caller may be inactive (a user who was deactivated). A task's token gives its
+        owner with the task's scope, and None once its allocation has ended.
+
+        Raises:
+            Unauthenticated: the token was revoked, with the text that says so.
+        """

@@ -26,6 +26,11 @@ class DetError(Exception):
 
     code: ClassVar[ErrorCode] = "internal"
 
+    @property
+    def text(self) -> str:
+        """What its user is told."""
+        return str(self)
+
 
 class InvalidArgument(DetError):
     """A value that the caller gave cannot be used."""
@@ -67,3 +72,21 @@ class Unavailable(DetError):
     """Not now: the same request may succeed later."""
 
     code = "unavailable"
+
+
+class ResourceExhausted(DetError):
+    """A limit was met; the text gives the limit and what was asked."""
+
+    code = "resource_exhausted"
+
+
+class Unimplemented(DetError):
+    """A known request that this master does not serve."""
+
+    code = "unimplemented"
+
+
+class Internal(DetError):
+    """A fault of the master that its user should nevertheless read about."""
+
+    code = "internal"

@@ -41,8 +41,8 @@ class CancelTimer(Effect, frozen=True, tag="cancel_timer"):
     name: str
 
 
-class WriteTaskLog(Effect, frozen=True, tag="write_task_log"):
-    """Add one line of the master's own to a task's log."""
+class WriteTaskLog(Record, frozen=True, tag="write_task_log"):
+    """One line of the master's own in a task's log; stored with the event that caused it."""
 
     task_id: str
     text: str

@@ -1,1 +1,33 @@
 """The one entry and the one applier of events; journal, outbox, timers, leadership."""
+
+from determined_master.engine.engine import Current, Engine
+from determined_master.engine.errors import Deferred, EngineUnavailable, InternalError, NotLeader
+from determined_master.engine.feed import Changed, Feed
+from determined_master.engine.handlers import EffectContext, Handlers
+from determined_master.engine.kind import Change, ContextLoader, EffectId, Kind, Outcome, Posting
+from determined_master.engine.outbox import Patience
+from determined_master.engine.story import StoryLine, list_story
+from determined_master.engine.term import EngineSettings
+
+__all__ = [
+    "Change",
+    "Changed",
+    "ContextLoader",
+    "Current",
+    "Deferred",
+    "EffectContext",
+    "EffectId",
+    "Engine",
+    "EngineSettings",
+    "EngineUnavailable",
+    "Feed",
+    "Handlers",
+    "InternalError",
+    "Kind",
+    "NotLeader",
+    "Outcome",
+    "Patience",
+    "Posting",
+    "StoryLine",
+    "list_story",
+]

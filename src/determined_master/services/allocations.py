@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
 
 RENDEZVOUS_DEADLINE_S = 600.0
 MAX_PREEMPTION_WAIT_S = 300.0
@@ -35,9 +36,10 @@ class Rendezvous(msgspec.Struct, frozen=True):
 class Allocations:
     """Allocations as their own tasks see them."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations) -> None:
         self._engine = engine
         self._pool = pool
+        self._live = live
         self._rounds: dict[str, _Round] = {}
 
     async def get(self, caller: Caller, allocation_id: str) -> rows.AllocationRow:
@@ -157,14 +159,18 @@ class Allocations:
         return list(current.data.values())
 
     async def _state(self, allocation_id: str) -> alloc.Allocation:
-        state = await self._engine.read("allocation", _checked(allocation_id))
-        if not isinstance(state, alloc.Allocation):
+        live = self._live.find(_checked(allocation_id))
+        if live is not None:
+            return live
+        state: alloc.Allocation | None = await self._engine.read("allocation", allocation_id)
+        if state is None:
             raise NotFound(f"allocation '{allocation_id}' not found")
         return state
 
     async def _wait(self, allocation_id: str, until: Any, timeout_s: float) -> alloc.Allocation:
-        state = await self._engine.wait_for("allocation", allocation_id, until, timeout_s)
-        assert isinstance(state, alloc.Allocation)
+        state: alloc.Allocation = await self._engine.wait_for(
+            "allocation", allocation_id, until, timeout_s
+        )
         return state
 
     async def _post(self, allocation_id: str, event: alloc.AllocationEvent, cause: str) -> None:

@@ -45,7 +45,7 @@ class Checkpoints:
         Raises:
             InvalidArgument: the UUID or the steps make no sense. NotFound: unknown task.
         """
-        access.may(caller, "report", "checkpoint")
+        access.may(caller, "report", "task")
         steps = report.metadata.get("steps_completed", 0)
         if isinstance(steps, bool) or not isinstance(steps, int | float) or steps < 0:
             raise InvalidArgument(
@@ -74,7 +74,7 @@ class Checkpoints:
 
     async def get(self, caller: Caller, uuid: str) -> rows.CheckpointRow:
         """One checkpoint."""
-        access.may(caller, "read", "checkpoint")
+        access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
             row = await rows.find_checkpoint(conn, checked_uuid(uuid))
         if row is None:
@@ -96,7 +96,7 @@ class Checkpoints:
         Raises:
             NotFound: there is no such trial or experiment.
         """
-        access.may(caller, "read", "checkpoint")
+        access.may(caller, "read", "experiment")
         kind, owner = (
             ("trial", trial_id) if trial_id is not None else ("experiment", experiment_id)
         )
@@ -117,7 +117,7 @@ class Checkpoints:
         self, caller: Caller, uuid: str, metadata: Mapping[str, Any]
     ) -> rows.CheckpointRow:
         """Replace a checkpoint's metadata."""
-        access.may(caller, "edit", "checkpoint")
+        access.may(caller, "edit", "experiment")
         async with self._pool.acquire() as conn:
             if not await rows.update_metadata(conn, checked_uuid(uuid), dict(metadata)):
                 raise NotFound(f"checkpoint '{uuid}' not found")
@@ -125,7 +125,7 @@ class Checkpoints:
 
     async def patch(self, caller: Caller, left: Mapping[str, Mapping[str, int]]) -> None:
         """Record what is left of checkpoints: fewer files, or none."""
-        access.may(caller, "edit", "checkpoint")
+        access.may(caller, "edit", "experiment")
         for uuid, resources in left.items():
             row = await self.get(caller, uuid)
             if dict(resources) == row.resources:
@@ -136,7 +136,7 @@ class Checkpoints:
 
     async def storage_id(self, caller: Caller, config: Mapping[str, Any]) -> int:
         """The id under which a storage configuration is known; the same for equal ones."""
-        access.may(caller, "report", "checkpoint")
+        access.may(caller, "report", "task")
         async with self._pool.acquire() as conn:
             return await rows.upsert_storage(conn, dict(config))
 

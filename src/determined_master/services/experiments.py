@@ -95,6 +95,19 @@ class Experiments:
         async with self._pool.acquire() as conn:
             return await rows.find_original_config(conn, experiment_id) or ""
 
+    async def best_metric(self, caller: Caller, experiment_id: int) -> float:
+        """The best value of the searcher's metric so far.
+
+        Raises:
+            NotFound: no trial has reported it yet.
+        """
+        row = await self.get(caller, experiment_id)
+        if row.best_metric is None:
+            raise NotFound(
+                f"experiment {experiment_id} has no validation with {row.searcher_metric!r} yet"
+            )
+        return row.best_metric if row.smaller_is_better else -row.best_metric
+
     async def model_definition(self, caller: Caller, experiment_id: int) -> bytes:
         """The model directory as tar.gz; empty when there is none."""
         await self.get(caller, experiment_id)
@@ -120,7 +133,7 @@ class Experiments:
     async def archive(self, caller: Caller, experiment_id: int, *, archived: bool) -> None:
         """Hide an ended experiment from lists, or show it again."""
         row = await self.get(caller, experiment_id)
-        access.may(caller, "edit", "experiment", owner_id=row.user_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
         if row.state not in TERMINAL:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is in state {row.state}: cancel it or let it end, "
@@ -141,7 +154,7 @@ class Experiments:
             InvalidArgument: the name is blank.
         """
         row = await self.get(caller, experiment_id)
-        access.may(caller, "edit", "experiment", owner_id=row.user_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
         if "name" in changes and not str(changes["name"]).strip():
             raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
         wanted = dict(changes)
@@ -154,7 +167,7 @@ class Experiments:
 
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
-        access.may(caller, "edit", "experiment", owner_id=row.user_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
         cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
         await self._engine.post("experiment", str(experiment_id), event, cause=cause)
 

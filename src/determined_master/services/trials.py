@@ -47,7 +47,7 @@ class Trials:
 
     async def get(self, caller: Caller, trial_id: int) -> TrialPage:
         """One trial with its best and latest validation and its best checkpoint."""
-        access.may(caller, "read", "trial")
+        access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
             row = await rows.find_trial(conn, trial_id)
             if row is None:
@@ -59,7 +59,7 @@ class Trials:
         self, caller: Caller, experiment_id: int, states: Sequence[str] = ()
     ) -> list[TrialPage]:
         """The trials of an experiment, by id."""
-        access.may(caller, "read", "trial")
+        access.may(caller, "read", "experiment")
         query = f"""
             SELECT {rows.COLUMNS} FROM trials t
              WHERE t.experiment_id = $1 AND (cardinality($2::text[]) = 0 OR t.state = ANY ($2))
@@ -75,7 +75,7 @@ class Trials:
     async def kill(self, caller: Caller, trial_id: int) -> None:
         """End a trial at once; ending an ended one changes nothing."""
         page = await self.get(caller, trial_id)
-        access.may(caller, "edit", "trial")
+        access.may(caller, "control", "experiment")
         if page.row.state in TERMINAL:
             return
         cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
@@ -85,7 +85,7 @@ class Trials:
         self, caller: Caller, trial_id: int, reason: trial.EarlyExitReason
     ) -> None:
         """User code says that the trial's hyperparameters make no sense."""
-        access.may(caller, "report", "trial")
+        access.may(caller, "report", "task")
         page = await self.get(caller, trial_id)
         if page.row.state in TERMINAL:
             raise FailedPrecondition(f"trial {trial_id} is in terminal state {page.row.state}")
@@ -95,7 +95,7 @@ class Trials:
 
     async def report_progress(self, caller: Caller, trial_id: int, progress: float) -> None:
         """Store how far the trial is, 0 to 1."""
-        access.may(caller, "report", "trial")
+        access.may(caller, "report", "task")
         if not 0 <= progress <= 1:  # not a number fails this, too
             raise InvalidArgument(f"progress is {progress}: it must lie between 0 and 1")
         async with self._pool.acquire() as conn:
@@ -103,7 +103,7 @@ class Trials:
 
     async def report_status(self, caller: Caller, trial_id: int, text: str) -> None:
         """Store what the trial's code says that it is doing."""
-        access.may(caller, "report", "trial")
+        access.may(caller, "report", "task")
         async with self._pool.acquire() as conn:
             await rows.update_runner_state(conn, trial_id, text[:MAX_STATUS_CHARACTERS])
 
@@ -119,7 +119,7 @@ class Trials:
         Raises:
             InvalidArgument: a key has one of the characters `$ . [ ]`.
         """
-        access.may(caller, "report", "trial")
+        access.may(caller, "report", "task")
         await self.get(caller, trial_id)
         _check_keys(metadata)
         async with self._pool.acquire() as conn:

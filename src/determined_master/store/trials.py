@@ -29,6 +29,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     warm_start_checkpoint: str | None
     total_batches: int
     searcher_metric: float | None
+    best_metric: float | None
     best_validation: int | None
     latest_validation: int | None
     summary_metrics: dict[str, Any]
@@ -59,7 +60,7 @@ class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
 COLUMNS = """
     t.id, t.experiment_id, t.request_id::text, t.task_id, t.state, t.reason, t.hparams, t.seed,
     t.restarts, t.run_id, t.progress, t.runner_state, t.warm_start_checkpoint::text,
-    t.total_batches, t.searcher_metric, t.best_validation, t.latest_validation,
+    t.total_batches, t.searcher_metric, t.best_metric, t.best_validation, t.latest_validation,
     t.summary_metrics, t.metadata, t.checkpoint_count, t.checkpoint_size,
     t.latest_checkpoint::text, t.log_policy_matched, t.started_at, t.ended_at
 """

@@ -35,7 +35,6 @@ def test_a_ready_allocation_is_asked_and_given_its_time() -> None:
             "(reason: user requested pause)",
         )
     ]
-    assert of_type(effects, alloc.WakePreemptionWatchers) == [alloc.WakePreemptionWatchers()]
     assert timers(effects) == {"preemption": 90}
     [timer] = of_type(effects, SetTimer)
     event = msgspec.json.decode(timer.event, type=alloc.AllocationEvent)

@@ -30,7 +30,6 @@ def test_a_request_waits_and_says_so_in_the_log() -> None:
     state, effects = run(requested())
     assert state.state == "PENDING"
     assert log_of(effects) == [("INFO", f"Scheduling {NAME} (id: {TASK}.1)")]
-    assert of_type(effects, alloc.NudgePool) == [alloc.NudgePool("default")]
 
 
 def test_a_request_told_twice_changes_nothing() -> None:
@@ -138,7 +137,7 @@ def test_exit_0_completes_it_frees_the_pool_and_tells_the_owner() -> None:
         ("INFO", f"{NAME} was terminated: {said}"),
     ]
     assert of_type(effects, alloc.ForgetContainer) == [alloc.ForgetContainer("c-a", "a")]
-    assert effects[-2:] == [alloc.NudgePool("default"), alloc.ReportAllocationEnd(outcome)]
+    assert effects[-1] == alloc.ReportAllocationEnd(outcome)
 
 
 def test_a_non_zero_exit_fails_it() -> None:

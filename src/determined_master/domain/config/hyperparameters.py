@@ -1,29 +1,59 @@
-"""Hyperparameter spaces."""
+"""Hyperparameter spaces: a tree of named ranges, choices and constants.
+
+A map with a key `type` is a range or a choice, a map without one is a group, and anything else
+is a constant.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from determined_master.domain.config.containers import Field, Object
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import (
+    Anything,
+    Integer,
+    Kind,
+    Number,
+    OneOf,
+    Text,
+    expected,
+)
+
+MAX_GRID_POINTS = 10_000_000
+"""A larger grid is taken for a mistake: at one trial a second it would run four months."""
+
 
 class Const(msgspec.Struct, frozen=True, tag_field="type", tag="const"):
+    """One value for all trials."""
+
     val: Any
 
 
 class Int(msgspec.Struct, frozen=True, tag_field="type", tag="int"):
+    """Whole numbers, both ends included."""
+
     minval: int
     maxval: int
     count: int | None = None
+    """Points on the axis of a grid; at least 1."""
 
 
 class Double(msgspec.Struct, frozen=True, tag_field="type", tag="double"):
+    """Numbers from `minval` to `maxval`."""
+
     minval: float
     maxval: float
     count: int | None = None
 
 
 class Log(msgspec.Struct, frozen=True, tag_field="type", tag="log"):
+    """`base` to the power of a number from `minval` to `maxval`."""
+
     minval: float
     maxval: float
     base: float
@@ -31,12 +61,203 @@ class Log(msgspec.Struct, frozen=True, tag_field="type", tag="log"):
 
 
 class Categorical(msgspec.Struct, frozen=True, tag_field="type", tag="categorical"):
+    """One of some values."""
+
     vals: tuple[Any, ...]
 
 
 class Nested(msgspec.Struct, frozen=True):
+    """A group of hyperparameters."""
+
     children: dict[str, Hyperparameter]
 
 
 Hyperparameter = Const | Int | Double | Log | Categorical | Nested
 HyperparameterSpace = dict[str, Hyperparameter]
+
+_RANGES: dict[str, type[Int | Double | Log]] = {"int": Int, "double": Double, "log": Log}
+
+
+def typed_space(config: Mapping[str, Any]) -> HyperparameterSpace:
+    """The typed form of a canonical `hyperparameters` section."""
+    return {name: _typed(spec) for name, spec in config.items()}
+
+
+def _typed(spec: Mapping[str, Any]) -> Hyperparameter:
+    match spec.get("type"):
+        case None:
+            return Nested(typed_space(spec))
+        case "const":
+            return Const(spec.get("val"))
+        case "categorical":
+            return Categorical(tuple(spec["vals"]))
+        case name:
+            return msgspec.convert({**spec, "type": name}, _RANGES[name], strict=False)
+
+
+def check_grid(config: Mapping[str, Any], at: str, report: Report) -> None:
+    """Report what keeps a canonical space from being searched as a grid.
+
+    Every range needs a count; and the number of points is bounded.
+    """
+    points = 1
+    for path, spec in _leaves(config, at):
+        kind = spec.get("type")
+        if kind == "categorical":
+            points *= max(1, len(spec.get("vals") or ()))
+        elif kind in _RANGES:
+            count = spec.get("count")
+            if count is None:
+                text = "grid search is in use but count was not provided; add `count`"
+                report.problem(path, text)
+                count = 1
+            if kind == "int":
+                count = min(count, _width(spec) or count)
+            points *= count
+    if points > MAX_GRID_POINTS:
+        report.problem(
+            at,
+            f"the grid has {points:,} points, at most {MAX_GRID_POINTS:,} are allowed: "
+            "lower the counts or use the random searcher",
+        )
+
+
+def _width(spec: Mapping[str, Any]) -> int | None:
+    low, high = spec.get("minval"), spec.get("maxval")
+    return high - low + 1 if isinstance(low, int) and isinstance(high, int) else None
+
+
+def _leaves(config: Mapping[str, Any], at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, spec in config.items():
+        if not isinstance(spec, Mapping):
+            continue
+        if "type" in spec:
+            yield f"{at}.{name}", spec
+        else:
+            yield from _leaves(spec, f"{at}.{name}")
+
+
+def _rising(spec: dict[str, Any], at: str, report: Report) -> None:
+    low, high = spec.get("minval"), spec.get("maxval")
+    if low is None or high is None:
+        return
+    if low >= high:
+        report.problem(at, f"minval must be less than maxval, but {low} is not less than {high}")
+    elif not math.isfinite(float(high) - float(low)):
+        report.problem(at, f"the range from {low} to {high} is too wide")
+
+
+def _finite_powers(spec: dict[str, Any], at: str, report: Report) -> None:
+    base, low, high = (spec.get(key) for key in ("base", "minval", "maxval"))
+    if base is None or low is None or high is None:
+        return
+    if base == 1:
+        report.problem(f"{at}.base", "must not be 1, whose powers are all the same; try 10")
+        return
+    try:
+        float(base) ** float(low), float(base) ** float(high)
+    except OverflowError:
+        text = f"minval and maxval are exponents: {base} to the power of {high} is too large"
+        report.problem(at, text)
+
+
+def _has_choices(spec: dict[str, Any], at: str, report: Report) -> None:
+    if spec.get("vals") == []:
+        report.problem(f"{at}.vals", "must hold at least one value")
+
+
+class _Choices(Kind):
+    """The values of a categorical hyperparameter."""
+
+    noun = "array"
+
+    def read(self, value: Any, at: str, report: Report) -> Any:
+        if not isinstance(value, list):
+            report.problem(at, expected("array", value))
+            return None
+        return Anything().read(value, at, report)
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "array", "minItems": 1}
+
+
+_COUNT = Field(Integer(at_least=1), is_hidden_when_null=True, doc="Points in a grid.")
+_NUMBER = Field(Number(), is_required=True)
+_INTEGER = Field(Integer(), is_required=True)
+
+
+def _spec(name: str, fields: dict[str, Field], *rules: Any) -> Object:
+    return Object({"type": Field(OneOf((name,)), is_required=True), **fields}, rules=rules)
+
+
+SPECS: dict[str, Object] = {
+    "const": _spec("const", {"val": Field(Anything())}),
+    "int": _spec("int", {"minval": _INTEGER, "maxval": _INTEGER, "count": _COUNT}, _rising),
+    "double": _spec("double", {"minval": _NUMBER, "maxval": _NUMBER, "count": _COUNT}, _rising),
+    "log": _spec(
+        "log",
+        {
+            "minval": _NUMBER,
+            "maxval": _NUMBER,
+            "base": Field(Number(above=0), is_required=True),
+            "count": _COUNT,
+        },
+        _rising,
+        _finite_powers,
+    ),
+    "categorical": _spec(
+        "categorical", {"vals": Field(_Choices(), is_required=True)}, _has_choices
+    ),
+}
+
+
+class Hyperparameters(Kind):
+    """The section `hyperparameters`: a group, whose members may be groups."""
+
+    noun = "object"
+
+    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+        if not isinstance(value, Mapping):
+            report.problem(at, expected("object", value))
+            return None
+        read = {}
+        for name, spec in value.items():
+            Text().read(name, at, report)
+            read[str(name)] = self._read_spec(spec, f"{at}.{name}", report)
+        return read
+
+    def merge(self, high: Any, low: Any) -> Any:
+        if high is None or low is None:
+            return super().merge(high, low)
+        merged = {**low, **high}
+        for name in high.keys() & low.keys():
+            if _is_group(high[name]) and _is_group(low[name]):
+                merged[name] = self.merge(high[name], low[name])
+        return merged
+
+    def json_schema(self) -> dict[str, Any]:
+        specs = [spec.json_schema() for spec in SPECS.values()]
+        group = {"type": "object", "not": {"required": ["type"]}}
+        constant = {"not": {"type": "object"}}
+        return {"type": "object", "additionalProperties": {"anyOf": [*specs, group, constant]}}
+
+    def _read_spec(self, spec: Any, at: str, report: Report) -> Any:
+        if not isinstance(spec, Mapping):
+            return {"type": "const", "val": Anything().read(spec, at, report)}
+        if "type" not in spec:
+            return self.read(spec, at, report)
+        kind = SPECS.get(spec["type"]) if isinstance(spec["type"], str) else None
+        if kind is None:
+            text = f"type must be one of {', '.join(SPECS)} but found {spec['type']!r}"
+            report.problem(at, f"unknown hyperparameter {text}")
+            return None
+        if spec["type"] == "const" and "val" not in spec:
+            report.problem(at, "val is a required property")
+        read = kind.read(spec, at, report)
+        if spec["type"] != "const":
+            kind.find_gaps(read, at, report)
+        return {"type": "const", "val": None, **read} if spec["type"] == "const" and read else read
+
+
+def _is_group(spec: Any) -> bool:
+    return isinstance(spec, Mapping) and "type" not in spec

@@ -1,33 +1,55 @@
-"""Searchers."""
+"""Searchers: which trials an experiment makes."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 
+from determined_master.domain.config.containers import Field, ListOf, Object, Tagged
+from determined_master.domain.config.lengths import Length
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import Boolean, Integer, Number, OneOf, Text
+
 
 class Common(msgspec.Struct, frozen=True, kw_only=True):
+    """What every searcher has."""
+
     metric: str
+    """Name of the validation metric that trials are judged by."""
     smaller_is_better: bool = True
     source_trial_id: int | None = None
+    """Every trial starts from this trial's latest checkpoint."""
     source_checkpoint_uuid: str | None = None
+    """Every trial starts from this checkpoint, unless `source_trial_id` is given."""
 
 
 class Single(Common, frozen=True, kw_only=True):
-    pass
+    """One trial."""
 
 
 class Random(Common, frozen=True, kw_only=True):
+    """Trials at random points."""
+
     max_trials: int
     max_concurrent_trials: int = 16
+    """0 means all at once, here and in the other searchers."""
 
 
 class Grid(Common, frozen=True, kw_only=True):
+    """A trial at every point of a lattice."""
+
     max_concurrent_trials: int = 16
 
 
 class AdaptiveAsha(Common, frozen=True, kw_only=True):
+    """Several successive-halving searches side by side.
+
+    `max_time` is in units of `time_metric`; both are None only in configurations stored by
+    versions that did not have them.
+    """
+
     max_trials: int
     max_concurrent_trials: int = 16
     max_time: int | None = None
@@ -36,9 +58,12 @@ class AdaptiveAsha(Common, frozen=True, kw_only=True):
     divisor: float = 4
     max_rungs: int = 5
     bracket_rungs: tuple[int, ...] = ()
+    """Numbers of rungs of the brackets; when given, `mode` and `max_rungs` do not count."""
 
 
 class AsyncHalving(Common, frozen=True, kw_only=True):
+    """One successive-halving search; `max_time` and `time_metric` as in `AdaptiveAsha`."""
+
     max_trials: int
     num_rungs: int
     max_concurrent_trials: int = 16
@@ -48,3 +73,118 @@ class AsyncHalving(Common, frozen=True, kw_only=True):
 
 
 SearcherConfig = Single | Random | Grid | AdaptiveAsha | AsyncHalving
+
+_TYPES: dict[str, type[SearcherConfig]] = {
+    "single": Single,
+    "random": Random,
+    "grid": Grid,
+    "adaptive_asha": AdaptiveAsha,
+    "async_halving": AsyncHalving,
+}
+
+
+def typed_searcher(config: Mapping[str, Any]) -> SearcherConfig:
+    """The typed form of a completed `searcher` section."""
+    kind = _TYPES[config["name"]]
+    known = {f.name for f in msgspec.structs.fields(kind)}
+    return msgspec.convert({k: v for k, v in config.items() if k in known}, kind, strict=False)
+
+
+_NO_LENGTH = "has no effect: the training script decides how long it trains"
+_MAX_TRIALS = Field(Integer(at_least=1), is_required=True, doc="Trials in all.")
+_CONCURRENT = Field(Integer(at_least=0), 16, "Trials at once; 0 for no limit.")
+_DIVISOR = Field(Number(above=1), 4, "One of so many trials goes on at each rung.")
+_TIME = {
+    "time_metric": Field(Text(), doc="Metric that says how far a trial is, as `batches`."),
+    "max_time": Field(Integer(at_least=1), doc="Value of the time metric of a full training."),
+}
+_MAX_LENGTH = Field(
+    Length(allows_bare_number=True), is_hidden_when_null=True, no_effect=_NO_LENGTH
+)
+_STOP_ONCE = Field(
+    Boolean(),
+    is_hidden_when_null=True,
+    no_effect="has no effect: a stopped trial is never resumed",
+)
+
+COMMON: dict[str, Field] = {
+    "name": Field(Text(), is_required=True, doc="The search method."),
+    "metric": Field(Text(), is_required=True, doc="Validation metric to judge trials by."),
+    "smaller_is_better": Field(Boolean(), True),
+    "source_trial_id": Field(Integer(at_least=0), doc="Start from this trial's checkpoint."),
+    "source_checkpoint_uuid": Field(Text(), doc="Start from this checkpoint."),
+    "max_length": _MAX_LENGTH,
+}
+
+_VARIANTS: dict[str, dict[str, Field]] = {
+    "single": {},
+    "random": {"max_trials": _MAX_TRIALS, "max_concurrent_trials": _CONCURRENT},
+    "grid": {"max_concurrent_trials": _CONCURRENT},
+    "adaptive_asha": {
+        "max_trials": _MAX_TRIALS,
+        "max_concurrent_trials": _CONCURRENT,
+        **_TIME,
+        "mode": Field(OneOf(("aggressive", "standard", "conservative")), "standard"),
+        "divisor": _DIVISOR,
+        "max_rungs": Field(Integer(at_least=1), 5, "Rungs of the largest bracket at most."),
+        "bracket_rungs": Field(ListOf(Integer(at_least=1)), [], "Rungs of each bracket."),
+        "stop_once": _STOP_ONCE,
+    },
+    "async_halving": {
+        "max_trials": _MAX_TRIALS,
+        "num_rungs": Field(Integer(at_least=1), is_required=True, doc="Rungs."),
+        "max_concurrent_trials": _CONCURRENT,
+        **_TIME,
+        "divisor": _DIVISOR,
+        "stop_once": _STOP_ONCE,
+    },
+}
+
+_USE_ADAPTIVE = "use adaptive_asha with max_trials, time_metric and max_time"
+
+SEARCHER = Tagged(
+    tag="name",
+    common=COMMON,
+    variants={name: Object({**COMMON, **own}) for name, own in _VARIANTS.items()},
+    aliases={"asha": "async_halving"},
+    removed={
+        "sync_halving": _USE_ADAPTIVE,
+        "adaptive": _USE_ADAPTIVE,
+        "adaptive_simple": _USE_ADAPTIVE,
+        "pbt": _USE_ADAPTIVE,
+        "custom": "create single trials from a script of your own, or use another searcher",
+    },
+)
+
+
+def check_time(searcher: Mapping[str, Any], at: str, report: Report) -> None:
+    """Report a halving search that does not say how long a full training is.
+
+    Without both values no rung can be placed. The older `max_length` does not do: its unit may
+    be one that the trials do not report.
+    """
+    if searcher.get("name") not in ("adaptive_asha", "async_halving"):
+        return
+    missing = [key for key in ("max_time", "time_metric") if searcher.get(key) is None]
+    if not missing or any(report.has_problem_at(f"{at}.{key}") for key in missing):
+        return
+    unit, length = _unit_and_number(searcher.get("max_length"))
+    remedy = f"write `time_metric: {unit}` and `max_time: {length}`"
+    if searcher.get("max_length") is not None:
+        remedy += " in place of max_length"
+    report.problem(
+        at,
+        f"searcher requires `max_time` and `time_metric`, missing: {', '.join(missing)}; {remedy}",
+        is_gap=True,
+    )
+
+
+def _unit_and_number(length: Any) -> tuple[str, int]:
+    match length:
+        case dict() if len(length) == 1:
+            unit, number = next(iter(length.items()))
+            return str(unit), int(number or 100)
+        case int():
+            return "batches", length
+        case _:
+            return "batches", 100

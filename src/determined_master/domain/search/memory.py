@@ -68,11 +68,10 @@ class SearchMemory:
                     insort(self._rung(record), record.metric)
             case BracketMember(state="invalid"):
                 member = self.member(record.request_id)
-                member.state = "invalid"
                 for rung, metric in member.metrics.items():
                     metrics = self._rungs[member.bracket, rung]
                     del metrics[bisect_left(metrics, metric)]
-                member.metrics.clear()
+                self._members[record.request_id] = Member(member.bracket, "invalid")
             case BracketMember():
                 member = self._members.setdefault(record.request_id, Member(record.bracket))
                 member.state = record.state

@@ -9,11 +9,24 @@ when state and rows were stored and read back in between.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 from determined_master.domain.config.hyperparameters import HyperparameterSpace
-from determined_master.domain.config.searcher import SearcherConfig
+from determined_master.domain.config.searcher import (
+    AdaptiveAsha,
+    AsyncHalving,
+    Grid,
+    Random,
+    SearcherConfig,
+    Single,
+)
 from determined_master.domain.experiment.messages import TrialEnd
+from determined_master.domain.search.adaptive_asha import (
+    adaptive_brackets,
+    bracket_sizes,
+    most_rungs,
+)
+from determined_master.domain.search.asha import HalvingSearch, Names, async_bracket
 from determined_master.domain.search.decision import (
     Create,
     Decision,
@@ -21,7 +34,10 @@ from determined_master.domain.search.decision import (
     Stop,
     TrialCount,
 )
+from determined_master.domain.search.grid import GridSearch
 from determined_master.domain.search.memory import SearchMemory
+from determined_master.domain.search.random import RandomSearch
+from determined_master.domain.search.sampling import check_space
 
 __all__ = [
     "Create",
@@ -101,4 +117,53 @@ def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> Se
     Raises:
         SearchError: the configuration parses but no such search can run.
     """
-    raise NotImplementedError
+    check_space(space)
+    match searcher:
+        case Single():
+            return RandomSearch(
+                space, seed, max_trials=1, max_concurrent_trials=1, replaces_invalid=False
+            )
+        case Random():
+            return RandomSearch(
+                space,
+                seed,
+                max_trials=searcher.max_trials,
+                max_concurrent_trials=searcher.max_concurrent_trials,
+            )
+        case Grid():
+            return GridSearch(space, seed, max_concurrent_trials=searcher.max_concurrent_trials)
+        case AdaptiveAsha() | AsyncHalving():
+            return _build_halving(searcher, space, seed)
+        case _:
+            assert_never(searcher)
+
+
+def _build_halving(
+    searcher: AdaptiveAsha | AsyncHalving, space: HyperparameterSpace, seed: int
+) -> HalvingSearch:
+    trials, divisor, at_once = (
+        searcher.max_trials,
+        searcher.divisor,
+        searcher.max_concurrent_trials,
+    )
+    if searcher.max_time is None or searcher.time_metric is None:
+        raise SearchError(
+            "searcher requires `max_time` and `time_metric`: the longest training of a trial, and "
+            "the reported metric that measures it (`batches` or `epochs`, or one of your own)"
+        )
+    if searcher.max_time < 1:
+        raise SearchError(f"searcher.max_time is {searcher.max_time}; it must be at least 1")
+    if divisor <= 1:
+        raise SearchError(f"searcher.divisor is {divisor}; it must be above 1")
+    if isinstance(searcher, AsyncHalving):
+        rungs = searcher.num_rungs
+        brackets = [async_bracket(rungs, divisor, searcher.max_time, trials, at_once)]
+    else:
+        sizes = sorted(searcher.bracket_rungs, reverse=True) or bracket_sizes(
+            searcher.mode, most_rungs(searcher.max_rungs, divisor, searcher.max_time, trials)
+        )
+        if sizes[-1] < 1:
+            raise SearchError(f"searcher.bracket_rungs has {sizes[-1]}; a bracket has 1 or more")
+        brackets = adaptive_brackets(sizes, divisor, searcher.max_time, trials, at_once)
+    names = Names(searcher.metric, searcher.time_metric)
+    return HalvingSearch(space, seed, brackets=brackets, divisor=divisor, names=names)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.domain import messages
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.trial.messages import AllocationEnded
+from determined_master.engine import Deferred
 from determined_master.ports import NotConnected, StartOrder
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
     from determined_master.ports import ClusterBackend
     from determined_master.services.container_specs import ContainerSpecs
-    from determined_master.services.task_logs import TaskLogs
-    from determined_master.store.pool import Conn
 
 
 class AllocationEffects:
@@ -25,12 +23,10 @@ class AllocationEffects:
         engine: Engine,
         backend: ClusterBackend,
         specs: ContainerSpecs,
-        logs: TaskLogs,
     ) -> None:
         self._engine = engine
         self._backend = backend
         self._specs = specs
-        self._logs = logs
 
     def register(self) -> None:
         """Tell the engine who carries out what."""
@@ -39,12 +35,11 @@ class AllocationEffects:
         handlers.register(alloc.SignalContainer, self.signal_container)
         handlers.register(alloc.ForgetContainer, self.forget_container)
         handlers.register(alloc.ReportAllocationEnd, self.report_end)
-        handlers.register(messages.WriteTaskLog, self.write_task_log)
 
     async def start_container(self, effect: alloc.StartContainer, ctx: EffectContext) -> None:
         """Hand the container to its agent, which starts it once however often it is told."""
-        state = await self._engine.read("allocation", ctx.aggregate_id)
-        if not isinstance(state, alloc.Allocation) or state.kill_reason is not None:
+        state = await self._state(ctx)
+        if state is None or state.kill_reason is not None or state.outcome is not None:
             return
         order = StartOrder(
             agent_id=effect.agent_id,
@@ -56,7 +51,7 @@ class AllocationEffects:
         try:
             await self._backend.start_container(order)
         except NotConnected as error:
-            raise ctx.deferred(str(error)) from error
+            raise Deferred(str(error)) from error
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
         """Send the signal; an agent that is away gets it when it is back."""
@@ -65,7 +60,7 @@ class AllocationEffects:
                 effect.agent_id, effect.container_id, effect.signal
             )
         except NotConnected as error:
-            raise ctx.deferred(str(error)) from error
+            raise Deferred(str(error)) from error
 
     async def forget_container(self, effect: alloc.ForgetContainer, ctx: EffectContext) -> None:
         """Let the agent remove the files; one that is away learns it from its welcome."""
@@ -76,24 +71,12 @@ class AllocationEffects:
 
     async def report_end(self, effect: alloc.ReportAllocationEnd, ctx: EffectContext) -> None:
         """Tell the trial how its allocation ended."""
-        state = await self._engine.read("allocation", ctx.aggregate_id)
-        if not isinstance(state, alloc.Allocation) or state.request.trial_id is None:
+        state = await self._state(ctx)
+        if state is None or state.request.trial_id is None:
             return
         event = AllocationEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
-        await self._engine.post(
-            "trial",
-            str(state.request.trial_id),
-            event,
-            cause=ctx.cause,
-            closes=ctx.effect_id,
-        )
+        await ctx.post("trial", str(state.request.trial_id), event)
 
-    async def write_task_log(self, effect: messages.WriteTaskLog, ctx: EffectContext) -> None:
-        """Store a line of the master's own; it and the closing of the effect commit together."""
-
-        async def store(conn: Conn) -> None:
-            await self._logs.insert_master_line(
-                conn, effect.task_id, effect.text, effect.level, ctx.ordered_at
-            )
-
-        await self._engine.close(ctx.effect_id, within=store)
+    async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
+        state: alloc.Allocation | None = await self._engine.read("allocation", ctx.aggregate_id)
+        return state

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from determined_master import clock
+from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
 from determined_master.domain.trial import messages as trial
+from determined_master.engine import Posting
 from determined_master.store import experiments, trials
 
 if TYPE_CHECKING:
@@ -75,9 +77,7 @@ class ExperimentEffects:
             max_restarts=int(row.config["max_restarts"]),
             activate=await self._is_active(experiment_id),
         )
-        await self._engine.post(
-            "trial", str(trial_id), created, cause=ctx.cause, closes=ctx.effect_id, within=store
-        )
+        await ctx.post("trial", str(trial_id), created, within=store)
 
     async def stop_trial(self, effect: exp.StopTrial, ctx: EffectContext) -> None:
         """Tell the trial that the search has seen enough of it."""
@@ -85,22 +85,23 @@ class ExperimentEffects:
             trial_id = await trials.find_trial_id(conn, int(ctx.aggregate_id), effect.request_id)
         if trial_id is None:
             raise RuntimeError(f"trial {effect.request_id} to be stopped does not exist")
-        await self._engine.post(
-            "trial", str(trial_id), trial.TrialStopped(), cause=ctx.cause, closes=ctx.effect_id
-        )
+        await ctx.post("trial", str(trial_id), trial.TrialStopped())
 
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
         """Tell every live trial; each once, however often this is repeated."""
         async with self._pool.acquire() as conn:
             open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
-        for trial_id in open_ids:
-            await self._engine.post(
-                "trial", str(trial_id), SIGNALS[effect.signal], cause=ctx.cause
-            )
+        event = SIGNALS[effect.signal]
+        outcomes = await self._engine.post_many(
+            [Posting("trial", str(trial_id), event, ctx.cause) for trial_id in open_ids]
+        )
+        for outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
+                raise outcome
 
     async def close_experiment(self, effect: exp.CloseExperiment, ctx: EffectContext) -> None:
         """Nothing is left to do here yet: tokens end with their allocations."""
 
     async def _is_active(self, experiment_id: int) -> bool:
-        state = await self._engine.read("experiment", str(experiment_id))
-        return isinstance(state, exp.Experiment) and state.state == "ACTIVE"
+        state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))
+        return state is not None and state.state == "ACTIVE"

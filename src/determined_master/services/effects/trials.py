@@ -66,44 +66,24 @@ class TrialEffects:
             await allocations.insert_allocation(conn, new)
 
         event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
-        await self._engine.post(
-            "allocation",
-            effect.allocation_id,
-            event,
-            cause=ctx.cause,
-            closes=ctx.effect_id,
-            within=store,
-        )
+        await ctx.post("allocation", effect.allocation_id, event, within=store)
 
     async def preempt_allocation(
         self, effect: trial.PreemptAllocation, ctx: EffectContext
     ) -> None:
         """Ask the allocation to save its work and leave."""
         event = alloc.PreemptRequested(reason=effect.reason)
-        await self._tell_allocation(effect.allocation_id, event, ctx)
+        await ctx.post("allocation", effect.allocation_id, event)
 
     async def kill_allocation(self, effect: trial.KillAllocation, ctx: EffectContext) -> None:
         """End the allocation at once."""
         event = alloc.KillRequested(reason=effect.reason)
-        await self._tell_allocation(effect.allocation_id, event, ctx)
+        await ctx.post("allocation", effect.allocation_id, event)
 
     async def report_trial_end(self, effect: trial.ReportTrialEnd, ctx: EffectContext) -> None:
         """Tell the experiment, and through it the search, that the trial is closed."""
         event = TrialEnded(request_id=effect.request_id, end=effect.end)
-        await self._engine.post(
-            "experiment",
-            str(effect.experiment_id),
-            event,
-            cause=ctx.cause,
-            closes=ctx.effect_id,
-        )
-
-    async def _tell_allocation(
-        self, allocation_id: str, event: alloc.AllocationEvent, ctx: EffectContext
-    ) -> None:
-        await self._engine.post(
-            "allocation", allocation_id, event, cause=ctx.cause, closes=ctx.effect_id
-        )
+        await ctx.post("experiment", str(effect.experiment_id), event)
 
 
 def _request(

@@ -93,12 +93,14 @@ CREATE TABLE rung_entries (
     rung          int NOT NULL,
     request_id    uuid NOT NULL,
     metric        double precision NOT NULL,
+    stopped       boolean NOT NULL DEFAULT false,
     PRIMARY KEY (experiment_id, seq)
 );
 CREATE TABLE bracket_members (
     experiment_id int NOT NULL,
     request_id    uuid NOT NULL,
     bracket       int NOT NULL,
+    state         text NOT NULL DEFAULT 'open',
     PRIMARY KEY (experiment_id, request_id)
 );
 

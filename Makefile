@@ -1,0 +1,40 @@
+# Everything below makes its own virtual environment; only Python 3.11+ and pip are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check bench bench-smoke test-compat docs clean
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed, $(PYTHON) is older: try make PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (a minute or two the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## a local cluster and a search on real data
+	@$(BIN)/python examples/digits/demo.py
+
+test: $(STAMP)  ## all tests
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+
+check: $(STAMP)  ## format, lint, types, imports, sizes, fast tests
+	@$(BIN)/ruff format --check src tests tools bench examples
+	@$(BIN)/ruff check src tests tools bench examples
+	@$(BIN)/mypy src
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m pytest -q tests/repo tests/domain
+
+bench: $(STAMP)  ## every figure, one JSON object a line
+	@$(BIN)/python -m bench
+
+bench-smoke: $(STAMP)  ## every figure at a tenth of its load
+	@$(BIN)/python -m bench --smoke
+
+docs: $(STAMP)  ## make the generated pages anew
+	@for tool in tools/generate_*.py; do $(BIN)/python $$tool; done
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,32 @@
+"""Configurations fit to be printed: secrets replaced by asterisks."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping
+
+MASK = "********"
+_STORAGE_SECRETS = ("access_key", "secret_key", "connection_string", "credential")
+
+
+def mask_checkpoint_storage(d: Mapping[str, Any]) -> Dict[str, Any]:
+    """A copy of a `checkpoint_storage` without its credentials."""
+    return {k: MASK if k in _STORAGE_SECRETS and v is not None else v for k, v in d.items()}
+
+
+def mask_config_dict(d: Mapping[str, Any]) -> Dict[str, Any]:
+    """A copy of an experiment's configuration without its secrets.
+
+    These are the credentials of storage and registry, and every value under `data.secrets`.
+    """
+    masked = dict(d)
+    if isinstance(d.get("checkpoint_storage"), Mapping):
+        masked["checkpoint_storage"] = mask_checkpoint_storage(d["checkpoint_storage"])
+    environment = d.get("environment")
+    if isinstance(environment, Mapping) and isinstance(environment.get("registry_auth"), Mapping):
+        auth = dict(environment["registry_auth"])
+        auth.update({k: MASK for k in ("password", "identitytoken", "auth") if auth.get(k)})
+        masked["environment"] = {**environment, "registry_auth": auth}
+    data = d.get("data")
+    if isinstance(data, Mapping) and isinstance(data.get("secrets"), Mapping):
+        masked["data"] = {**data, "secrets": dict.fromkeys(data["secrets"], MASK)}
+    return masked

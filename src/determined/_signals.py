@@ -1,0 +1,80 @@
+"""Signals on their way from this process to the ones it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from typing import Any, Dict, Iterator, List
+
+from determined._signals_forwarded import FORWARDED
+
+
+def forwarded_signals() -> List[signal.Signals]:
+    """The signals that every link of the entry chain hands on."""
+    return [getattr(signal, name) for name in FORWARDED]
+
+
+@contextlib.contextmanager
+def forward_signals(
+    p: subprocess.Popen[Any], *signums: signal.Signals, signal_children: bool = False
+) -> Iterator[None]:
+    """Hand signals that arrive inside the block on to process `p`.
+
+    Args:
+        p: the process.
+        signums: which ones; without any, those of the entry chain.
+        signal_children: hand them to all descendants of `p` too.
+    """
+
+    def hand_on(signum: int, _frame: Any) -> None:
+        if signal_children:
+            signal_process_tree(p, signum)
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                p.send_signal(signum)
+
+    before = {s: signal.signal(s, hand_on) for s in (signums or forwarded_signals())}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def signal_process_tree(p: subprocess.Popen[Any], signum: int) -> None:
+    """Send a signal to a process and all that descend from it, as /proc knows them."""
+    for pid in [*descendants(p.pid), p.pid]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signum)
+
+
+def descendants(root: int) -> List[int]:
+    """Processes that descend from `root`, the deepest first; empty where /proc is missing."""
+    children: Dict[int, List[int]] = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        if name.isdigit():
+            parent = _parent_of(int(name))
+            if parent is not None:
+                children.setdefault(parent, []).append(int(name))
+    found: List[int] = []
+    pending = [root]
+    while pending:
+        for child in children.get(pending.pop(), []):
+            found.append(child)
+            pending.append(child)
+    return found[::-1]
+
+
+def exit_code_of(returncode: int) -> int:
+    """A process's exit code as a shell tells it: 128 + n for a death by signal n."""
+    return returncode if returncode >= 0 else 128 - returncode
+
+
+def _parent_of(pid: int) -> Any:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return None

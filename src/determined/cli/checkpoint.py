@@ -1,0 +1,106 @@
+"""`det checkpoint`: what a trial saved, and getting it."""
+
+from __future__ import annotations
+
+import argparse
+
+from determined.cli import connect, errors, show
+from determined.cli.declare import Command, arg, flag
+from determined.common.experimental import checkpoint as sdk
+
+_HERE = "determined.cli.checkpoint"
+
+NOUN = Command(
+    "checkpoint|c",
+    "manage checkpoints",
+    commands=(
+        Command(
+            "describe",
+            "describe checkpoint",
+            f"{_HERE}:describe",
+            (arg("uuid", help="checkpoint uuid to describe"),),
+        ),
+        Command(
+            "download",
+            "download checkpoint from persistent storage",
+            f"{_HERE}:download",
+            (
+                arg("uuid", help="Download a checkpoint by specifying its UUID."),
+                arg("-o", "--output-dir", help="Desired output directory for the checkpoint."),
+                flag("-q", "--quiet", help="Only print the path to the checkpoint."),
+                arg(
+                    "--mode",
+                    choices=[mode.value for mode in sdk.DownloadMode],
+                    default=sdk.DownloadMode.AUTO.value,
+                    help="'direct': from checkpoint storage; 'master': through the master; "
+                    "'auto': direct, and through the master where that fails",
+                ),
+            ),
+        ),
+    ),
+)
+
+_HEADERS = (
+    "Experiment ID",
+    "Trial ID",
+    "Steps Completed",
+    "Report Time",
+    "Checkpoint UUID",
+    "Validation Metrics",
+    "Metadata",
+)
+
+
+def describe(args: argparse.Namespace) -> None:
+    """Print one checkpoint."""
+    path = f"/api/v1/checkpoints/{args.uuid}"
+    found = connect.session(args).get(path).json()["checkpoint"]
+    training, metadata = found.get("training") or {}, found.get("metadata") or {}
+    row = [
+        training.get("experimentId"),
+        training.get("trialId"),
+        metadata.get("steps_completed"),
+        show.instant(found["reportTime"]),
+        found["uuid"],
+        show.block(training.get("validationMetrics") or {}),
+        show.block(metadata),
+    ]
+    show.table(_HEADERS, [row])
+
+
+def download(args: argparse.Namespace) -> None:
+    """Copy a checkpoint's files here."""
+    checkpoint = sdk.Checkpoint(connect.session(args), args.uuid)
+    _fetch(checkpoint, args, sdk.DownloadMode(args.mode))
+
+
+def download_of_trial(args: argparse.Namespace) -> None:
+    """Copy the files of a trial's best, latest or named checkpoint here."""
+    from determined.common.experimental import trial as sdk_trial
+
+    smaller = None
+    if args.smaller_is_better is not None:
+        smaller = args.smaller_is_better.lower() in ("true", "yes", "1")
+    trial = sdk_trial.Trial(args.trial_id, connect.session(args))
+    try:
+        chosen = trial.select_checkpoint(
+            latest=args.latest,
+            best=args.best,
+            uuid=args.uuid,
+            sort_by=args.sort_by,
+            smaller_is_better=smaller,
+        )
+    except ValueError as error:
+        raise errors.CliError(str(error)) from None
+    _fetch(chosen, args, sdk.DownloadMode.AUTO)
+
+
+def _fetch(checkpoint: sdk.Checkpoint, args: argparse.Namespace, mode: sdk.DownloadMode) -> None:
+    try:
+        path = checkpoint.download(path=args.output_dir, mode=mode)
+    except sdk.DOWNLOAD_FAILURES as error:
+        raise errors.CliError(str(error)) from None
+    if args.quiet:
+        print(path)
+    else:
+        print(f"Local checkpoint path:\n{path}")

@@ -1,0 +1,50 @@
+"""The session with the master that a command works over."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from determined.cli import errors
+from determined.common.api import (
+    Session,
+    UnauthSession,
+    _retry,
+    authentication,
+    canonicalize_master_url,
+    certs,
+)
+
+RETRIES = _retry.RetryPolicy(total=1)
+"""A person waits: one more try, then say that the master is not there."""
+
+
+def address_of(args: argparse.Namespace) -> str:
+    """The master's address in its one form.
+
+    Raises:
+        CliError: it cannot be an address.
+    """
+    try:
+        return canonicalize_master_url(args.master)
+    except ValueError as error:
+        raise errors.CliError(f"{error}; set it with -m or DET_MASTER") from None
+
+
+def anonymous(args: argparse.Namespace) -> UnauthSession:
+    """A session for routes that need no login."""
+    return UnauthSession(address_of(args), certs.cert_of_environment(), RETRIES)
+
+
+def session(args: argparse.Namespace) -> Session:
+    """A session of the user that the command runs as.
+
+    Raises:
+        UnauthenticatedException: nobody is logged in there, and nobody can be asked.
+    """
+    return authentication.resolve(
+        address_of(args),
+        user=args.user,
+        environment=os.environ,
+        options=authentication.Options(cert=certs.cert_of_environment(), max_retries=RETRIES),
+    )

@@ -1,0 +1,129 @@
+"""How a noun states its commands, and the argument parser made from the statement."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import sys
+from typing import Any, Callable, Dict, Mapping, Sequence, Tuple, Union
+
+_LEVELS = ("command", "subcommand", "subsubcommand", "subsubsubcommand")
+Run = Callable[[argparse.Namespace], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Arg:
+    """One positional argument or option, as `add_argument` takes it."""
+
+    flags: Tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class OneOf:
+    """Options that exclude each other."""
+
+    args: Tuple[Arg, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command, or a group of commands when it has `commands`.
+
+    `names` are the name and its aliases with `|` between them. `help` also ends the sentence
+    "Failed to …". `run` is `module:function`, imported when the command runs. `is_default`
+    marks the command that its group stands for when none is named.
+    """
+
+    names: str
+    help: str
+    run: str = ""
+    args: Tuple[Union[Arg, OneOf], ...] = ()
+    commands: Tuple[Command, ...] = ()
+    is_default: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.names.split("|")[0]
+
+    @property
+    def aliases(self) -> Sequence[str]:
+        return self.names.split("|")[1:]
+
+
+def arg(*flags: str, **options: Any) -> Arg:
+    """An argument: flags or a name, and the options of `add_argument`."""
+    return Arg(flags, options)
+
+
+def flag(*flags: str, **options: Any) -> Arg:
+    """An option without a value, false unless given."""
+    return Arg(flags, {"action": "store_true", **options})
+
+
+def add(parser: argparse.ArgumentParser, command: Command, depth: int = 0) -> None:
+    """Give a parser the arguments and subcommands of a command."""
+    for item in command.args:
+        if isinstance(item, OneOf):
+            group = parser.add_mutually_exclusive_group()
+            for one in item.args:
+                group.add_argument(*one.flags, **one.options)
+        else:
+            parser.add_argument(*item.flags, **item.options)
+    if not command.commands:
+        parser.set_defaults(run=command.run, doing=command.help)
+        return
+    parser.set_defaults(run="", parser=parser, default_command=_default_of(command))
+    children = add_children(parser, depth)
+    add_help(children)
+    for child in command.commands:
+        add(add_child(children, child), child, depth + 1)
+
+
+def add_children(parser: argparse.ArgumentParser, depth: int) -> Any:
+    """The place for the subcommands of a parser, `depth` levels below `det`."""
+    level = _LEVELS[depth]
+    return parser.add_subparsers(dest=level, metavar=level, title="commands")
+
+
+def add_child(children: Any, command: Command) -> argparse.ArgumentParser:
+    """An empty parser for one subcommand."""
+    options: Dict[str, Any] = {"help": command.help, "formatter_class": Formatter}
+    parser: argparse.ArgumentParser = children.add_parser(
+        command.name, aliases=command.aliases, description=command.help, **options
+    )
+    return parser
+
+
+def add_help(children: Any) -> None:
+    """Every group knows `help`: its own help text."""
+    help_text = "show help for this command"
+    children.add_parser("help", help=help_text, add_help=False).set_defaults(run="help")
+
+
+def warn(text: str) -> None:
+    """Tell the user something beside the command's output."""
+    print(text, file=sys.stderr)
+
+
+def load(run: str) -> Run:
+    """The function that `module:function` names."""
+    module, _, function = run.partition(":")
+    found: Run = getattr(importlib.import_module(module), function)
+    return found
+
+
+class Formatter(argparse.HelpFormatter):
+    """Tells a default in the help where there is one to tell."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text = action.help or ""
+        silent = action.default in (None, False, True, argparse.SUPPRESS) or action.default == []
+        if silent or "%(default)" in text:
+            return text
+        return text + " (default: %(default)s)"
+
+
+def _default_of(command: Command) -> str:
+    return next((child.name for child in command.commands if child.is_default), "")

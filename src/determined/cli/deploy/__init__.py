@@ -1,0 +1,1 @@
+"""`det deploy`: clusters on this machine, as processes under a supervisor."""

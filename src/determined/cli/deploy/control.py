@@ -1,0 +1,147 @@
+"""The commands' side of a supervisor: is it there, start it, tell it, stop it."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Callable, Dict, Iterable, Iterator, Optional, Set
+
+from determined.cli import errors
+from determined.cli.deploy import layout, processes, specs
+
+_START_LIMIT_S = 10.0
+
+
+@contextlib.contextmanager
+def only_command(cluster: layout.Layout, limit_s: float = 120.0) -> Iterator[None]:
+    """Hold off other `det deploy local` commands on this cluster.
+
+    Raises:
+        CliError: another one still works after `limit_s` seconds.
+    """
+    handle = os.open(str(cluster.command_lock), os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + limit_s
+    try:
+        while not _try_lock(handle):
+            if time.monotonic() > deadline:
+                raise errors.CliError(
+                    f"another 'det deploy local' command has been working on cluster "
+                    f"{cluster.cluster!r} for {limit_s:.0f} s; wait for it or end it"
+                )
+            time.sleep(0.05)
+        yield
+    finally:
+        os.close(handle)
+
+
+def find_supervisor(cluster: layout.Layout) -> Optional[processes.Identity]:
+    """The supervisor that serves this cluster; None when there is none."""
+    try:
+        handle = os.open(str(cluster.supervisor_lock), os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        if _try_lock(handle):
+            return None
+        text = os.read(handle, 32).decode()
+    finally:
+        os.close(handle)
+    return processes.identify(int(text)) if text.isdigit() else None
+
+
+def apply(cluster: layout.Layout, wanted: Iterable[specs.Spec]) -> None:
+    """Have these processes run besides those that do: write their specs, tell the supervisor.
+
+    A process whose last end was final (`--no-autorestart`) is started again.
+
+    Raises:
+        CliError: no supervisor came up; its log is named.
+    """
+    names = set()
+    for spec in wanted:
+        specs.write_spec(cluster.specs, spec)
+        names.add(spec.name)
+    deadline = time.monotonic() + _START_LIMIT_S
+    told = False
+    while True:
+        supervisor = find_supervisor(cluster)
+        if supervisor is None:
+            _start(cluster)
+        elif not told:
+            processes.send(supervisor, signal.SIGHUP)
+            told = True
+        if _wait(lambda: _has_started(cluster, names), 1.0):
+            return
+        if time.monotonic() > deadline:
+            raise errors.CliError(
+                f"the supervisor of cluster {cluster.cluster!r} did not start within "
+                f"{_START_LIMIT_S:.0f} s; see {cluster.log('supervisor')}"
+            )
+
+
+def withdraw(cluster: layout.Layout, names: Iterable[str], limit_s: float = 60.0) -> Set[str]:
+    """Stop some processes and forget them; the supervisor leaves when none is left.
+
+    Returns:
+        The names that were there: specified, or still running.
+    """
+    known = specs.list_status(cluster.status)
+    found = {n for n in names if specs.delete_spec(cluster.specs, n) or n in known}
+    supervisor = find_supervisor(cluster)
+    if supervisor is not None:
+        processes.send(supervisor, signal.SIGHUP)
+        _wait(lambda: not found & set(specs.list_status(cluster.status)), limit_s)
+    end_left_behind(cluster, found)
+    return found
+
+
+def end_left_behind(cluster: layout.Layout, names: Iterable[str]) -> None:
+    """End processes whose supervisor is dead, by their status files; highest order first."""
+    known: Dict[str, specs.Status] = specs.list_status(cluster.status)
+    for name in names:
+        status = known.get(name)
+        if status is not None and status.process is not None:
+            processes.end([status.process], grace_s=15.0)
+        specs.delete_status(cluster.status, name)
+
+
+def _has_started(cluster: layout.Layout, names: Set[str]) -> bool:
+    known = specs.list_status(cluster.status)
+    seen = (known.get(name) for name in names)
+    return all(s is not None and (s.pid or s.exit_code is not None) for s in seen)
+
+
+def _start(cluster: layout.Layout) -> None:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
+    command = [sys.executable, "-m", "determined.cli.deploy.supervisor", str(cluster.root)]
+    with open(cluster.log("supervisor"), "ab") as log:
+        # It forks and its first process leaves at once, so this waits for nothing long.
+        subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+            check=False,
+        )
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _wait(claim: Callable[[], bool], limit_s: float) -> bool:
+    deadline = time.monotonic() + limit_s
+    while not claim():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True

@@ -1,0 +1,136 @@
+"""Processes of this machine: which live, which are whose, and how to end them for certain.
+
+A pid alone may be another process by tomorrow, so a process is known by its pid and the
+instant it started.
+"""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import signal
+import subprocess
+import time
+from typing import Dict, Iterable, List, Optional, Set
+
+_PROC = pathlib.Path("/proc")
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """One process: `start` is the kernel's start time as text, its unit is the system's."""
+
+    pid: int
+    start: str
+
+
+def identify(pid: int) -> Optional[Identity]:
+    """The identity of a live process; None when there is none, or only its corpse."""
+    if not _PROC.joinpath("self", "stat").exists():
+        return _identify_by_ps(pid)
+    fields = _stat(pid)
+    if fields is None or fields[0] in ("Z", "X"):
+        return None
+    return Identity(pid, fields[19])
+
+
+def is_alive(process: Identity) -> bool:
+    """Whether this very process still runs."""
+    return identify(process.pid) == process
+
+
+def end(processes: Iterable[Identity], grace_s: float) -> List[Identity]:
+    """Ask processes to leave, and kill those that have not after `grace_s` seconds.
+
+    Returns:
+        The processes that had to be killed.
+    """
+    left = [p for p in processes if is_alive(p)]
+    for process in left:
+        send(process, signal.SIGTERM)
+    left = wait_gone(left, grace_s)
+    for process in left:
+        send(process, signal.SIGKILL)
+    wait_gone(left, 5.0)
+    return left
+
+
+def send(process: Identity, number: int) -> None:
+    """Signal a process if it is still the same one."""
+    if is_alive(process):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+
+
+def wait_gone(processes: Iterable[Identity], limit_s: float) -> List[Identity]:
+    """Wait until none lives, at most `limit_s` seconds; returns those that still do."""
+    deadline = time.monotonic() + limit_s
+    left = [p for p in processes if is_alive(p)]
+    while left and time.monotonic() < deadline:
+        time.sleep(0.02)
+        left = [p for p in left if is_alive(p)]
+    return left
+
+
+def descendants(roots: Iterable[Identity]) -> List[Identity]:
+    """All live processes below `roots`, by parent and by session, without the roots."""
+    parents: Dict[int, int] = {}
+    sessions: Dict[int, int] = {}
+    for pid in all_pids():
+        fields = _stat(pid)
+        if fields is not None:
+            parents[pid], sessions[pid] = int(fields[1]), int(fields[3])
+    wanted = {root.pid for root in roots}
+    found: Set[int] = set(wanted)
+    grew = True
+    while grew:
+        more = {p for p in parents if parents[p] in found or sessions[p] in wanted} - found
+        found |= more
+        grew = bool(more)
+    named = (identify(pid) for pid in sorted(found - wanted))
+    return [process for process in named if process is not None]
+
+
+def naming(needle: str) -> List[Identity]:
+    """Live processes, this one excepted, whose command line holds `needle`."""
+    found = []
+    for pid in all_pids():
+        if pid != os.getpid() and needle in command_of(pid):
+            process = identify(pid)
+            if process is not None:
+                found.append(process)
+    return found
+
+
+def command_of(pid: int) -> str:
+    """The command line of a process with blanks between its words; "" when unreadable."""
+    try:
+        raw = _PROC.joinpath(str(pid), "cmdline").read_bytes()
+    except OSError:
+        return ""
+    return raw.replace(b"\0", b" ").decode(errors="replace").strip()
+
+
+def all_pids() -> List[int]:
+    """Every pid of this machine that may be seen; none where /proc is missing."""
+    try:
+        return [int(name) for name in os.listdir(str(_PROC)) if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _stat(pid: int) -> Optional[List[str]]:
+    """The fields of /proc/<pid>/stat after the command's name: state, parent, group, session …"""
+    try:
+        text = _PROC.joinpath(str(pid), "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    return text[text.rindex(")") + 2 :].split()
+
+
+def _identify_by_ps(pid: int) -> Optional[Identity]:
+    command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    words = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    if not words or words[0].startswith("Z"):
+        return None
+    return Identity(pid, " ".join(words[1:]))

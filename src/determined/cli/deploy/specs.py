@@ -1,0 +1,115 @@
+"""What should run in a cluster, and what does: JSON files between commands and supervisor.
+
+Standard library only, and little of it: the supervisor stays resident.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+from typing import Any, Dict, List, Optional
+
+from determined.cli.deploy import processes
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """One process that should run.
+
+    `order` is the place at start; stopping goes the other way. `stop_grace_s` is how long it
+    may take to leave before it is killed. The first restart waits `backoff_first_s`, each
+    further one twice as long up to `backoff_max_s`; a process that ran `healthy_after_s`
+    begins anew. The log moves to `<log>.1` (to `.2`, …, `keep_logs` files) past `log_bytes`.
+    """
+
+    name: str
+    argv: List[str]
+    log: str
+    env: Dict[str, str] = dataclasses.field(default_factory=dict)
+    order: int = 0
+    autorestart: bool = True
+    stop_grace_s: float = 15.0
+    backoff_first_s: float = 0.2
+    backoff_max_s: float = 30.0
+    healthy_after_s: float = 60.0
+    log_bytes: int = 64 << 20
+    keep_logs: int = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """What the supervisor last knew of one process.
+
+    `state` is "running", "waiting" (for its next start), "exited" (and not to be started
+    again) or "stopping"; `exit_code` is of its last end: negative for a signal, None before.
+    """
+
+    name: str
+    state: str
+    pid: int = 0
+    start: str = ""
+    restarts: int = 0
+    exit_code: Optional[int] = None
+
+    @property
+    def process(self) -> Optional[processes.Identity]:
+        """The process while it lives, also when its supervisor is dead."""
+        identity = processes.Identity(self.pid, self.start)
+        return identity if self.pid and processes.is_alive(identity) else None
+
+
+def write_spec(directory: pathlib.Path, spec: Spec) -> None:
+    """Store a spec under its name; its environment may hold secrets, so 0600."""
+    write_private(directory / f"{spec.name}.json", json.dumps(dataclasses.asdict(spec), indent=1))
+
+
+def list_specs(directory: pathlib.Path) -> List[Spec]:
+    """All specs in their order of start."""
+    found = [Spec(**document) for document in _documents(directory)]
+    return sorted(found, key=lambda spec: (spec.order, spec.name))
+
+
+def delete_spec(directory: pathlib.Path, name: str) -> bool:
+    """Forget a process; False when there was no such spec."""
+    return _unlink(directory / f"{name}.json")
+
+
+def write_status(directory: pathlib.Path, status: Status) -> None:
+    write_private(directory / f"{status.name}.json", json.dumps(dataclasses.asdict(status)))
+
+
+def list_status(directory: pathlib.Path) -> Dict[str, Status]:
+    """The last known status of each process by its name."""
+    found = (Status(**document) for document in _documents(directory))
+    return {status.name: status for status in found}
+
+
+def delete_status(directory: pathlib.Path, name: str) -> bool:
+    return _unlink(directory / f"{name}.json")
+
+
+def write_private(path: pathlib.Path, text: str) -> None:
+    """Replace a file at once: readers see the old text or the new one, never a part."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(str(draft), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    os.replace(str(draft), str(path))
+
+
+def _documents(directory: pathlib.Path) -> List[Dict[str, Any]]:
+    documents = []
+    for path in sorted(directory.glob("[!.]*.json")):
+        try:
+            documents.append(json.loads(path.read_text()))
+        except (FileNotFoundError, ValueError):
+            continue  # deleted a moment ago
+    return documents
+
+
+def _unlink(path: pathlib.Path) -> bool:
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True

@@ -1,0 +1,250 @@
+"""Keeps the processes of one local cluster running.
+
+Started as `python -m determined.cli.deploy.supervisor DIR`, it leaves the terminal's session,
+takes the directory's lock and then makes what runs equal to what the spec files say:
+
+- SIGHUP: read the specs again, start what is new, stop what is gone.
+- SIGTERM, SIGINT: stop everything in reverse order, then leave.
+
+It leaves of itself when there is nothing to run. When it is killed its processes go on; the
+next supervisor finds them by their status files and takes them over.
+"""
+
+import fcntl
+import os
+import pathlib
+import select
+import signal
+import sys
+import time
+from typing import Dict, List, Optional
+
+from determined.cli.deploy import layout, processes, rotation, specs
+
+_TICK_S = 0.5
+_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+
+
+class _Child:
+    """One spec and the process made from it."""
+
+    def __init__(self, spec: specs.Spec, known: Optional[specs.Status]) -> None:
+        self.spec = spec
+        self.process = known.process if known else None
+        self.adopted = self.process is not None
+        self.restarts = known.restarts if known and self.adopted else 0
+        self.exit_code: Optional[int] = None
+        self.failures = 0
+        self.started_s = time.monotonic()
+        self.next_start_s: Optional[float] = None if self.adopted else self.started_s
+        self.kill_at_s: Optional[float] = None
+
+    @property
+    def status(self) -> specs.Status:
+        if self.kill_at_s is not None:
+            state = "stopping"
+        elif self.process is not None:
+            state = "running"
+        else:
+            state = "exited" if self.next_start_s is None else "waiting"
+        pid, start = (self.process.pid, self.process.start) if self.process else (0, "")
+        name = self.spec.name
+        return specs.Status(name, state, pid, start, self.restarts, self.exit_code)
+
+
+class Supervisor:
+    """Children by name, and one loop that waits for signals, exits and due starts."""
+
+    def __init__(self, cluster: layout.Layout) -> None:
+        self._cluster = cluster
+        self._children: Dict[str, _Child] = {}
+        self._reload = True
+        self._leaving = False
+
+    def run(self, wake: int) -> None:
+        """Serve until everything is stopped. `wake` is readable after a signal."""
+        while True:
+            if self._reload:
+                self._reload = False
+                self._read_specs()
+            self._reap()
+            self._advance_stops()
+            self._start_due()
+            if not self._children:
+                return
+            select.select([wake], [], [], self._pause_s())
+            self._take_signals(wake)
+
+    def _take_signals(self, wake: int) -> None:
+        try:
+            numbers = set(os.read(wake, 4096))
+        except BlockingIOError:
+            return
+        if signal.SIGHUP in numbers:
+            self._reload = True
+        if numbers & {signal.SIGTERM, signal.SIGINT}:
+            self._leaving = True
+
+    def _read_specs(self) -> None:
+        wanted = {spec.name: spec for spec in specs.list_specs(self._cluster.specs)}
+        known = specs.list_status(self._cluster.status)
+        for name, spec in wanted.items():
+            held = self._children.get(name)
+            if held is None:
+                self._children[name] = _Child(spec, known.get(name))
+            elif held.process is None and held.next_start_s is None:
+                self._children[name] = _Child(spec, None)  # it had ended: asked for again
+            else:
+                held.spec = spec
+            self._record(self._children[name])
+        for name in set(self._children) - set(wanted):
+            self._stop(self._children[name])
+
+    def _reap(self) -> None:
+        by_pid = {c.process.pid: c for c in self._children.values() if c.process is not None}
+        while True:
+            try:
+                pid, raw = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            if pid in by_pid:
+                self._ended(by_pid[pid], os.waitstatus_to_exitcode(raw))
+        for child in self._children.values():
+            if child.adopted and child.process and not processes.is_alive(child.process):
+                self._ended(child, None)
+
+    def _ended(self, child: _Child, exit_code: Optional[int]) -> None:
+        ran_s = time.monotonic() - child.started_s
+        child.process, child.adopted, child.exit_code = None, False, exit_code
+        if child.kill_at_s is not None:
+            return  # asked to stop; _advance_stops forgets it
+        child.failures = 0 if ran_s >= child.spec.healthy_after_s else child.failures + 1
+        child.next_start_s = None
+        if child.spec.autorestart:
+            doublings = min(max(child.failures - 1, 0), 30)
+            pause = min(child.spec.backoff_first_s * 2**doublings, child.spec.backoff_max_s)
+            child.next_start_s = time.monotonic() + pause
+            child.restarts += 1
+        _say(f"{child.spec.name} ended with {exit_code} after {ran_s:.1f} s")
+        self._record(child)
+
+    def _advance_stops(self) -> None:
+        if self._leaving:
+            live = [c for c in self._children.values() if c.process is not None]
+            last = max((c.spec.order for c in live), default=0)
+            for child in list(self._children.values()):
+                if child.process is None or child.spec.order == last:
+                    self._stop(child)
+        now_s = time.monotonic()
+        for name, child in list(self._children.items()):
+            if child.kill_at_s is None:
+                continue
+            if child.process is None:
+                del self._children[name]
+                specs.delete_status(self._cluster.status, name)
+            elif now_s >= child.kill_at_s:
+                _say(f"{name} did not leave in {child.spec.stop_grace_s} s: killed")
+                processes.send(child.process, signal.SIGKILL)
+                child.kill_at_s = now_s + 1.0
+
+    def _stop(self, child: _Child) -> None:
+        if child.kill_at_s is None:
+            child.kill_at_s = time.monotonic() + child.spec.stop_grace_s
+            if child.process is not None:
+                processes.send(child.process, signal.SIGTERM)
+            self._record(child)
+
+    def _start_due(self) -> None:
+        now_s = time.monotonic()
+        for child in sorted(self._children.values(), key=lambda c: (c.spec.order, c.spec.name)):
+            rotation.rotate(child.spec.log, child.spec.log_bytes, child.spec.keep_logs)
+            due = child.next_start_s is not None and child.next_start_s <= now_s
+            if due and child.process is None and child.kill_at_s is None and not self._leaving:
+                child.process = _spawn(child.spec, self._cluster)
+                child.started_s, child.next_start_s = now_s, None
+                self._record(child)
+
+    def _pause_s(self) -> float:
+        due = [c.next_start_s for c in self._children.values() if c.next_start_s is not None]
+        soonest = min(due, default=time.monotonic() + _TICK_S)
+        quick = any(c.kill_at_s is not None or c.adopted for c in self._children.values())
+        limit_s = 0.05 if quick and self._leaving else _TICK_S
+        return max(0.0, min(soonest - time.monotonic(), limit_s))
+
+    def _record(self, child: _Child) -> None:
+        specs.write_status(self._cluster.status, child.status)
+
+
+def _spawn(spec: specs.Spec, cluster: layout.Layout) -> processes.Identity:
+    """Start a process in a session of its own, its output appended to its log."""
+    pid = os.fork()
+    if pid:
+        identity = processes.identify(pid)
+        return identity or processes.Identity(pid, "")
+    try:
+        os.setsid()
+        for number in (*_SIGNALS, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        log = os.open(spec.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.chdir(str(cluster.root))
+        os.execvpe(spec.argv[0], spec.argv, {**os.environ, **spec.env})
+    except OSError as error:
+        os.write(2, f"could not start {spec.name} ({spec.argv[0]}): {error}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def take_lock(cluster: layout.Layout) -> Optional[int]:
+    """The open lock file with this pid in it; None when another supervisor has it."""
+    handle = os.open(str(cluster.supervisor_lock), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    os.ftruncate(handle, 0)
+    os.write(handle, str(os.getpid()).encode())
+    return handle
+
+
+def _say(text: str) -> None:
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    sys.stderr.write(f"{stamp} {text}\n")
+    sys.stderr.flush()
+
+
+def _hear_signals() -> int:
+    """Make signals readable from the descriptor returned."""
+    wake, waker = os.pipe()
+    for end in (wake, waker):
+        os.set_blocking(end, False)
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    return wake
+
+
+def main(arguments: List[str]) -> int:
+    """Detach, take the lock and serve. Exit 0 also when another one serves already."""
+    root = pathlib.Path(arguments[0])
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    os.chdir(str(root))
+    wake = _hear_signals()
+    cluster = layout.Layout(root.name, root)
+    if take_lock(cluster) is None:
+        return 0
+    _say(f"supervisor {os.getpid()} serves {root}")
+    Supervisor(cluster).run(wake)
+    _say("supervisor leaves: nothing to run")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,128 @@
+"""Streams of the master: one JSON object a line, `{"result": …}`; and tasks' logs over them."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import time
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
+
+from determined.cli import errors
+from determined.cli.declare import Arg, OneOf, arg, flag
+from determined.common.api import BaseSession
+from determined.common.api import errors as api_errors
+
+QUIET_S = 24 * 3600.0
+"""How long a followed stream may say nothing; keep-alives find a dead connection sooner."""
+_LEVELS = ("UNSPECIFIED", "TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_AWAY_S = 60.0
+_LOST = (OSError, http.client.HTTPException, api_errors.MasterNotFoundException)
+
+
+def arguments() -> Tuple[Union[Arg, OneOf], ...]:
+    """The options of every command that prints a task's log."""
+    many = "(repeat for multiple values)"
+    return (
+        flag("--json", help="Output in JSON format"),
+        flag("-f", "--follow", help="follow the logs of a running trial, similar to tail -f"),
+        OneOf(
+            (
+                arg("--head", type=int, help="number of lines to show, from the beginning"),
+                arg("--tail", type=int, help="number of lines to show, from the end"),
+            )
+        ),
+        arg("--agent-id", dest="agent_ids", action="append", help=f"agents to show {many}"),
+        arg("--container-id", dest="container_ids", action="append", help=f"containers {many}"),
+        arg("--rank-id", dest="rank_ids", type=int, action="append", help=f"ranks {many}"),
+        arg("--timestamp-before", help="show logs only from before (RFC 3339 format)"),
+        arg("--timestamp-after", help="show logs only from after (RFC 3339 format)"),
+        arg("--level", choices=_LEVELS, help="show logs with this level or higher"),
+        arg("--source", dest="sources", action="append", help=f"sources to show {many}"),
+        arg("--stdtype", dest="stdtypes", action="append", help=f"output streams {many}"),
+    )
+
+
+def print_trial(session: BaseSession, trial_id: int, args: argparse.Namespace) -> None:
+    """Print a trial's log as `arguments` ask, and say how to open it again."""
+    path = f"/api/v1/trials/{trial_id}/logs"
+    try:
+        for line in _lines(session, path, args):
+            if args.json:
+                print(json.dumps(line, indent=2, sort_keys=True), flush=args.follow)
+            else:
+                print(line["message"], end="", flush=args.follow)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        print(f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}")
+
+
+def messages(response: Any) -> Iterator[Dict[str, Any]]:
+    """The messages of a stream as they arrive.
+
+    Raises:
+        CliError: the master ended the stream with an error.
+    """
+    for raw in response.iter_lines():
+        if not raw:
+            continue
+        body = json.loads(raw)
+        if "error" in body:
+            error = body["error"]
+            raise errors.CliError(str(error.get("message") or error.get("error") or error))
+        yield body["result"]
+
+
+def _lines(session: BaseSession, path: str, args: argparse.Namespace) -> Iterator[Dict[str, Any]]:
+    params, last = _params(args), -1
+    if args.tail:
+        latest = {**params, "limit": args.tail, "orderBy": "ORDER_BY_DESC"}
+        for line in list(messages(session.get(path, params=latest, stream=True)))[::-1]:
+            last = int(line["id"])
+            yield line
+    if args.follow:
+        yield from _followed(session, path, params, last)
+    elif not args.tail:
+        yield from messages(session.get(path, params=params, stream=True))
+
+
+def _followed(
+    session: BaseSession, path: str, params: Dict[str, Any], last: int
+) -> Iterator[Dict[str, Any]]:
+    """The log behind line `last`, taken up again where it broke when the master restarts."""
+    lost_at_s: Optional[float] = None
+    while True:
+        try:
+            response = session.get(
+                path, params={**params, "follow": True}, stream=True, timeout=QUIET_S
+            )
+            for line in messages(response):
+                lost_at_s = None
+                number = int(line["id"])
+                if number > last:
+                    last = number
+                    yield line
+            return
+        except _LOST as error:
+            now_s = time.monotonic()
+            lost_at_s = lost_at_s or now_s
+            if now_s - lost_at_s > _AWAY_S:
+                raise errors.CliError(f"the log stream broke: {error}") from error
+            time.sleep(0.5)
+
+
+def _params(args: argparse.Namespace) -> Dict[str, Any]:
+    levels = _LEVELS[_LEVELS.index(args.level) :] if args.level else ()
+    return {
+        "follow": False,
+        "limit": args.head,
+        "agentIds": args.agent_ids,
+        "containerIds": args.container_ids,
+        "rankIds": args.rank_ids,
+        "timestampBefore": args.timestamp_before,
+        "timestampAfter": args.timestamp_after,
+        "levels": [f"LOG_LEVEL_{level}" for level in levels],
+        "sources": args.sources,
+        "stdtypes": args.stdtypes,
+    }

@@ -1,0 +1,132 @@
+"""`det`: finds the command that was meant, runs it, and says how it failed.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Only the module of the noun that
+is named is imported, so a command costs what it needs.
+"""
+
+# PYTHON_ARGCOMPLETE_OK
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import List, Optional, Sequence
+
+from determined.__version__ import __version__
+from determined.cli import declare, errors, nouns
+
+_GLOBAL_WITH_VALUE = ("-u", "--user", "-m", "--master")
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Run one command line (this process's own when None); returns the exit status.
+
+    Raises:
+        SystemExit: help was asked for, or the usage is wrong (status 2).
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if "_ARGCOMPLETE" in os.environ:
+        _complete()
+    args = _parse(words)
+    try:
+        return _run(args)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has left; nothing more may be written, also not at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def build_parser(noun: Optional[declare.Command]) -> argparse.ArgumentParser:
+    """The parser of `det` with the arguments of one noun, and the names of all."""
+    return _parser([noun] if noun is not None else [])
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.run in ("", "help"):
+        args.parser.print_help()
+        return 0
+    try:
+        declare.load(args.run)(args)
+    except errors.CliError as error:
+        return _failed(args, error)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _failed(args, error)
+    except Exception as error:
+        if not _is_api_error(error):
+            raise
+        return _failed(args, error)
+    sys.stdout.flush()
+    return 0
+
+
+def _failed(args: argparse.Namespace, error: Exception) -> int:
+    sys.stdout.flush()
+    print(f"Failed to {args.doing}: {error}", file=sys.stderr)
+    return 1
+
+
+def _is_api_error(error: Exception) -> bool:
+    """Whether the API's client raised it; its module is not imported to find out."""
+    return any(c.__module__ == "determined.common.api.errors" for c in type(error).__mro__)
+
+
+def _parse(words: List[str]) -> argparse.Namespace:
+    parser = build_parser(_named(words))
+    args = parser.parse_args(words)
+    if not args.run and args.default_command:
+        args = parser.parse_args([*words, args.default_command])
+    return args
+
+
+def _parser(loaded: Sequence[declare.Command]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="det",
+        description="Determined command-line client",
+        formatter_class=declare.Formatter,
+    )
+    address = os.environ.get("DET_MASTER") or "localhost:8080"
+    parser.add_argument("-u", "--user", metavar="username", help="run as the given user")
+    parser.add_argument(
+        "-m", "--master", metavar="address", default=address, help="master address"
+    )
+    parser.add_argument(
+        "-v",
+        "--version",
+        action="version",
+        version=f"det {__version__}",
+        help="print CLI version and exit",
+    )
+    parser.set_defaults(run="", parser=parser, default_command="")
+    children = declare.add_children(parser, 0)
+    declare.add_help(children)
+    by_name = {noun.name: noun for noun in loaded}
+    for head in nouns.HEADS:
+        child = declare.add_child(children, head)
+        if head.name in by_name:
+            declare.add(child, by_name[head.name], 1)
+    return parser
+
+
+def _named(words: Sequence[str]) -> Optional[declare.Command]:
+    skip = False
+    for word in words:
+        if skip or word.startswith("-"):
+            skip = not skip and word in _GLOBAL_WITH_VALUE
+            continue
+        return nouns.load(word)
+    return None
+
+
+def _complete() -> None:
+    import argcomplete  # only a shell that completes pays for it
+
+    argcomplete.autocomplete(_parser(nouns.load_all()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""`det master`: what the master says about itself."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict
+
+from determined.cli import connect, declare, log_stream, show
+from determined.cli.declare import Command, OneOf, arg, flag
+
+_HERE = "determined.cli.master"
+_FORMAT = OneOf(
+    (
+        flag("--json", help="Output in JSON format"),
+        flag("--yaml", help="Output in YAML format"),
+    )
+)
+
+NOUN = Command(
+    "master",
+    "manage master",
+    commands=(
+        Command(
+            "config",
+            "manage master config",
+            args=(_FORMAT,),
+            commands=(
+                Command(
+                    "set",
+                    "set master config",
+                    f"{_HERE}:set_config",
+                    (
+                        arg(
+                            "--log.level",
+                            dest="log_level",
+                            choices=("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+                            help="set log level in the master config",
+                        ),
+                        arg(
+                            "--log.color",
+                            dest="log_color",
+                            choices=("on", "off"),
+                            help="set log color in the master config",
+                        ),
+                    ),
+                ),
+                Command(
+                    "show",
+                    "show master config",
+                    f"{_HERE}:show_config",
+                    (_FORMAT,),
+                    is_default=True,
+                ),
+            ),
+        ),
+        Command("info", "fetch master info", f"{_HERE}:info", (_FORMAT,)),
+        Command(
+            "logs",
+            "fetch master logs",
+            f"{_HERE}:logs",
+            (
+                flag("-f", "--follow", help="follow the logs of master, similar to tail -f"),
+                arg(
+                    "--tail",
+                    type=int,
+                    help="number of lines to show, counting from the end of the log"
+                    " (default is all)",
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def info(args: argparse.Namespace) -> None:
+    """Print what the master says of itself to anyone."""
+    _show(args, connect.anonymous(args).get("/api/v1/master").json())
+
+
+def show_config(args: argparse.Namespace) -> None:
+    """Print the whole configuration of the master, its secrets masked; for admins."""
+    _show(args, connect.session(args).get("/api/v1/master/config").json()["config"])
+
+
+def set_config(args: argparse.Namespace) -> None:
+    """Change the level or the colour of the master's log while it runs."""
+    log: Dict[str, Any] = {}
+    if args.log_level:
+        log["level"] = f"LOG_LEVEL_{args.log_level}"
+    if args.log_color:
+        log["color"] = args.log_color == "on"
+    if not log:
+        declare.warn("nothing to set: give --log.level or --log.color")
+        return
+    body = {"config": {"log": log}, "fieldMask": {"paths": [f"log.{name}" for name in log]}}
+    connect.session(args).patch("/api/v1/master/config", json=body)
+
+
+def logs(args: argparse.Namespace) -> None:
+    """Print the master's own log."""
+    params = {"follow": args.follow, "offset": -args.tail if args.tail else None}
+    session = connect.session(args)
+    response = session.get(
+        "/api/v1/master/logs", params=params, stream=True, timeout=log_stream.QUIET_S
+    )
+    for message in log_stream.messages(response):
+        entry = message["logEntry"]
+        level = str(entry.get("level", "")).replace("LOG_LEVEL_", "")
+        print(f"{entry['timestamp']} [{level}]: {entry['message']}", flush=args.follow)
+
+
+def _show(args: argparse.Namespace, data: Any) -> None:
+    if args.json:
+        show.as_json(data)
+    else:
+        show.as_yaml(data)

@@ -1,0 +1,37 @@
+"""The nouns of `det`: names, help, and the module that states their commands."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Optional, Sequence, Tuple
+
+from determined.cli import declare
+
+_TABLE: Tuple[Tuple[str, str, str], ...] = (
+    ("agent|a", "manage agents", "determined.cli.agent"),
+    ("checkpoint|c", "manage checkpoints", "determined.cli.checkpoint"),
+    ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
+    ("experiment|e", "manage experiments", "determined.cli.experiment"),
+    ("master", "manage master", "determined.cli.master"),
+    ("slot|s", "manage slots", "determined.cli.slot"),
+    ("trial|t", "manage trials", "determined.cli.trial"),
+    ("user|u", "manage users", "determined.cli.user"),
+    ("version", "show version information", "determined.cli.version"),
+)
+
+HEADS = tuple(declare.Command(names, help_text) for names, help_text, _ in _TABLE)
+
+
+def load(word: str) -> Optional[declare.Command]:
+    """The noun that a word names, with its commands; None for an unknown word."""
+    for names, _, module in _TABLE:
+        if word in names.split("|"):
+            command: declare.Command = importlib.import_module(module).NOUN
+            return command
+    return None
+
+
+def load_all() -> Sequence[declare.Command]:
+    """Every noun with its commands."""
+    found = (load(head.name) for head in HEADS)
+    return [noun for noun in found if noun is not None]

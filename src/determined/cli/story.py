@@ -1,0 +1,62 @@
+"""What happened to a trial or an experiment, when and why: the lines of its journal."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import Any, Dict, List, Tuple
+
+from determined.cli.declare import Arg, flag
+from determined.common.api import BaseSession
+
+_PAGE = 500
+_POLL_S = 1.0
+_OVER = ("COMPLETED", "CANCELED", "ERROR")
+
+
+def arguments() -> Tuple[Arg, ...]:
+    """The options of every `story` command."""
+    return (
+        flag("--json", help="Output in JSON format, one line each"),
+        flag("-f", "--follow", help="go on with what happens next, until it is over"),
+    )
+
+
+def tell(session: BaseSession, kind: str, number: int, args: argparse.Namespace) -> None:
+    """Print the story of one `trials` or `experiments` aggregate, page by page."""
+    path = f"/api/v1/{kind}/{number}/story"
+    offset = 0
+    while True:
+        was_over = args.follow and _is_over(session, kind, number)
+        lines: List[Dict[str, Any]] = session.get(
+            path, params={"limit": _PAGE, "offset": offset}
+        ).json()["lines"]
+        for line in lines:
+            print(json.dumps(line) if args.json else _sentence(line), flush=args.follow)
+        offset += len(lines)
+        if len(lines) == _PAGE:
+            continue
+        if not args.follow or was_over:
+            return
+        time.sleep(_POLL_S)
+
+
+def _is_over(session: BaseSession, kind: str, number: int) -> bool:
+    body = session.get(f"/api/v1/{kind}/{number}").json()
+    state = str(body[kind[:-1]]["state"])
+    return state.rsplit("STATE_", 1)[-1] in _OVER
+
+
+def _sentence(line: Dict[str, Any]) -> str:
+    text = f"{line['at']}  {line['aggregate']}  {line['event']}"
+    if line.get("detail"):
+        detail = line["detail"]
+        text += f"  {detail if isinstance(detail, str) else json.dumps(detail)}"
+    text += f"  because of {line['cause']}"
+    if line.get("effects"):
+        names = (
+            e if isinstance(e, str) else e.get("type", json.dumps(e)) for e in line["effects"]
+        )
+        text += f"  -> {', '.join(names)}"
+    return text

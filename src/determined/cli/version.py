@@ -1,0 +1,26 @@
+"""`det version`: the client's version and the master's."""
+
+from __future__ import annotations
+
+import argparse
+
+from determined.__version__ import __version__
+from determined.cli import connect, declare, show
+from determined.common.api import errors
+
+NOUN = declare.Command("version", "show version information", run="determined.cli.version:run")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print both versions; a master that is not there has an empty one, and a hint is given."""
+    master = {"cluster_id": "", "master_id": "", "version": ""}
+    hint = ""
+    try:
+        master = connect.anonymous(args).get("/info").json()
+    except errors.MasterNotFoundException as error:
+        hint = str(error)
+    address = connect.address_of(args)
+    versions = {"client": {"version": __version__}, "master": master, "master_address": address}
+    show.as_yaml(versions)
+    if hint:
+        declare.warn(hint)

@@ -1,0 +1,76 @@
+"""Addresses: of the master, and of the proxy on the way to it."""
+
+from __future__ import annotations
+
+import os
+from typing import Mapping, NamedTuple, Optional
+from urllib.parse import SplitResult, unquote, urlsplit
+
+DEFAULT_PORT = 8080
+"""Where a master listens when an address names no port and no scheme."""
+
+
+class Address(NamedTuple):
+    """One end of a connection; `path` has no slash at its end."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = ""
+    userinfo: str = ""
+
+    @property
+    def origin(self) -> str:
+        """`host:port`, an IPv6 host in brackets."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_address(text: str) -> Address:
+    """Read an address such as `host`, `host:8080`, `https://host/base`.
+
+    Without a scheme it is http on port 8080; with one, the scheme's own port.
+
+    Raises:
+        ValueError: another scheme, no host, or a port that is no number.
+    """
+    has_scheme = "://" in text
+    parts = urlsplit(text if has_scheme else "http://" + text)
+    if parts.scheme not in ("http", "https"):
+        raise ValueError(f"address {text!r}: the scheme must be http or https")
+    if not parts.hostname:
+        raise ValueError(f"address {text!r} names no host")
+    default = {"http": 80 if has_scheme else DEFAULT_PORT, "https": 443}[parts.scheme]
+    port = default if parts.port is None else parts.port
+    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), _userinfo(parts))
+
+
+def canonicalize_master_url(text: str) -> str:
+    """The one form of a master's address: scheme, host and port always stated."""
+    address = parse_address(text)
+    return f"{address.scheme}://{address.origin}{address.path}"
+
+
+def proxy_for(address: Address, env: Optional[Mapping[str, str]] = None) -> Optional[Address]:
+    """The proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY (any case) name for an address."""
+    env = os.environ if env is None else env
+    name = f"{address.scheme}_proxy"
+    value = env.get(name) or env.get(name.upper()) or env.get("all_proxy") or env.get("ALL_PROXY")
+    if not value or _is_exempt(address.host, env.get("no_proxy") or env.get("NO_PROXY") or ""):
+        return None
+    return parse_address(value)
+
+
+def _is_exempt(host: str, no_proxy: str) -> bool:
+    for item in no_proxy.split(","):
+        suffix = item.strip().lstrip(".").rsplit(":", 1)[0] if item.count(":") == 1 else item
+        suffix = suffix.strip().lstrip(".").lower()
+        if suffix == "*" or (suffix and (host == suffix or host.endswith("." + suffix))):
+            return True
+    return False
+
+
+def _userinfo(parts: SplitResult) -> str:
+    if parts.username is None:
+        return ""
+    return f"{unquote(parts.username)}:{unquote(parts.password or '')}"

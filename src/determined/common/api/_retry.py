@@ -1,0 +1,79 @@
+"""When a call is made again, and after how long."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, FrozenSet, Mapping, NamedTuple, Optional, Union
+
+IDEMPOTENT = frozenset(("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"))
+
+
+class RetryPolicy(NamedTuple):
+    """How often and how long a call is tried again.
+
+    A refused connection is always worth another try: the master saw nothing. An answer that
+    got lost, or a status of `statuses`, is tried again for idempotent methods, and for all
+    methods with `all_methods`.
+    """
+
+    total: int = 5
+    backoff_s: float = 0.5
+    backoff_max_s: float = 30.0
+    deadline_s: Optional[float] = None
+    """Stop trying so long after the first failure, whatever `total` says."""
+    all_methods: bool = False
+    statuses: FrozenSet[int] = frozenset((502, 503, 504))
+
+    def delay_s(self, attempt: int) -> float:
+        """Wait before try `attempt` + 1; the first repetition comes at once after 0.1 s."""
+        if attempt <= 1:
+            return min(0.1, self.backoff_s)
+        return float(min(self.backoff_max_s, self.backoff_s * 2 ** min(attempt - 2, 16)))
+
+    def covers(self, method: str) -> bool:
+        """Whether a lost answer to this method is asked for again."""
+        return self.all_methods or method.upper() in IDEMPOTENT
+
+
+DEFAULT = RetryPolicy()
+TASK = RetryPolicy(total=1_000_000, deadline_s=1800.0, all_methods=True)
+"""Inside a task: every call of ours may be repeated, and a master may be away for a while."""
+NONE = RetryPolicy(total=0)
+
+
+def policy_of(value: Union[RetryPolicy, int, Any, None]) -> RetryPolicy:
+    """Read what callers pass as `max_retries`: a number, None, or urllib3's Retry."""
+    if isinstance(value, RetryPolicy):
+        return value
+    if value is None:
+        return NONE
+    if isinstance(value, int):
+        return RetryPolicy(total=value)
+    allowed = getattr(value, "allowed_methods", ())
+    return RetryPolicy(
+        total=int(value.total or 0),
+        backoff_s=float(value.backoff_factor),
+        all_methods=allowed in (None, False) or "POST" in (allowed or ()),
+        statuses=frozenset(value.status_forcelist or DEFAULT.statuses),
+    )
+
+
+def task_policy(env: Mapping[str, str]) -> RetryPolicy:
+    """The policy inside a task; DET_RETRY_CONFIG (JSON, urllib3's names) changes it.
+
+    Raises:
+        ValueError: DET_RETRY_CONFIG is not a JSON object.
+    """
+    text = env.get("DET_RETRY_CONFIG")
+    if not text:
+        return TASK
+    config = json.loads(text)
+    if not isinstance(config, dict):
+        raise ValueError(f"DET_RETRY_CONFIG must be a JSON object, got {text!r}")
+    return TASK._replace(
+        total=int(config.get("total", TASK.total)),
+        backoff_s=float(config.get("backoff_factor", TASK.backoff_s)),
+        backoff_max_s=float(config.get("backoff_max", TASK.backoff_max_s)),
+        deadline_s=None if "total" in config else TASK.deadline_s,
+        statuses=frozenset(config.get("status_forcelist", TASK.statuses)),
+    )

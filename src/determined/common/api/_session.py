@@ -1,0 +1,263 @@
+"""Calls to the master: address, token, retries, and errors by status."""
+
+from __future__ import annotations
+
+import http.client
+import json as jsonlib
+import math
+import threading
+import time
+from types import TracebackType
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+from urllib.parse import urlencode
+
+from determined.common.api import _retry, errors
+from determined.common.api._address import canonicalize_master_url
+from determined.common.api._transport import Response, Transport
+from determined.common.api.certs import Cert
+
+Params = Union[Mapping[str, Any], Sequence[Tuple[str, Any]], None]
+S = TypeVar("S", bound="BaseSession")
+Retries = Union[_retry.RetryPolicy, int, None, Any]
+
+
+class BaseSession:
+    """A session with one master; its connections are kept alive and shared by threads.
+
+    Every call returns a `Response` whose status is below 300.
+
+    Raises (every call):
+        MasterNotFoundException: nothing answered, also after the retries.
+        UnauthenticatedException, ForbiddenException, NotFoundException: 401, 403, 404.
+        APIException: any other status from 300 on.
+    """
+
+    def __init__(
+        self, master: str, cert: Optional[Cert] = None, max_retries: Retries = _retry.DEFAULT
+    ) -> None:
+        self.master = canonicalize_master_url(master)
+        self.cert = cert
+        self.retry = _retry.policy_of(max_retries)
+        self._transport = Transport(self.master, cert)
+        self._closed = threading.Event()
+
+    def get(
+        self,
+        path: str,
+        *,
+        params: Params = None,
+        headers: Optional[Mapping[str, str]] = None,
+        timeout: Optional[float] = None,
+        stream: bool = False,
+    ) -> Response:
+        """Send a GET; with `stream` the body is left to be read as it arrives."""
+        return self._do_request(
+            "GET", path, params=params, headers=headers, timeout=timeout, stream=stream
+        )
+
+    def delete(self, path: str, **kwargs: Any) -> Response:
+        """Send a DELETE; arguments as `get`, less `stream`."""
+        return self._do_request("DELETE", path, **kwargs)
+
+    def post(self, path: str, **kwargs: Any) -> Response:
+        """Send a POST; arguments as `get`, with `json` (any value) or `data` (text or bytes)."""
+        return self._do_request("POST", path, **kwargs)
+
+    def put(self, path: str, **kwargs: Any) -> Response:
+        """Send a PUT; arguments as `post`."""
+        return self._do_request("PUT", path, **kwargs)
+
+    def patch(self, path: str, **kwargs: Any) -> Response:
+        """Send a PATCH; arguments as `post`."""
+        return self._do_request("PATCH", path, **kwargs)
+
+    def with_retry(self: S, max_retries: Retries) -> S:
+        """A session like this one, with connections of its own and another retry policy."""
+        twin = self._twin()
+        twin.retry = _retry.policy_of(max_retries)
+        return twin
+
+    def close(self) -> None:
+        """Close the connections; calls that wait end with MasterNotFoundException."""
+        self._closed.set()
+        self._transport.close()
+
+    def __enter__(self: S) -> S:
+        self._closed.clear()
+        self._transport.reopen()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: Optional[Type[BaseException]],
+        exc_value: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def _twin(self: S) -> S:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._transport = Transport(self.master, self.cert)
+        twin._closed = threading.Event()
+        return twin
+
+    def _auth_headers(self) -> Dict[str, str]:
+        return {}
+
+    def _do_request(
+        self,
+        method: str,
+        path: str,
+        params: Params = None,
+        json: Any = None,
+        data: Union[str, bytes, None] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        timeout: Optional[float] = None,
+        stream: bool = False,
+    ) -> Response:
+        body = data.encode() if isinstance(data, str) else data
+        all_headers = {"Accept": "application/json", **self._auth_headers(), **(headers or {})}
+        if json is not None:
+            body = encode_json(json)
+            all_headers["Content-Type"] = "application/json"
+        target = _target(path, params)
+        response = self._send(method, target, all_headers, body, timeout)
+        if response.status_code >= 300 or not stream:
+            response.content  # noqa: B018  # reads the body, so that the connection is free again
+        return self._check(response, (method, target, all_headers, body, timeout))
+
+    def _check(self, response: Response, request: Tuple[Any, ...]) -> Response:
+        """Return an answer below 300 and raise on any other; sessions of tasks widen it."""
+        raise_for_status(response)
+        return response
+
+    def _send(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: Optional[bytes],
+        timeout: Optional[float],
+    ) -> Response:
+        attempt, started = 0, time.monotonic()
+        while True:
+            attempt += 1
+            try:
+                response = self._transport.send(method, target, headers, body, timeout)
+                if not self._is_retried(method, attempt, started, response.status_code):
+                    return response
+                response.content  # noqa: B018  # as above
+            except (OSError, http.client.HTTPException) as error:
+                if not self._is_retried(method, attempt, started, error):
+                    raise self._not_found(error) from error
+            if self._closed.wait(self.retry.delay_s(attempt)):
+                raise errors.MasterNotFoundException("the session was closed during the call")
+
+    def _is_retried(
+        self, method: str, attempt: int, started: float, outcome: Union[int, Exception]
+    ) -> bool:
+        if isinstance(outcome, int) and outcome not in self.retry.statuses:
+            return False
+        if self._closed.is_set() or attempt > self.retry.total:
+            return False
+        limit = self.retry.deadline_s
+        if limit is not None and time.monotonic() - started > limit:
+            return False
+        # A refused connection reached nobody, so any method may be sent again.
+        return isinstance(outcome, ConnectionRefusedError) or self.retry.covers(method)
+
+    def _not_found(self, error: Exception) -> errors.MasterNotFoundException:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return errors.MasterNotFoundException(
+            f"no answer from the master at {self.master}: {reason}. Is it running, and is this "
+            "its address? Set it with -m or DET_MASTER; 'det deploy local cluster-up' starts one."
+        )
+
+
+class UnauthSession(BaseSession):
+    """A session without a token, for the open routes."""
+
+
+class Session(BaseSession):
+    """A session of a user.
+
+    Args:
+        master: the master's address.
+        username: whose token it is; None where only the token is known.
+        token: a login's or an access token.
+        cert: which certificates to trust; None for the system's.
+        max_retries: a number, a `RetryPolicy`, or urllib3's Retry.
+    """
+
+    def __init__(
+        self,
+        master: str,
+        username: Optional[str],
+        token: str,
+        cert: Optional[Cert] = None,
+        max_retries: Retries = _retry.DEFAULT,
+    ) -> None:
+        super().__init__(master, cert, max_retries)
+        self.username = username
+        self.token = token
+
+    def _auth_headers(self) -> Dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+
+def raise_for_status(response: Response) -> None:
+    """Raise the error that fits an answer from 300 on."""
+    status = response.status_code
+    if status < 300:
+        return
+    if status == 401:
+        raise errors.UnauthenticatedException()
+    problem = errors.APIException(response)
+    if status == 403:
+        raise errors.ForbiddenException(problem.message)
+    if status == 404:
+        raise errors.NotFoundException(problem.message)
+    raise problem
+
+
+def encode_json(value: Any) -> bytes:
+    """JSON as the master reads it: NaN and the infinities as text.
+
+    Raises:
+        TypeError: a value that JSON cannot hold.
+    """
+    try:
+        return jsonlib.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:
+        return jsonlib.dumps(_name_non_finite(value), separators=(",", ":")).encode()
+
+
+def _name_non_finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, dict):
+        return {key: _name_non_finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_name_non_finite(item) for item in value]
+    return value
+
+
+def _target(path: str, params: Params) -> str:
+    target = path if path.startswith("/") else "/" + path
+    pairs = params.items() if isinstance(params, Mapping) else (params or ())
+    query = [
+        (key, _query_text(item))
+        for key, value in pairs
+        if value is not None
+        for item in (value if isinstance(value, (list, tuple, set)) else [value])
+    ]
+    if query:
+        target += ("&" if "?" in target else "?") + urlencode(query)
+    return target
+
+
+def _query_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,196 @@
+"""Logging in, and the file of tokens that keeps users logged in between commands."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import getpass
+import hashlib
+import json
+import os
+import pathlib
+import sys
+from typing import Any, Dict, Iterator, List, Mapping, Optional
+
+from determined.common.api import _retry, errors
+from determined.common.api._address import canonicalize_master_url
+from determined.common.api._session import Session, UnauthSession
+from determined.common.api.certs import Cert
+
+_SALT = "GubPEmmotfiK9TMD6Zdw"
+_FORM = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How sessions are made: the trust in the master, and their retries."""
+
+    cert: Optional[Cert] = None
+    max_retries: Any = _retry.DEFAULT
+
+
+def salt_and_hash(password: str) -> str:
+    """What is sent in place of a password: hex SHA-512 of it behind a fixed salt.
+
+    An empty password stays empty.
+    """
+    if not password:
+        return password
+    return hashlib.sha512((_SALT + password).encode()).hexdigest()
+
+
+def config_path() -> pathlib.Path:
+    """The directory of the client's own files: `$XDG_CONFIG_HOME/determined`."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return pathlib.Path(home) / "determined"
+
+
+class TokenStore:
+    """Tokens of one master's users, and which of them is active, in one file for all masters.
+
+    Each change reads the file, alters it and replaces it under a lock, so commands that run at
+    once lose nothing of each other. The file is readable by its owner alone.
+
+    Args:
+        master: the address; its one form is the key in the file.
+        path: the file; None for `auth.json` in `config_path()`.
+    """
+
+    def __init__(self, master: str, path: Optional[pathlib.Path] = None) -> None:
+        self.master = canonicalize_master_url(master)
+        self.path = path or config_path() / "auth.json"
+
+    @property
+    def active_user(self) -> Optional[str]:
+        """Who commands run as when no user is named; None when nobody is logged in."""
+        return self._entry(self._read()).get("active_user") or None
+
+    def token_of(self, username: str) -> Optional[str]:
+        """A user's token; None when there is none."""
+        token: Optional[str] = self._entry(self._read())["tokens"].get(username)
+        return token
+
+    def users(self) -> List[str]:
+        """All users with a token."""
+        return sorted(self._entry(self._read())["tokens"])
+
+    def set_token(self, username: str, token: str, is_active: bool = True) -> None:
+        """Keep a token, and make its user the active one."""
+        with self._change() as entry:
+            entry["tokens"][username] = token
+            if is_active:
+                entry["active_user"] = username
+
+    def drop_user(self, username: str) -> None:
+        """Forget a user's token."""
+        with self._change() as entry:
+            entry["tokens"].pop(username, None)
+            if entry.get("active_user") == username:
+                entry["active_user"] = None
+
+    def _entry(self, document: Dict[str, Any]) -> Dict[str, Any]:
+        entry: Dict[str, Any] = document["masters"].setdefault(self.master, {})
+        entry.setdefault("tokens", {})
+        return entry
+
+    def _read(self) -> Dict[str, Any]:
+        try:
+            document = json.loads(self.path.read_text(encoding="utf-8"))
+            if not isinstance(document["masters"], dict):
+                raise ValueError("masters")
+        except FileNotFoundError:
+            return {"version": _FORM, "masters": {}}
+        except (ValueError, KeyError, TypeError):
+            # Nothing in it can be used: keep it aside for whoever wants to look.
+            with contextlib.suppress(OSError):
+                os.replace(str(self.path), f"{self.path}.corrupt")
+            raise errors.CorruptTokenCacheException() from None
+        return document  # type: ignore[no-any-return]  # checked just above
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[Dict[str, Any]]:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            document = self._read()
+            yield self._entry(document)
+            draft = f"{self.path}.{os.getpid()}.new"
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(document, file, indent=4, sort_keys=True)
+            os.replace(draft, str(self.path))
+        finally:
+            os.close(lock)
+
+
+def login(master: str, username: str, password: str, options: Optional[Options] = None) -> Session:
+    """Log in and return the session. The token is not stored.
+
+    Raises:
+        InvalidCredentialsException: the name and the password do not fit.
+        ForbiddenException: the user is not active.
+    """
+    how = options or Options()
+    body = {"username": username, "password": salt_and_hash(password), "isHashed": True}
+    with UnauthSession(master, how.cert, how.max_retries) as anonymous:
+        try:
+            answer = anonymous.post("/api/v1/auth/login", json=body).json()
+        except errors.UnauthenticatedException:
+            raise errors.InvalidCredentialsException() from None
+    return Session(master, username, answer["token"], how.cert, how.max_retries)
+
+
+def logout(session: Session, store: Optional[TokenStore] = None) -> None:
+    """End a session at the master and forget its token here; a dead one is only forgotten."""
+    with contextlib.suppress(errors.UnauthenticatedException):
+        session.post("/api/v1/auth/logout")
+    if session.username:
+        (store or TokenStore(session.master)).drop_user(session.username)
+
+
+def resolve(
+    master: str,
+    user: Optional[str] = None,
+    password: Optional[str] = None,
+    environment: Optional[Mapping[str, str]] = None,
+    options: Optional[Options] = None,
+) -> Session:
+    """A session of the user who is meant.
+
+    First what the caller states, then DET_USER with DET_PASS, then DET_USER_TOKEN (inside a
+    task), then the stored token of that user or of the active one. Where none leads to a token,
+    a person at a terminal is asked for the password.
+
+    Raises:
+        UnauthenticatedException: no way led to a token; the text says what to do.
+    """
+    env = os.environ if environment is None else environment
+    how = options or Options()
+    name = user or env.get("DET_USER") or None
+    if password is None and name is not None and name == env.get("DET_USER"):
+        password = env.get("DET_PASS")
+    if name is not None and password is not None:
+        return login(master, name, password, how)
+    in_task = env.get("DET_USER_TOKEN")
+    if in_task and (user is None or user == env.get("DET_USER")):
+        return Session(master, name, in_task, how.cert, how.max_retries)
+    store = TokenStore(master)
+    name = name or store.active_user
+    token = store.token_of(name) if name else None
+    if name and token:
+        return Session(master, name, token, how.cert, how.max_retries)
+    return _ask(master, name, store, how)
+
+
+def _ask(master: str, name: Optional[str], store: TokenStore, how: Options) -> Session:
+    if name is None or not sys.stdin.isatty():
+        who = f"'{name}' is not" if name else "nobody is"
+        raise errors.UnauthenticatedException(
+            f"Unauthenticated: {who} logged in at {store.master}. Log in with "
+            f"'det user login {name or '<username>'}', or set DET_USER and DET_PASS."
+        )
+    session = login(master, name, getpass.getpass(f"Password for user '{name}': "), how)
+    store.set_token(name, session.token, is_active=False)
+    return session

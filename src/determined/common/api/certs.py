@@ -1,0 +1,62 @@
+"""Which certificates a client trusts when the master speaks TLS."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Mapping, Optional
+
+if TYPE_CHECKING:
+    import ssl
+
+NOVERIFY = "noverify"
+"""In place of a file's path: trust whatever certificate the master shows."""
+
+
+class Cert:
+    """The trust a client puts in one master.
+
+    Args:
+        cert_pem: PEM text of the certificates to trust beside the system's; None for the
+            system's alone.
+        noverify: trust anything. Wins over `cert_pem`.
+        name: the host name that the certificate must carry, where it is not the address's.
+    """
+
+    def __init__(
+        self, cert_pem: Optional[str] = None, noverify: bool = False, name: Optional[str] = None
+    ) -> None:
+        self.cert_pem = cert_pem
+        self.noverify = noverify
+        self.name = name
+
+    @classmethod
+    def from_file(cls, path: Optional[str], name: Optional[str] = None) -> Cert:
+        """The trust that DET_MASTER_CERT_FILE and DET_MASTER_CERT_NAME stand for.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if not path:
+            return cls(name=name or None)
+        if path.lower() == NOVERIFY:
+            return cls(noverify=True)
+        with open(path, encoding="utf-8") as file:
+            return cls(cert_pem=file.read(), name=name or None)
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """A context for connections; imports ssl only when one is made."""
+        import ssl
+
+        context = ssl.create_default_context()
+        if self.noverify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        elif self.cert_pem:
+            context.load_verify_locations(cadata=self.cert_pem)
+        return context
+
+
+def cert_of_environment(env: Optional[Mapping[str, str]] = None) -> Cert:
+    """The trust stated by a task's environment."""
+    env = os.environ if env is None else env
+    return Cert.from_file(env.get("DET_MASTER_CERT_FILE"), env.get("DET_MASTER_CERT_NAME"))

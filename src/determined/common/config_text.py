@@ -1,0 +1,114 @@
+"""Config files as users write them: reading YAML 1.2, and setting keys of it."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Iterable, List
+
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+_LISTS = frozenset(
+    (
+        "add_capabilities",
+        "bind_mounts",
+        "devices",
+        "drop_capabilities",
+        "environment_variables",
+        "labels",
+        "log_policies",
+        "proxy_ports",
+    )
+)
+
+
+class ConfigTextError(Exception):
+    """A config text that cannot be used; names the file or key, the place, the remedy."""
+
+
+def load(text: str, name: str) -> Any:
+    """Read a config; comments and order stay with the mapping that comes back.
+
+    Args:
+        text: the YAML text.
+        name: the file's name, for messages.
+
+    Raises:
+        ConfigTextError: not YAML, a key twice (both lines are named), or not a mapping.
+    """
+    try:
+        config = YAML().load(text)
+    except DuplicateKeyError as error:
+        first, second = error.context_mark, error.problem_mark
+        raise ConfigTextError(
+            f"{name}: {_one_line(error.problem)}: line {second.line + 1}, in the mapping that "
+            f"begins on line {first.line + 1}; keep one of the two"
+        ) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ConfigTextError(f"{name}: {where}{_one_line(error.problem)}") from None
+    except YAMLError as error:
+        raise ConfigTextError(f"{name}: {_one_line(str(error))}") from None
+    if not isinstance(config, dict):
+        kind = "empty" if config is None else f"a {type(config).__name__}"
+        raise ConfigTextError(f"{name}: a config is a mapping of keys to values, this is {kind}")
+    return config
+
+
+def dump(config: Any) -> str:
+    """The YAML text of a config."""
+    out = io.StringIO()
+    YAML().dump(config, out)
+    return out.getvalue()
+
+
+def override(config: Any, settings: Iterable[str]) -> None:
+    """Set keys of a config as `--config key=value` states them.
+
+    Dots in the key name nested keys. Commas make a list; a value that begins as YAML or JSON
+    (`[`, `{` or a quote) is read as such; nothing behind the `=` is null.
+
+    Raises:
+        ConfigTextError: no `=`, a value that is not YAML, or a key inside something that is no
+            mapping.
+    """
+    for setting in settings:
+        path, equals, value = setting.partition("=")
+        if not equals or not path:
+            raise ConfigTextError(
+                f"--config {setting!r} is not of the form key=value, such as "
+                "resources.slots_per_trial=4"
+            )
+        *parents, last = path.split(".")
+        place = config
+        for depth, key in enumerate(parents):
+            if place.get(key) is None:
+                place[key] = {}
+            place = place[key]
+            if not isinstance(place, dict):
+                inner = ".".join(parents[: depth + 1])
+                raise ConfigTextError(
+                    f"--config {setting!r}: '{inner}' holds a value, so nothing can be set in it"
+                )
+        place[last] = _value(setting, last, value)
+
+
+def _value(setting: str, key: str, text: str) -> Any:
+    reader = YAML(typ="safe", pure=True)
+    try:
+        if text[:1] in ("[", "{", '"', "'") or "," not in text:
+            value = reader.load(text)
+        else:
+            value = [reader.load(part) for part in text.split(",")]
+    except YAMLError as error:
+        raise ConfigTextError(f"--config {setting!r}: {_one_line(str(error))}") from None
+    if key in _LISTS and value is not None and not isinstance(value, (list, dict)):
+        return [value]
+    return [value] if key in _LISTS - {"labels"} and isinstance(value, dict) else value
+
+
+def _one_line(text: Any) -> str:
+    lines: List[str] = [line.strip() for line in str(text).splitlines() if line.strip()]
+    return lines[0] if lines else "it cannot be read"

@@ -1,0 +1,55 @@
+"""The classes of the public client, under the names that scripts import."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from determined.common.experimental.checkpoint import Checkpoint as Checkpoint
+    from determined.common.experimental.determined import Determined as Determined
+    from determined.common.experimental.enums import OrderBy as OrderBy
+    from determined.common.experimental.enums import TrialSortBy as TrialSortBy
+    from determined.common.experimental.experiment import Experiment as Experiment
+    from determined.common.experimental.experiment import (
+        ExperimentReference as ExperimentReference,
+    )
+    from determined.common.experimental.metrics import TrainingMetrics as TrainingMetrics
+    from determined.common.experimental.metrics import TrialMetrics as TrialMetrics
+    from determined.common.experimental.metrics import ValidationMetrics as ValidationMetrics
+    from determined.common.experimental.trial import Trial as Trial
+    from determined.common.experimental.trial import TrialReference as TrialReference
+    from determined.common.experimental.user import User as User
+    from determined.common.experimental.workspace import Workspace as Workspace
+
+_HOMES = {
+    "Checkpoint": "checkpoint",
+    "CheckpointSortBy": "enums",
+    "CheckpointState": "enums",
+    "Determined": "determined",
+    "DownloadMode": "checkpoint",
+    "Experiment": "experiment",
+    "ExperimentReference": "experiment",
+    "ExperimentSortBy": "enums",
+    "ExperimentState": "enums",
+    "LogLevel": "enums",
+    "OrderBy": "enums",
+    "TrainingMetrics": "metrics",
+    "Trial": "trial",
+    "TrialMetrics": "metrics",
+    "TrialReference": "trial",
+    "TrialSortBy": "enums",
+    "TrialState": "enums",
+    "User": "user",
+    "ValidationMetrics": "metrics",
+    "Workspace": "workspace",
+}
+_RENAMED = {"TrialOrderBy": "OrderBy"}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module  # names are loaded when first used
+
+    wanted = _RENAMED.get(name, name)
+    if wanted not in _HOMES:
+        raise AttributeError(f"module 'determined.common.experimental' has no attribute {name!r}")
+    value = getattr(import_module(f"determined.common.experimental.{_HOMES[wanted]}"), wanted)
+    globals()[name] = value
+    return value

@@ -1,0 +1,218 @@
+"""A checkpoint: what a trial saved, and getting its files."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import pathlib
+from typing import Any, Dict, Iterable, List, Optional
+
+from determined import errors
+from determined.common import storage
+from determined.common.api import BaseSession
+from determined.common.api import errors as api_errors
+from determined.common.experimental import archive, metrics
+from determined.common.experimental.enums import CheckpointState
+
+_METADATA = "metadata.json"
+_DIRECT_FAILURES = (
+    OSError,
+    ValueError,
+    errors.CheckpointNotFound,
+    errors.NoDirectStorageAccess,
+)
+DOWNLOAD_FAILURES = (
+    *_DIRECT_FAILURES,
+    errors.CheckpointStateException,
+    errors.ProxiedDownloadFailed,
+    errors.MultipleDownloadsFailed,
+)
+
+
+class DownloadMode(enum.Enum):
+    """Where a download takes the files from."""
+
+    DIRECT = "direct"
+    MASTER = "master"
+    AUTO = "auto"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclasses.dataclass
+class CheckpointTrainingMetadata:
+    """The training that a checkpoint is of."""
+
+    experiment_config: Dict[str, Any]
+    experiment_id: int
+    trial_id: int
+    hparams: Dict[str, Any]
+    validation_metrics: Dict[str, Any]
+
+
+class Checkpoint:
+    """A checkpoint by its uuid. Attributes are empty until `reload` or the call that made it.
+
+    `resources` maps each file to its size in bytes, directories (ending in `/`) to 0.
+    """
+
+    def __init__(self, session: BaseSession, uuid: str) -> None:
+        self._session = session
+        self.uuid = uuid
+        self.task_id: Optional[str] = None
+        self.allocation_id: Optional[str] = None
+        self.report_time: Optional[str] = None
+        self.resources: Optional[Dict[str, Any]] = None
+        self.metadata: Optional[Dict[str, Any]] = None
+        self.state: Optional[CheckpointState] = None
+        self.training: Optional[CheckpointTrainingMetadata] = None
+
+    def __repr__(self) -> str:
+        return f"Checkpoint(uuid={self.uuid})"
+
+    def reload(self) -> None:
+        """Read the checkpoint from the master."""
+        path = f"/api/v1/checkpoints/{self.uuid}"
+        self._hydrate(self._session.get(path).json()["checkpoint"])
+
+    def download(self, path: Optional[str] = None, mode: DownloadMode = DownloadMode.AUTO) -> str:
+        """Copy the files into a directory, by default `checkpoints/<uuid>`.
+
+        A complete download that is there already is kept. `metadata.json` is written beside
+        the files when they hold none.
+
+        Returns:
+            The directory.
+
+        Raises:
+            CheckpointStateException: the files are gone, or were never complete.
+            CheckpointNotFound, ProxiedDownloadFailed, MultipleDownloadsFailed: by mode.
+        """
+        self.reload()
+        if self.state not in (CheckpointState.COMPLETED, CheckpointState.PARTIALLY_DELETED):
+            state = self.state.name if self.state else "unknown"
+            raise errors.CheckpointStateException(
+                f"checkpoint {self.uuid} is in state {state}: only a COMPLETED or "
+                "PARTIALLY_DELETED one has files to download"
+            )
+        target = pathlib.Path(path) if path is not None else pathlib.Path("checkpoints", self.uuid)
+        target.mkdir(parents=True, exist_ok=True)
+        if not self._is_complete(target):
+            self._fetch(target, mode)
+        if not (target / _METADATA).exists():
+            self.write_metadata_file(str(target / _METADATA))
+        return str(target)
+
+    def write_metadata_file(self, path: str) -> None:
+        """Write the metadata as JSON."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.metadata, file, indent=2)
+
+    def add_metadata(self, metadata: Dict[str, Any]) -> None:
+        """Set keys of the metadata and keep the others."""
+        self.reload()
+        self._store_metadata({**(self.metadata or {}), **metadata})
+
+    def remove_metadata(self, keys: List[str]) -> None:
+        """Drop keys of the metadata; those not there are passed over."""
+        self.reload()
+        kept = {k: v for k, v in (self.metadata or {}).items() if k not in keys}
+        self._store_metadata(kept)
+
+    def delete(self) -> None:
+        """Have the files deleted."""
+        self._session.delete("/api/v1/checkpoints", json={"checkpointUuids": [self.uuid]})
+
+    def remove_files(self, globs: List[str]) -> None:
+        """Have the files deleted that fit one of the patterns."""
+        body = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
+        self._session.post("/api/v1/checkpoints/rm", json=body)
+
+    def get_metrics(self, group: Optional[str] = None) -> Iterable[metrics.TrialMetrics]:
+        """The reports of the trial that made this checkpoint, for its step."""
+        params = {"trialSourceInfoType": "TRIAL_SOURCE_INFO_TYPE_UNSPECIFIED"}
+        params.update({"metricGroup": group} if group else {})
+        path = f"/api/v1/checkpoints/{self.uuid}/metrics"
+        for row in self._session.get(path, params=params).json()["metrics"]:
+            yield metrics.report_of(row, group)
+
+    def _hydrate(self, body: Dict[str, Any]) -> None:
+        self.task_id = body.get("taskId")
+        self.allocation_id = body.get("allocationId")
+        self.report_time = body.get("reportTime")
+        self.resources = {name: int(size) for name, size in (body.get("resources") or {}).items()}
+        self.metadata = body.get("metadata") or {}
+        self.state = CheckpointState(body.get("state"))
+        training = body.get("training") or {}
+        if training.get("trialId"):
+            self.training = CheckpointTrainingMetadata(
+                experiment_config=training.get("experimentConfig") or {},
+                experiment_id=training["experimentId"],
+                trial_id=training["trialId"],
+                hparams=training.get("hparams") or {},
+                validation_metrics=training.get("validationMetrics") or {},
+            )
+
+    def _store_metadata(self, metadata: Dict[str, Any]) -> None:
+        body = {"checkpoint": {"uuid": self.uuid, "metadata": metadata}}
+        self._session.post(f"/api/v1/checkpoints/{self.uuid}/metadata", json=body)
+        self.metadata = metadata
+
+    def _fetch(self, target: pathlib.Path, mode: DownloadMode) -> None:
+        if mode is DownloadMode.DIRECT:
+            self._fetch_direct(target)
+        elif mode is DownloadMode.MASTER:
+            self._fetch_through_master(target)
+        else:
+            try:
+                self._fetch_direct(target)
+            except _DIRECT_FAILURES as direct:
+                try:
+                    self._fetch_through_master(target)
+                except errors.ProxiedDownloadFailed as proxied:
+                    raise errors.MultipleDownloadsFailed(
+                        f"checkpoint {self.uuid} could be had neither from its storage "
+                        f"({direct}) nor through the master ({proxied})"
+                    ) from proxied
+        missing = [] if self._is_complete(target) else self._missing(target)
+        if missing:
+            raise errors.CheckpointNotFound(
+                f"checkpoint {self.uuid}: the download to {target} lacks {', '.join(missing[:5])}"
+            )
+
+    def _fetch_direct(self, target: pathlib.Path) -> None:
+        config = (self.training.experiment_config if self.training else {}).get(
+            "checkpoint_storage"
+        )
+        if not config:
+            raise errors.NoDirectStorageAccess(
+                f"checkpoint {self.uuid} does not say where its storage is"
+            )
+        manager = storage.build(config, shared_fs_root=config.get("host_path"))
+        manager.download(self.uuid, target)
+
+    def _fetch_through_master(self, target: pathlib.Path) -> None:
+        try:
+            response = self._session.get(
+                f"/checkpoints/{self.uuid}", headers={"Accept": "application/gzip"}, stream=True
+            )
+            archive.extract(response.iter_content(), target)
+        except (api_errors.BadRequestException, archive.ArchiveError) as error:
+            raise errors.ProxiedDownloadFailed(
+                f"the master gave no archive of checkpoint {self.uuid}: {error}"
+            ) from error
+
+    def _missing(self, target: pathlib.Path) -> List[str]:
+        sizes = self.resources or {}
+        return [n for n, size in sorted(sizes.items()) if not _is_there(target / n, n, size)]
+
+    def _is_complete(self, target: pathlib.Path) -> bool:
+        return bool(self.resources) and not self._missing(target)
+
+
+def _is_there(path: pathlib.Path, name: str, size: int) -> bool:
+    if name.endswith("/"):
+        return path.is_dir()
+    return path.is_file() and path.stat().st_size == size

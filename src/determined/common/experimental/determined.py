@@ -1,0 +1,235 @@
+"""The entry of the public client: a cluster, as one user sees it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+
+from determined.common import config_text, context, submit
+from determined.common.api import authentication, certs, errors
+from determined.common.experimental import checkpoint, experiment, lists, metrics, trial
+from determined.common.experimental import user as users
+from determined.common.experimental import workspace as workspaces
+from determined.common.experimental.enums import ExperimentSortBy, ExperimentState, OrderBy
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Determined:
+    """A session with a cluster.
+
+    Args:
+        master: its address; None for DET_MASTER, else `http://localhost:8080`.
+        user: who to be; None for DET_USER or the user logged in with `det user login`.
+        password: the user's; None for DET_PASS or the stored token.
+        cert_path: a PEM file with the certificates to trust.
+        cert_name: the name that the master's certificate carries.
+        noverify: trust any certificate.
+
+    Raises:
+        UnauthenticatedException: nobody is logged in, or the password is wrong.
+        MasterNotFoundException: nothing answers at the address.
+    """
+
+    def __init__(
+        self,
+        master: Optional[str] = None,
+        user: Optional[str] = None,
+        password: Optional[str] = None,
+        cert_path: Optional[str] = None,
+        cert_name: Optional[str] = None,
+        noverify: bool = False,
+    ) -> None:
+        trust = certs.cert_of_environment()
+        if cert_path or cert_name or noverify:
+            trust = certs.Cert.from_file(certs.NOVERIFY if noverify else cert_path, cert_name)
+        self._session = authentication.resolve(
+            master or os.environ.get("DET_MASTER") or "localhost:8080",
+            user=user,
+            password=password,
+            options=authentication.Options(cert=trust),
+        )
+
+    def whoami(self) -> users.User:
+        """The user of this session."""
+        return self._user(self._session.get("/api/v1/me").json()["user"])
+
+    def get_session_username(self) -> str:
+        """The name of the user of this session."""
+        return self._session.username or str(self.whoami().username)
+
+    def logout(self) -> None:
+        """End this session."""
+        authentication.logout(self._session)
+
+    def create_user(
+        self, username: str, admin: bool, password: Optional[str] = None, remote: bool = False
+    ) -> users.User:
+        """Make a user.
+
+        Raises:
+            ValueError: a user who is not remote gets no password.
+        """
+        if not password and not remote:
+            raise ValueError(f"user {username!r} needs a password: blank ones are refused")
+        fields = {"username": username, "admin": admin, "active": True, "remote": remote}
+        body: Dict[str, Any] = {"user": fields}
+        if password:
+            body.update(password=authentication.salt_and_hash(password), isHashed=True)
+        return self._user(self._session.post("/api/v1/users", json=body).json()["user"])
+
+    def get_user_by_id(self, user_id: int) -> users.User:
+        """A user by id."""
+        return self._user(self._session.get(f"/api/v1/users/{user_id}").json()["user"])
+
+    def get_user_by_name(self, user_name: str) -> users.User:
+        """A user by name."""
+        path = f"/api/v1/users/{user_name}/by-username"
+        return self._user(self._session.get(path).json()["user"])
+
+    def list_users(self, active: Optional[bool] = None) -> List[users.User]:
+        """All users, or those that are (not) active."""
+        found = lists.iterate(self._session, "/api/v1/users", "users", {"active": active})
+        return [self._user(body) for body in found]
+
+    def create_experiment(
+        self,
+        config: Union[str, pathlib.Path, Dict[str, Any]],
+        model_dir: Optional[PathLike] = None,
+        includes: Optional[Iterable[PathLike]] = None,
+        project_id: Optional[int] = None,
+        template: Optional[str] = None,
+    ) -> experiment.Experiment:
+        """Create an experiment and let it start.
+
+        Args:
+            config: a mapping, or the path of a YAML file.
+            model_dir: the directory that holds its code.
+            includes: further files and directories.
+
+        Raises:
+            ValueError: the config is no mapping, or the directory cannot be sent.
+            BadRequestException: the master refused it.
+        """
+        try:
+            text = _text_of(config)
+            files = context.read(model_dir, includes or ())
+        except (config_text.ConfigTextError, context.ContextError) as error:
+            raise ValueError(str(error)) from error
+        new = submit.Submission(text, files, project_id=project_id, template=template)
+        body = submit.create(self._session, new)
+        return self._experiment({**body["experiment"], "config": body.get("config")})
+
+    def get_experiment(self, experiment_id: int) -> experiment.Experiment:
+        """An experiment by id."""
+        found = experiment.Experiment(experiment_id, self._session)
+        found.reload()
+        return found
+
+    def list_experiments(
+        self,
+        sort_by: Optional[ExperimentSortBy] = None,
+        order_by: Optional[OrderBy] = None,
+        experiment_ids: Optional[List[int]] = None,
+        labels: Optional[List[str]] = None,
+        users: Optional[List[str]] = None,
+        states: Optional[List[ExperimentState]] = None,
+        name: Optional[str] = None,
+        project_id: Optional[int] = None,
+    ) -> List[experiment.Experiment]:
+        """The experiments that fit every filter given."""
+        params = {
+            "sortBy": sort_by.value if sort_by else None,
+            "orderBy": order_by.value if order_by else None,
+            "experimentIdFilter.incl": experiment_ids,
+            "labels": labels,
+            "users": users,
+            "states": [state.value for state in states] if states else None,
+            "name": name,
+            "projectId": project_id,
+        }
+        found = lists.iterate(self._session, "/api/v1/experiments", "experiments", params)
+        return [self._experiment(body) for body in found]
+
+    def get_trial(self, trial_id: int) -> trial.Trial:
+        """A trial by id."""
+        found = trial.Trial(trial_id, self._session)
+        found.reload()
+        return found
+
+    def get_checkpoint(self, uuid: str) -> checkpoint.Checkpoint:
+        """A checkpoint by uuid."""
+        found = checkpoint.Checkpoint(self._session, uuid)
+        found.reload()
+        return found
+
+    def get_workspace(self, name: str) -> workspaces.Workspace:
+        """A workspace by name."""
+        found = workspaces.Workspace(self._session, workspace_name=name)
+        try:
+            found.reload()
+        except ValueError as error:
+            raise errors.NotFoundException(str(error)) from None
+        return found
+
+    def list_workspaces(self) -> List[workspaces.Workspace]:
+        """All workspaces."""
+        found = lists.iterate(self._session, "/api/v1/workspaces", "workspaces", {})
+        return [self._workspace(body) for body in found]
+
+    def create_workspace(self, name: str) -> workspaces.Workspace:
+        """Make a workspace."""
+        body = self._session.post("/api/v1/workspaces", json={"name": name}).json()
+        return self._workspace(body["workspace"])
+
+    def delete_workspace(self, name: str) -> None:
+        """Have a workspace deleted."""
+        self._session.delete(f"/api/v1/workspaces/{self.get_workspace(name).id}")
+
+    def iter_trials_metrics(
+        self, trial_ids: Sequence[int], group: str
+    ) -> Iterable[metrics.TrialMetrics]:
+        """All reports of some trials in one group."""
+        return metrics.iterate(self._session, trial_ids, group)
+
+    def stream_trials_metrics(
+        self, trial_ids: Sequence[int], group: str
+    ) -> Iterable[metrics.TrialMetrics]:
+        """The older name of `iter_trials_metrics`."""
+        return self.iter_trials_metrics(trial_ids, group)
+
+    def stream_trials_training_metrics(
+        self, trial_ids: Sequence[int]
+    ) -> Iterable[metrics.TrainingMetrics]:
+        """All training reports of some trials."""
+        return metrics.iterate_training(self._session, trial_ids)
+
+    def stream_trials_validation_metrics(
+        self, trial_ids: Sequence[int]
+    ) -> Iterable[metrics.ValidationMetrics]:
+        """All validation reports of some trials."""
+        return metrics.iterate_validation(self._session, trial_ids)
+
+    def _user(self, body: Dict[str, Any]) -> users.User:
+        found = users.User(body["id"], self._session)
+        found._hydrate(body)
+        return found
+
+    def _experiment(self, body: Dict[str, Any]) -> experiment.Experiment:
+        found = experiment.Experiment(body["id"], self._session)
+        found._hydrate(body)
+        return found
+
+    def _workspace(self, body: Dict[str, Any]) -> workspaces.Workspace:
+        found = workspaces.Workspace(self._session, body["id"])
+        found._hydrate(body)
+        return found
+
+
+def _text_of(config: Union[str, pathlib.Path, Dict[str, Any]]) -> str:
+    if isinstance(config, dict):
+        return config_text.dump(config)
+    text = pathlib.Path(config).read_text(encoding="utf-8")
+    config_text.load(text, str(config))
+    return text

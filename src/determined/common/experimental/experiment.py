@@ -1,0 +1,257 @@
+"""An experiment."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pathlib
+import time
+from typing import Any, Dict, Iterator, List, Optional, Set, Union
+
+from determined.common.api import BaseSession
+from determined.common.api import errors as api_errors
+from determined.common.experimental import checkpoint, lists, trial
+from determined.common.experimental.enums import (
+    CheckpointSortBy,
+    ExperimentState,
+    OrderBy,
+    TrialSortBy,
+)
+
+_AWAY_S = 120.0
+
+
+class Experiment:
+    """An experiment by its id. Attributes are empty until `reload` or the call that made it."""
+
+    def __init__(self, experiment_id: int, session: BaseSession) -> None:
+        self._id = experiment_id
+        self._session = session
+        self.config: Optional[Dict[str, Any]] = None
+        self.state: Optional[ExperimentState] = None
+        self.labels: Optional[Set[str]] = None
+        self.archived: Optional[bool] = None
+        self.name: Optional[str] = None
+        self.progress: Optional[float] = None
+        self.description: Optional[str] = None
+        self.notes: Optional[str] = None
+        self.project_id: Optional[int] = None
+        self.workspace_id: Optional[int] = None
+
+    def __repr__(self) -> str:
+        return f"Experiment(id={self._id})"
+
+    @property
+    def id(self) -> int:
+        """The experiment's number."""
+        return self._id
+
+    def reload(self) -> None:
+        """Read the experiment from the master."""
+        body = self._session.get(self._path()).json()
+        self._hydrate({**body["experiment"], "config": body.get("config")})
+
+    def set_name(self, name: str) -> None:
+        """Rename it."""
+        self._patch({"name": name})
+
+    def set_description(self, description: str) -> None:
+        """Describe it."""
+        self._patch({"description": description})
+
+    def set_notes(self, notes: str) -> None:
+        """Replace its notes."""
+        self._patch({"notes": notes})
+
+    def add_label(self, label: str) -> None:
+        """Add a label and keep the others."""
+        self.reload()
+        self.set_labels((self.labels or set()) | {label})
+
+    def remove_label(self, label: str) -> None:
+        """Take a label away; one not there is passed over."""
+        self.reload()
+        self.set_labels((self.labels or set()) - {label})
+
+    def set_labels(self, labels: Set[str]) -> None:
+        """Replace all labels."""
+        self._patch({"labels": sorted(labels)})
+
+    def activate(self) -> None:
+        """Let a paused experiment go on."""
+        self._act("activate")
+
+    def pause(self) -> None:
+        """Ask every trial to checkpoint and give its slots back."""
+        self._act("pause")
+
+    def cancel(self) -> None:
+        """End it once its trials have checkpointed."""
+        self._act("cancel")
+
+    def kill(self) -> None:
+        """End it and its trials at once."""
+        self._act("kill")
+
+    def archive(self) -> None:
+        """Hide it from lists."""
+        self._act("archive")
+
+    def unarchive(self) -> None:
+        """Show it in lists again."""
+        self._act("unarchive")
+
+    def delete(self) -> None:
+        """Have it deleted with all that belongs to it."""
+        self._session.delete(self._path())
+
+    def download_code(self, output_dir: Optional[str] = None) -> str:
+        """Write the files it was made with as one tar.gz; returns its path.
+
+        Raises:
+            ValueError: it was made without files.
+        """
+        text = self._session.get(f"{self._path()}/model_def").json()["b64Tgz"]
+        if not text:
+            raise ValueError(f"experiment {self.id} has no model definition")
+        folder = pathlib.Path(output_dir or ".")
+        folder.mkdir(parents=True, exist_ok=True)
+        target = folder / f"experiment_{self.id}_model_def.tgz"
+        target.write_bytes(base64.b64decode(text))
+        return os.fspath(target)
+
+    def iter_trials(
+        self,
+        sort_by: TrialSortBy = TrialSortBy.ID,
+        order_by: OrderBy = OrderBy.ASCENDING,
+        limit: Optional[int] = None,
+    ) -> Iterator[trial.Trial]:
+        """Its trials, fetched `limit` at a time."""
+        params = {"sortBy": sort_by.value, "orderBy": order_by.value}
+        path = f"{self._path()}/trials"
+        for body in lists.iterate(self._session, path, "trials", params, limit):
+            found = trial.Trial(body["id"], self._session)
+            found._hydrate(body)
+            yield found
+
+    def list_trials(
+        self, sort_by: TrialSortBy = TrialSortBy.ID, order_by: OrderBy = OrderBy.ASCENDING
+    ) -> List[trial.Trial]:
+        """All its trials."""
+        return list(self.iter_trials(sort_by, order_by))
+
+    def get_trials(
+        self, sort_by: TrialSortBy = TrialSortBy.ID, order_by: OrderBy = OrderBy.ASCENDING
+    ) -> List[trial.Trial]:
+        """The older name of `list_trials`."""
+        return self.list_trials(sort_by, order_by)
+
+    def await_first_trial(self, interval: float = 0.1) -> trial.Trial:
+        """Wait until it has a trial, and return the first.
+
+        Raises:
+            ValueError: it ended without one.
+        """
+        while True:
+            for found in self.iter_trials(limit=1):
+                return found
+            self.reload()
+            if self.state is not None and self.state.is_terminal:
+                raise ValueError(f"experiment {self.id} ended without a trial")
+            time.sleep(interval)
+
+    def wait(self, interval: float = 5.0) -> ExperimentState:
+        """Wait for its end, also over a restart of the master; returns the last state."""
+        away_since_s: Optional[float] = None
+        while True:
+            try:
+                self.reload()
+                away_since_s = None
+            except api_errors.MasterNotFoundException:
+                now_s = time.monotonic()
+                away_since_s = away_since_s or now_s
+                if now_s - away_since_s > _AWAY_S:
+                    raise
+            if away_since_s is None and self.state is not None and self.state.is_terminal:
+                return self.state
+            time.sleep(interval)
+
+    def list_checkpoints(
+        self,
+        sort_by: Optional[Union[str, CheckpointSortBy]] = None,
+        order_by: Optional[OrderBy] = None,
+        max_results: Optional[int] = None,
+    ) -> List[checkpoint.Checkpoint]:
+        """Its checkpoints; without `sort_by` the best by the searcher's metric come first."""
+        if sort_by is None:
+            sort_by, order_by = CheckpointSortBy.SEARCHER_METRIC, self._best_first(order_by)
+        path = f"{self._path()}/checkpoints"
+        found = lists.checkpoints(self._session, path, sort_by, order_by, max_results)
+        return [trial._checkpoint(self._session, body) for body in found]
+
+    def top_checkpoint(
+        self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+    ) -> checkpoint.Checkpoint:
+        """The best checkpoint of all trials.
+
+        Raises:
+            ValueError: it has none with a validation, or `sort_by` comes without
+                `smaller_is_better`.
+        """
+        best = self.top_n_checkpoints(1, sort_by, smaller_is_better)
+        if not best:
+            raise ValueError(f"experiment {self.id} has no checkpoint with a validation")
+        return best[0]
+
+    def top_n_checkpoints(
+        self, limit: int, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+    ) -> List[checkpoint.Checkpoint]:
+        """The best checkpoints, at most one a trial, best first; errors as `top_checkpoint`."""
+        if (sort_by is None) != (smaller_is_better is None):
+            raise ValueError("sort_by and smaller_is_better go together")
+        order = None
+        if smaller_is_better is not None:
+            order = OrderBy.ASC if smaller_is_better else OrderBy.DESC
+        best: Dict[int, checkpoint.Checkpoint] = {}
+        for found in self.list_checkpoints(sort_by, order):
+            if found.training is not None and found.training.validation_metrics:
+                best.setdefault(found.training.trial_id, found)
+        return list(best.values())[:limit]
+
+    def delete_tensorboard_files(self) -> None:
+        """Have the files for TensorBoard deleted."""
+        self._session.delete(f"{self._path()}/tensorboard-files")
+
+    def _path(self) -> str:
+        return f"/api/v1/experiments/{self.id}"
+
+    def _act(self, action: str) -> None:
+        self._session.post(f"{self._path()}/{action}")
+
+    def _patch(self, changes: Dict[str, Any]) -> None:
+        body = self._session.patch(self._path(), json={"id": self.id, **changes}).json()
+        self._hydrate({"config": self.config, **body["experiment"]})
+
+    def _best_first(self, order_by: Optional[OrderBy]) -> OrderBy:
+        if order_by is not None:
+            return order_by
+        if self.config is None:
+            self.reload()
+        smaller = (self.config or {}).get("searcher", {}).get("smaller_is_better", True)
+        return OrderBy.ASC if smaller else OrderBy.DESC
+
+    def _hydrate(self, body: Dict[str, Any]) -> None:
+        self.config = body.get("config")
+        self.state = ExperimentState(body["state"])
+        self.labels = set(body.get("labels") or ())
+        self.archived = body["archived"]
+        self.name = body["name"]
+        self.progress = body.get("progress")
+        self.description = body["description"]
+        self.notes = body["notes"]
+        self.project_id = body["projectId"]
+        self.workspace_id = body["workspaceId"]
+
+
+class ExperimentReference(Experiment):
+    """The older name of `Experiment`."""

@@ -1,0 +1,78 @@
+"""Reading lists and streams of the API: page by page, line by line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+from determined.common.api import BaseSession
+from determined.common.api.errors import BadResponseException
+from determined.common.experimental.enums import CheckpointSortBy, OrderBy
+
+Item = Dict[str, Any]
+CheckpointOrder = Optional[Union[str, CheckpointSortBy]]
+
+
+def iterate(
+    session: BaseSession,
+    path: str,
+    key: str,
+    params: Mapping[str, Any],
+    limit: Optional[int] = None,
+) -> Iterator[Item]:
+    """The items of a list, fetched a page (`limit` items, or the master's own) at a time."""
+    offset = 0
+    while True:
+        body = session.get(path, params={**params, "offset": offset, "limit": limit}).json()
+        yield from body[key]
+        offset = body["pagination"]["endIndex"]
+        if not body[key] or offset >= body["pagination"]["total"]:
+            return
+
+
+def stream(session: BaseSession, path: str, params: Mapping[str, Any]) -> Iterator[Item]:
+    """The messages of a streaming route as they arrive.
+
+    Raises:
+        BadResponseException: the master ended the stream with an error.
+    """
+    response = session.get(path, params=params, stream=True)
+    try:
+        for line in response.iter_lines():
+            if not line:
+                continue
+            body = json.loads(line)
+            if "error" in body:
+                raise BadResponseException(str(body["error"].get("message", body["error"])))
+            yield body["result"]
+    finally:
+        response.close()
+
+
+def checkpoints(
+    session: BaseSession,
+    path: str,
+    sort_by: CheckpointOrder,
+    order_by: Optional[OrderBy],
+    max_results: Optional[int],
+) -> List[Item]:
+    """Checkpoints sorted by one of their own attributes, or by the metric `sort_by` names.
+
+    Raises:
+        ValueError: only one of `sort_by` and `order_by` is given for a metric.
+    """
+    if isinstance(sort_by, str) and order_by is None:
+        raise ValueError(
+            f"sorting checkpoints by metric {sort_by!r} needs order_by: which end is best?"
+        )
+    params: Dict[str, Any] = {"limit": max_results}
+    if isinstance(sort_by, CheckpointSortBy):
+        params["sortByAttr"] = sort_by.value
+    elif sort_by is not None:
+        params["sortByMetric"] = sort_by
+    if order_by is not None:
+        params["orderBy"] = order_by.value
+    if max_results is not None:
+        found: Sequence[Item] = session.get(path, params=params).json()["checkpoints"]
+        return list(found)
+    return list(iterate(session, path, "checkpoints", params))

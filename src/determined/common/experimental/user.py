@@ -1,0 +1,66 @@
+"""A user of the cluster."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from determined.common.api import BaseSession, authentication
+
+
+class User:
+    """A user by id. Attributes are empty until `reload` or the call that made it."""
+
+    def __init__(self, user_id: int, session: BaseSession) -> None:
+        self.user_id = user_id
+        self._session = session
+        self.username: Optional[str] = None
+        self.admin: Optional[bool] = None
+        self.active: Optional[bool] = None
+        self.remote: Optional[bool] = None
+        self.display_name: Optional[str] = None
+
+    def __repr__(self) -> str:
+        return f"User(user_id={self.user_id}, username={self.username!r})"
+
+    def reload(self) -> None:
+        """Read the user from the master."""
+        self._hydrate(self._session.get(f"/api/v1/users/{self.user_id}").json()["user"])
+
+    def rename(self, new_username: str) -> None:
+        """Change the name to log in with."""
+        self._patch({"username": new_username})
+
+    def change_display_name(self, display_name: str) -> None:
+        """Change the name that others see."""
+        self._patch({"displayName": display_name})
+
+    def change_password(self, new_password: str) -> None:
+        """Set the password, which ends all sessions of the user.
+
+        Raises:
+            ValueError: it is blank.
+        """
+        if not new_password:
+            raise ValueError("a password cannot be blank")
+        hashed = authentication.salt_and_hash(new_password)
+        self._session.post(f"/api/v1/users/{self.user_id}/password", json=hashed)
+
+    def activate(self) -> None:
+        """Let the user log in again."""
+        self._patch({"active": True})
+
+    def deactivate(self) -> None:
+        """Lock the user out."""
+        self._patch({"active": False})
+
+    def _patch(self, changes: Dict[str, Any]) -> None:
+        body = self._session.patch(f"/api/v1/users/{self.user_id}", json=changes).json()
+        self._hydrate(body["user"])
+
+    def _hydrate(self, body: Dict[str, Any]) -> None:
+        self.user_id = body["id"]
+        self.username = body["username"]
+        self.admin = body["admin"]
+        self.active = body["active"]
+        self.remote = body.get("remote")
+        self.display_name = body.get("displayName")

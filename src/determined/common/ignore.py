@@ -1,0 +1,71 @@
+"""Patterns of files to leave out, written as in a `.gitignore`."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, List, NamedTuple, Pattern
+
+
+class _Rule(NamedTuple):
+    pattern: Pattern[str]
+    is_negated: bool
+    only_directories: bool
+
+
+class Ignore:
+    """The lines of an ignore file; the last rule that fits a path decides.
+
+    As in git, what lies in an ignored directory cannot be taken back in: callers do not look
+    into ignored directories.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        rules = (_rule(line) for line in lines)
+        self._rules: List[_Rule] = [rule for rule in rules if rule is not None]
+
+    def covers(self, path: str, is_directory: bool) -> bool:
+        """Whether a path, relative with `/` between its parts, is left out."""
+        covered = False
+        for rule in self._rules:
+            if (is_directory or not rule.only_directories) and rule.pattern.match(path):
+                covered = not rule.is_negated
+        return covered
+
+
+def _rule(line: str) -> _Rule | None:
+    text = re.sub(r"(?<!\\)\s+$", "", line.rstrip("\r\n"))
+    if not text or text.startswith("#"):
+        return None
+    is_negated = text.startswith("!")
+    text = text[1:] if is_negated else text
+    only_directories = text.endswith("/")
+    text = text.rstrip("/") if only_directories else text
+    is_anchored = "/" in text
+    text = text.lstrip("/")
+    if not text:
+        return None
+    prefix = "" if is_anchored else "(?:.*/)?"
+    return _Rule(re.compile(prefix + _regex(text) + r"\Z", re.S), is_negated, only_directories)
+
+
+def _regex(glob: str) -> str:
+    """A regular expression for one pattern: `*` stays within a part, `**` crosses parts."""
+    out, at = "", 0
+    while at < len(glob):
+        if glob.startswith("**/", at) and (at == 0 or glob[at - 1] == "/"):
+            out, at = out + "(?:.*/)?", at + 3
+        elif glob[at:] == "**" and (at == 0 or glob[at - 1] == "/"):
+            out, at = out + ".+", at + 2
+        elif glob[at] == "*":
+            out, at = out + "[^/]*", at + 1
+        elif glob[at] == "?":
+            out, at = out + "[^/]", at + 1
+        elif glob[at] == "[" and "]" in glob[at + 2 :]:
+            end = glob.index("]", at + 2)
+            body = glob[at + 1 : end].replace("\\", "\\\\")
+            body = "^" + body[1:] if body[0] in "!^" else body
+            out, at = f"{out}[{body}]", end + 1
+        else:
+            at += 1 if glob[at] == "\\" and at + 1 < len(glob) else 0
+            out, at = out + re.escape(glob[at]), at + 1
+    return out

@@ -1,0 +1,123 @@
+"""From a configuration's `checkpoint_storage` to the storage it means."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Mapping, Optional, Union
+from urllib.parse import urlsplit
+
+from determined._constants import shared_fs_path
+from determined.common.storage._manager import (
+    DirectoryStorageManager,
+    SharedFSStorageManager,
+    StorageManager,
+)
+
+KEPT_APART = ("save_experiment_best", "save_trial_best", "save_trial_latest")
+"""Fields of the configuration that say what to collect, not where to store."""
+
+
+def build(config: Mapping[str, Any], shared_fs_root: Optional[str] = None) -> StorageManager:
+    """The storage that a configuration names.
+
+    Args:
+        config: the merged `checkpoint_storage`.
+        shared_fs_root: where this process sees the host path; None for the task's own view.
+
+    Raises:
+        ValueError: the type is unknown or not served yet, or a field is missing or wrong.
+    """
+    return _of_base(config, base_path(config, shared_fs_root))
+
+
+def base_path(config: Mapping[str, Any], shared_fs_root: Optional[str] = None) -> str:
+    """The directory that holds the checkpoints' directories; errors as `build`."""
+    kind = config.get("type")
+    if kind == "directory":
+        return str(_field(config, "container_path"))
+    if kind == "shared_fs":
+        root = shared_fs_path() if shared_fs_root is None else shared_fs_root
+        return _below(root, str(_field(config, "host_path")), config.get("storage_path"))
+    if kind in ("s3", "gcs", "azure"):
+        raise ValueError(
+            f"checkpoint_storage.type {kind!r} is not served by this version of the harness; "
+            "use shared_fs or directory"
+        )
+    raise ValueError(
+        f"checkpoint_storage.type must be one of shared_fs, directory, s3, gcs, azure; "
+        f"got {kind!r}"
+    )
+
+
+def from_string(text: str, is_on_cluster: bool) -> Dict[str, Any]:
+    """A configuration from its short form: a path, or a file://, s3:// or gs:// address.
+
+    A path is shared_fs on a cluster and a plain directory off it.
+
+    Raises:
+        ValueError: another scheme, or parts that the form has no use for.
+    """
+    parts = urlsplit(text)
+    if parts.query or parts.fragment:
+        raise ValueError(f"checkpoint storage {text!r}: query and fragment have no meaning here")
+    if parts.scheme in ("", "file"):
+        if parts.netloc:
+            raise ValueError(f"checkpoint storage {text!r}: a file address names no host")
+        path = os.path.abspath(os.path.expanduser(parts.path))
+        if is_on_cluster:
+            return {"type": "shared_fs", "host_path": path}
+        return {"type": "directory", "container_path": path}
+    prefix = {"prefix": parts.path.strip("/")} if parts.path.strip("/") else {}
+    if parts.scheme in ("s3", "gs"):
+        kind = {"s3": "s3", "gs": "gcs"}[parts.scheme]
+        return {"type": kind, "bucket": parts.netloc, **prefix}
+    raise ValueError(f"checkpoint storage {text!r}: the scheme must be file, s3 or gs")
+
+
+def of_argument(value: Union[str, Mapping[str, Any]], is_on_cluster: bool) -> Mapping[str, Any]:
+    """Read the `checkpoint_storage` argument of `core.init`.
+
+    Raises:
+        ValueError: it is a mapping of type shared_fs, whose mount only the experiment's
+            configuration can ask for, or a text of no known form.
+    """
+    if isinstance(value, str):
+        return from_string(value, is_on_cluster)
+    if value.get("type") == "shared_fs":
+        raise ValueError(
+            "checkpoint_storage of type shared_fs can only be set in the experiment's "
+            "configuration, since its host path is mounted before the task starts; "
+            "pass a path as text, or type directory"
+        )
+    return value
+
+
+def _of_base(config: Mapping[str, Any], base: str) -> StorageManager:
+    if config.get("type") == "shared_fs":
+        return SharedFSStorageManager(base)
+    return DirectoryStorageManager(base)
+
+
+def _field(config: Mapping[str, Any], name: str) -> Any:
+    value = config.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(
+            f"checkpoint_storage.{name} must be a path for type {config['type']!r}, got {value!r}"
+        )
+    return value
+
+
+def _below(root: str, host_path: str, storage_path: Optional[str]) -> str:
+    """`root` joined with the storage path, which is relative or lies inside the host path."""
+    if not storage_path:
+        return root
+    relative = storage_path
+    if os.path.isabs(storage_path):
+        relative = os.path.relpath(storage_path, host_path)
+    relative = os.path.normpath(relative)
+    if relative == ".." or relative.startswith("../"):
+        raise ValueError(
+            f"checkpoint_storage.storage_path {storage_path!r} leads out of host_path "
+            f"{host_path!r}"
+        )
+    return os.path.join(root, relative) if relative != "." else root

@@ -1,0 +1,49 @@
+"""Handing a new experiment to the master, once, whatever happens to the answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from typing import Any, Dict, List, Optional
+
+from determined.common.api import BaseSession, RetryPolicy
+
+_RETRIES = RetryPolicy(total=6, all_methods=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Submission:
+    """A new experiment: the text of its YAML config, its files, and where it belongs."""
+
+    config: str
+    files: List[Dict[str, Any]]
+    activate: bool = True
+    project_id: Optional[int] = None
+    template: Optional[str] = None
+    parent_id: Optional[int] = None
+
+
+def create(session: BaseSession, new: Submission) -> Dict[str, Any]:
+    """Create an experiment; the master's answer with `experiment`, `config`, `warnings`.
+
+    The request carries a key of its own, so it is sent again when its answer is lost and the
+    master still makes one experiment of it.
+
+    Raises:
+        BadRequestException: the master refused the config, or is not there.
+    """
+    body = {
+        "config": new.config,
+        "modelDefinition": new.files,
+        "activate": new.activate,
+        "parentId": new.parent_id,
+        "projectId": new.project_id,
+        "template": new.template,
+        "validateOnly": False,
+    }
+    key = {"Idempotency-Key": str(uuid.uuid4())}
+    with session.with_retry(_RETRIES) as patient:
+        answer: Dict[str, Any] = patient.post(
+            "/api/v1/experiments", json=body, headers=key, timeout=600.0
+        ).json()
+    return answer

@@ -1,0 +1,343 @@
+"""Saving and loading checkpoints."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import enum
+import json
+import logging
+import os
+import pathlib
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
+
+from determined._uuid import new_uuid
+from determined.common.storage import list_directory
+from determined.core._checkpoint_shards import METADATA_FILE, agree, divide, merge_metadata
+from determined.core._metrics import plain_metrics
+from determined.core._tensorboard_mode import TensorboardMode
+
+if TYPE_CHECKING:
+    from determined.common.api._session import BaseSession
+    from determined.common.storage import StorageManager
+    from determined.core._distributed import DistributedContext
+    from determined.tensorboard import TensorboardManager
+
+logger = logging.getLogger("determined.core")
+
+Path = Union[str, "os.PathLike[str]"]
+Selector = Optional[Callable[[str], bool]]
+Metadata = Optional[Dict[str, Any]]
+
+
+class DownloadMode(enum.Enum):
+    """Whether the ranks of a container share one download."""
+
+    LocalWorkersShareDownload = "LOCAL_WORKERS_SHARE_DOWNLOAD"
+    NoSharedDownload = "NO_SHARED_DOWNLOAD"
+
+
+class CheckpointContext:
+    """Stores checkpoints in the experiment's storage and tells the master of them.
+
+    A checkpoint counts once `upload` or the block of `store_path` has ended without an error;
+    the metrics reported before it are with the master by then.
+    """
+
+    def __init__(
+        self,
+        dist: DistributedContext,
+        storage_manager: StorageManager,
+        session: BaseSession,
+        task_id: str,
+        allocation_id: Optional[str],
+        tbd_sync_mode: TensorboardMode,
+        tensorboard_manager: Optional[TensorboardManager],
+        storage_backend_id: Optional[int] = None,
+    ) -> None:
+        self._dist = dist
+        self._storage = storage_manager
+        self._session = session
+        self._task_id = task_id
+        self._allocation_id = allocation_id
+        self._tbd_sync_mode = tbd_sync_mode
+        self._tensorboard_manager = tensorboard_manager
+        self._storage_backend_id = storage_backend_id
+        self._before_report: Callable[[], None] = lambda: None
+
+    def upload(
+        self,
+        ckpt_dir: Optional[Path],
+        metadata: Metadata = None,
+        *,
+        shard: bool = False,
+        selector: Selector = None,
+    ) -> str:
+        """Store the files of a directory as a new checkpoint; return its uuid.
+
+        `metadata.json` is written into the directory.
+
+        Args:
+            ckpt_dir: the directory; with `shard`, None on ranks that have nothing.
+            metadata: values for the checkpoint; `steps_completed` must be among them.
+            shard: every rank calls, and each uploads its part.
+            selector: which files to upload, by path relative to the directory.
+
+        Raises:
+            ValueError: no directory, `steps_completed` is missing, or ranks contradict.
+            RuntimeError: not the chief and not `shard`, or another rank failed.
+            OSError: a file could not be read or stored.
+        """
+        folder = None if ckpt_dir is None else os.fspath(ckpt_dir)
+        if shard:
+            return self._upload_sharded(folder, metadata, selector)
+        self._refuse_workers("upload")
+        if folder is None:
+            raise ValueError("upload needs a checkpoint directory unless shard=True")
+        values = _checked(metadata)
+        _write_metadata(folder, values)
+        resources = {
+            path: size
+            for path, size in list_directory(folder).items()
+            if selector is None or selector(path)
+        }
+        uuid = new_uuid()
+        try:
+            self._storage.upload(folder, uuid, list(resources))
+        except Exception:
+            with contextlib.suppress(Exception):
+                self._storage.delete(uuid, ["**/*"])  # leave no half of a checkpoint
+            raise
+        self._report(uuid, resources, values)
+        return uuid
+
+    def download(
+        self,
+        storage_id: str,
+        ckpt_dir: Path,
+        download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
+        *,
+        selector: Selector = None,
+    ) -> None:
+        """Fetch a checkpoint's files into a directory.
+
+        Args:
+            storage_id: the checkpoint's uuid.
+            ckpt_dir: where to; the same for all ranks of a container that share the download.
+            download_mode: whether they share it; then each of them must call.
+            selector: which files; a shared download has what any of the ranks selects.
+
+        Raises:
+            CheckpointNotFound: the storage has no such checkpoint.
+        """
+        if download_mode is DownloadMode.NoSharedDownload:
+            self._storage.download(storage_id, ckpt_dir, selector)
+            return
+        wanted = self._selected_locally(storage_id, selector)
+        problem: Optional[str] = None
+        if self._dist.local_rank == 0:
+            try:
+                self._storage.download(storage_id, ckpt_dir, wanted)
+            except Exception as error:
+                problem = str(error) or type(error).__name__
+                self._dist.broadcast_local(problem)
+                raise
+        problem = self._dist.broadcast_local(problem)
+        if problem is not None:
+            raise RuntimeError(f"the download by local rank 0 failed: {problem}")
+
+    def get_metadata(self, storage_id: str) -> Dict[str, Any]:
+        """The metadata that the master keeps of a checkpoint.
+
+        Raises:
+            NotFoundException: it knows no such checkpoint.
+        """
+        answer = self._session.get(f"/api/v1/checkpoints/{storage_id}").json() or {}
+        return dict((answer.get("checkpoint") or {}).get("metadata") or {})
+
+    @contextlib.contextmanager
+    def store_path(
+        self, metadata: Metadata = None, *, shard: bool = False
+    ) -> Iterator[Tuple[pathlib.Path, str]]:
+        """A directory to write a new checkpoint into, and its uuid; stored when the block ends.
+
+        Args and errors as `upload`. When the block raises, nothing is reported.
+        """
+        if not shard:
+            self._refuse_workers("store_path")
+        values = merge_metadata(self._dist.allgather(metadata or {})) if shard else metadata
+        values = _checked(values)
+        uuid = new_uuid()
+        if shard:
+            uuid = self._dist.broadcast(uuid)
+        with self._storage.store_path(uuid) as path:
+            yield path, uuid
+            if shard:
+                self._dist.allgather(None)  # all have written
+            resources: Dict[str, int] = {}
+            if self._dist.rank == 0:
+                _write_metadata(os.fspath(path), values)
+                resources = list_directory(os.fspath(path))
+        if shard:
+            agree(self._dist, lambda: self._report_on_chief(uuid, resources, values))
+        else:
+            self._report(uuid, resources, values)
+
+    @contextlib.contextmanager
+    def restore_path(
+        self,
+        storage_id: str,
+        download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
+        *,
+        selector: Selector = None,
+    ) -> Iterator[pathlib.Path]:
+        """A directory with a checkpoint's files, to read only, until the block ends.
+
+        Args and errors as `download`. Of storage that this process reaches by path, it is the
+        checkpoint's own directory, with all its files.
+        """
+        if download_mode is DownloadMode.NoSharedDownload:
+            with self._storage.restore_path(storage_id, selector) as path:
+                yield path
+            return
+        wanted = self._selected_locally(storage_id, selector)
+        with contextlib.ExitStack() as stack:
+            place: Any = None
+            problem: Optional[Exception] = None
+            if self._dist.local_rank == 0:
+                try:
+                    place = stack.enter_context(self._storage.restore_path(storage_id, wanted))
+                except Exception as error:
+                    problem = error
+            text, shared = self._dist.broadcast_local((problem and str(problem), place))
+            if problem is not None:
+                raise problem
+            if text is not None:
+                raise RuntimeError(f"the download by local rank 0 failed: {text}")
+            try:
+                yield pathlib.Path(shared)
+            finally:
+                self._dist.gather_local(None)  # the directory lasts until all are done
+
+    def delete(self, storage_id: str) -> None:
+        """Delete a checkpoint's files, and tell the master what is left of them.
+
+        Raises:
+            CheckpointNotFound: the storage has no such checkpoint.
+        """
+        left = self._storage.delete(storage_id, ["**/*"])
+        self._session.patch(
+            "/api/v1/checkpoints",
+            json={"checkpoints": [{"uuid": storage_id, "resources": {"resources": _texts(left)}}]},
+        )
+
+    def _upload_sharded(
+        self, folder: Optional[str], metadata: Metadata, selector: Selector
+    ) -> str:
+        values = _checked(merge_metadata(self._dist.allgather(metadata or {})))
+        share = divide(self._dist, folder, selector)
+        uuid: str = self._dist.broadcast(new_uuid())
+
+        def store() -> None:
+            paths = list(share.paths)
+            if share.is_first and folder is not None:
+                _write_metadata(folder, values)
+                paths.append(METADATA_FILE)
+            if paths and folder is not None:
+                self._storage.upload(folder, uuid, paths)
+
+        agree(self._dist, store)
+        agree(self._dist, lambda: self._report_on_chief(uuid, share.resources, values))
+        return uuid
+
+    def _report_on_chief(
+        self, uuid: str, resources: Dict[str, int], metadata: Dict[str, Any]
+    ) -> None:
+        if self._dist.rank == 0:
+            self._report(uuid, resources, metadata)
+
+    def _report(self, uuid: str, resources: Dict[str, int], metadata: Dict[str, Any]) -> None:
+        self._before_report()
+        body: Dict[str, Any] = {
+            "uuid": uuid,
+            "taskId": self._task_id,
+            "metadata": metadata,
+            "resources": _texts(resources),
+            "training": {},
+            "reportTime": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+            "state": "STATE_COMPLETED",
+        }
+        if self._allocation_id is not None:
+            body["allocationId"] = self._allocation_id
+        if self._storage_backend_id is not None:
+            body["storageId"] = self._storage_backend_id
+        self._session.post("/api/v1/checkpoints", json=body)
+        logger.info("reported checkpoint %s", uuid)
+        if self._tensorboard_manager and self._tbd_sync_mode is TensorboardMode.AUTO:
+            self._tensorboard_manager.sync()
+
+    def _selected_locally(self, uuid: str, selector: Selector) -> Selector:
+        """The union of what the ranks of this container select, on local rank 0."""
+        if not any(self._dist.allgather_local(selector is not None)):
+            return None
+        paths: List[str] = []
+        problem: Optional[Exception] = None
+        if self._dist.local_rank == 0:
+            try:
+                paths = list(self._storage.list_paths(uuid))
+            except Exception as error:
+                problem = error
+        paths = self._dist.broadcast_local(paths)
+        mine = [path for path in paths if selector is None or selector(path)]
+        wanted = self._dist.gather_local(mine)
+        if problem is not None:
+            logger.debug("the checkpoint could not be listed: %s", problem)
+        union = {path for part in wanted or () for path in part}
+        return lambda path: path in union
+
+    def _refuse_workers(self, call: str) -> None:
+        if self._dist.rank > 0:
+            raise RuntimeError(
+                f"only the chief may call {call}; with shard=True every rank does, and each "
+                "stores its part"
+            )
+
+
+class DummyCheckpointContext(CheckpointContext):
+    """Off a cluster: stores checkpoints, with nobody to tell."""
+
+    def __init__(self, dist: DistributedContext, storage_manager: StorageManager) -> None:
+        self._dist = dist
+        self._storage = storage_manager
+
+    def get_metadata(self, storage_id: str) -> Dict[str, Any]:
+        """The metadata stored with a checkpoint's files.
+
+        Raises:
+            CheckpointNotFound: the storage has no such checkpoint.
+        """
+        with self._storage.restore_path(storage_id, lambda p: p == METADATA_FILE) as path:
+            return dict(json.loads((path / METADATA_FILE).read_text("utf-8")))
+
+    def delete(self, storage_id: str) -> None:
+        """Delete a checkpoint's files."""
+        self._storage.delete(storage_id, ["**/*"])
+
+    def _report(self, uuid: str, resources: Dict[str, int], metadata: Dict[str, Any]) -> None:
+        logger.info("saved checkpoint %s", uuid)
+
+
+def _checked(metadata: Metadata) -> Dict[str, Any]:
+    values = plain_metrics(metadata or {})
+    if "steps_completed" not in values:
+        raise ValueError("the metadata of a checkpoint must have steps_completed")
+    return values
+
+
+def _write_metadata(folder: str, metadata: Dict[str, Any]) -> None:
+    with open(os.path.join(folder, METADATA_FILE), "w", encoding="utf-8") as file:
+        json.dump(metadata, file, indent=2)
+
+
+def _texts(resources: Dict[str, int]) -> Dict[str, str]:
+    return {path: str(size) for path, size in resources.items()}

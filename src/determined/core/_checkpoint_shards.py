@@ -1,0 +1,165 @@
+"""One checkpoint out of the directories of many ranks."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
+
+from determined.common.storage import list_directory
+
+if TYPE_CHECKING:
+    from determined.core._distributed import DistributedContext
+
+T = TypeVar("T")
+Resources = Dict[str, int]
+METADATA_FILE = "metadata.json"
+
+
+class Share(NamedTuple):
+    """What this rank uploads, and the whole that all ranks upload together."""
+
+    paths: List[str]
+    resources: Resources
+    is_first: bool
+    """Whether this is the lowest rank that uploads anything."""
+
+
+class RankFailed(RuntimeError):
+    """Another rank could not do its part."""
+
+
+def agree(dist: DistributedContext, act: Callable[[], T]) -> List[T]:
+    """Do something on every rank; return what came out on each, in order of rank.
+
+    Raises:
+        Exception: this rank's own error.
+        RankFailed: another rank's error; every rank raises, none waits for one that gave up.
+    """
+    problem: Optional[Exception] = None
+    value: Any = None
+    try:
+        value = act()
+    except Exception as error:
+        problem = error
+    outcomes = dist.allgather((None if problem is None else str(problem) or "failed", value))
+    if problem is not None:
+        raise problem
+    for rank, (text, _) in enumerate(outcomes):
+        if text is not None:
+            raise RankFailed(f"rank {rank} failed: {text}")
+    return [value for _, value in outcomes]
+
+
+def divide(
+    dist: DistributedContext,
+    ckpt_dir: Optional[str],
+    selector: Optional[Callable[[str], bool]],
+) -> Share:
+    """Decide which rank uploads which path.
+
+    Without a selector, ranks of one container that share a directory leave it to the lowest of
+    them. A file that several ranks have must be the same on all; the lowest uploads it.
+
+    Raises:
+        ValueError: no rank has a directory, or two ranks' files of one name differ.
+    """
+    folders = agree(dist, lambda: _identity(dist, ckpt_dir, selector is not None))
+    if all(folder is None for folder in folders):
+        raise ValueError("at least one rank must give a checkpoint directory")
+    is_repeated = selector is None and folders.index(folders[dist.rank]) < dist.rank
+    listings = agree(
+        dist, lambda: {} if ckpt_dir is None or is_repeated else _select(ckpt_dir, selector)
+    )
+    owners: Dict[str, List[int]] = {}
+    for rank, listing in enumerate(listings):
+        for path in listing:
+            owners.setdefault(path, []).append(rank)
+    shared = sorted(p for p, ranks in owners.items() if len(ranks) > 1 and not p.endswith("/"))
+    _check_same(dist, ckpt_dir, shared, owners)
+    merged: Resources = {}
+    for listing in reversed(listings):
+        merged.update(listing)
+    mine = [path for path in listings[dist.rank] if owners[path][0] == dist.rank]
+    busy = {ranks[0] for ranks in owners.values()}
+    first = min(busy) if busy else next(r for r, f in enumerate(folders) if f is not None)
+    merged.pop(METADATA_FILE, None)
+    return Share([p for p in mine if p != METADATA_FILE], merged, dist.rank == first)
+
+
+def merge_metadata(parts: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """All ranks' metadata in one.
+
+    Raises:
+        ValueError: two ranks give different values for one key.
+    """
+    merged: Dict[str, Any] = {}
+    for rank, part in enumerate(parts):
+        _lay_over(merged, part, (), rank)
+    return merged
+
+
+def _identity(
+    dist: DistributedContext, ckpt_dir: Optional[str], has_selector: bool
+) -> Optional[Tuple[int, ...]]:
+    if ckpt_dir is None:
+        if has_selector:
+            raise ValueError("a selector needs a checkpoint directory")
+        return None
+    if not os.path.isdir(ckpt_dir):
+        raise ValueError(f"checkpoint directory {ckpt_dir!r} is not a directory")
+    stat = os.stat(ckpt_dir)
+    return (dist.cross_rank, stat.st_dev, stat.st_ino)  # equal numbers elsewhere mean nothing
+
+
+def _select(ckpt_dir: str, selector: Optional[Callable[[str], bool]]) -> Resources:
+    listing = list_directory(ckpt_dir)
+    return {p: size for p, size in listing.items() if selector is None or selector(p)}
+
+
+def _check_same(
+    dist: DistributedContext,
+    ckpt_dir: Optional[str],
+    shared: List[str],
+    owners: Dict[str, List[int]],
+) -> None:
+    if not shared:
+        return
+
+    def digests() -> Dict[str, str]:
+        mine = [path for path in shared if dist.rank in owners[path]]
+        return {path: _digest(os.path.join(ckpt_dir or "", path)) for path in mine}
+
+    found = agree(dist, digests)
+    conflicts = [path for path in shared if len({found[rank][path] for rank in owners[path]}) > 1]
+    if conflicts:
+        named = "; ".join(f"{path} of ranks {owners[path]}" for path in conflicts[:5])
+        raise ValueError(
+            f"{len(conflicts)} files of one checkpoint differ between ranks: {named}. Give them "
+            "different names, or select them on one rank only"
+        )
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.md5(usedforsecurity=False)
+    with open(path, "rb") as file:
+        for piece in iter(lambda: file.read(1 << 20), b""):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _lay_over(
+    base: Dict[str, Any], part: Dict[str, Any], above: Tuple[str, ...], rank: int
+) -> None:
+    for key, value in part.items():
+        if key not in base:
+            base[key] = value
+        elif isinstance(base[key], dict) and isinstance(value, dict):
+            base[key] = dict(base[key])
+            _lay_over(base[key], value, (*above, key), rank)
+        elif base[key] != value:
+            name = ".".join((*above, str(key)))
+            raise ValueError(
+                f"checkpoint metadata {name!r} is {value!r} on rank {rank} and {base[key]!r} on "
+                "a lower one"
+            )

@@ -1,0 +1,205 @@
+"""The Core API context: its parts, their start and their end."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+import traceback
+import types
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Type
+
+from determined._invalid_hp import InvalidHP
+from determined.core._distributed import DistributedContext, DummyDistributedContext
+from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
+from determined.core._preempt import DummyPreemptContext, PreemptContext
+from determined.core._profiler import DummyProfilerContext, ProfilerContext
+from determined.core._searcher import SearcherContext, SearcherContextMissing
+from determined.core._train import DummyTrainContext, EarlyExitReason, TrainContext
+
+if TYPE_CHECKING:
+    from determined._info import ClusterInfo
+    from determined.common.api._session import BaseSession
+    from determined.core._checkpoint import CheckpointContext
+    from determined.core._heartbeat import _Heartbeat
+    from determined.core._metrics import _MetricsContext
+    from determined.tensorboard import TensorboardManager
+
+logger = logging.getLogger("determined.core")
+
+ALERT_LEVELS = ("debug", "info", "warn", "error")
+
+
+class Context:
+    """What training code is given to work with the cluster, as `with core.init() as context`.
+
+    Leaving the block sends what was reported and not yet sent. `InvalidHP` leaving it is
+    reported and ends the process with exit code 0.
+    """
+
+    def __init__(
+        self,
+        checkpoint: CheckpointContext,
+        _session: Optional[BaseSession] = None,
+        distributed: Optional[DistributedContext] = None,
+        preempt: Optional[PreemptContext] = None,
+        train: Optional[TrainContext] = None,
+        searcher: Optional[SearcherContext] = None,
+        info: Optional[ClusterInfo] = None,
+        experimental: Optional[ExperimentalCoreContext] = None,
+        profiler: Optional[ProfilerContext] = None,
+        _metrics: Optional[_MetricsContext] = None,
+        _tensorboard_manager: Optional[TensorboardManager] = None,
+        _heartbeat: Optional[_Heartbeat] = None,
+        _log_shipper: Any = None,
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.distributed = distributed or DummyDistributedContext()
+        self.preempt = preempt or DummyPreemptContext(self.distributed)
+        self.train = train or DummyTrainContext()
+        self.searcher = searcher or SearcherContextMissing()
+        self.info = info
+        self.experimental = experimental or DummyExperimentalCoreContext()
+        self.profiler = profiler or DummyProfilerContext()
+        self._session = _session
+        self._metrics = _metrics
+        self._tensorboard_manager = _tensorboard_manager
+        self._heartbeat = _heartbeat
+        self._log_shipper = _log_shipper
+        self._is_started = False
+
+    def start(self) -> None:
+        """Start the parts that work in the background."""
+        if self._is_started:
+            return
+        self._is_started = True
+        self.preempt.start()
+        for part in (
+            self._metrics,
+            self._tensorboard_manager,
+            self._heartbeat,
+            self._log_shipper,
+        ):
+            if part is not None:
+                part.start()
+        _print_stack_on_signal()
+
+    def alert(
+        self,
+        title: Optional[str] = None,
+        description: Optional[str] = None,
+        level: Optional[str] = "info",
+    ) -> None:
+        """Fire the webhooks of type custom that watch this experiment's workspace.
+
+        Raises:
+            ValueError: `level` is none of debug, info, warn, error.
+        """
+        level = (level or "info").lower()
+        if level not in ALERT_LEVELS:
+            raise ValueError(f"level must be one of {', '.join(ALERT_LEVELS)}; got {level!r}")
+        if self._session is None or self.info is None:
+            logger.info("alert (%s): %s: %s", level, title, description)
+            return
+        name = {"warn": "WARNING"}.get(level, level.upper())
+        data = {"title": title, "description": description, "level": f"LOG_LEVEL_{name}"}
+        trial = self.info.trial
+        self._session.post(
+            "/api/v1/webhooks/custom",
+            json={
+                "data": {key: value for key, value in data.items() if value is not None},
+                "experimentId": trial.experiment_id,
+                "trialId": trial.trial_id,
+            },
+        )
+
+    def close(
+        self,
+        exc_type: Optional[Type[BaseException]] = None,
+        exc_val: Optional[BaseException] = None,
+        exc_tb: Optional[types.TracebackType] = None,
+    ) -> None:
+        """Send what is left and stop all parts; every part is closed even when one fails.
+
+        Raises:
+            Exception: the first error of a part, unless the block itself raised one.
+        """
+        if not self._is_started:
+            return
+        self._is_started = False
+        failures: List[Exception] = []
+        for close in self._closings(exc_type, exc_val):
+            try:
+                close()
+            except Exception as error:
+                failures.append(error)
+        if not failures:
+            return
+        if exc_type is None:
+            raise failures[0]
+        for failure in failures:
+            logger.error("while ending after an error: %s", failure)
+
+    def __enter__(self) -> Context:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: Optional[Type[BaseException]],
+        exc_val: Optional[BaseException],
+        exc_tb: Optional[types.TracebackType],
+    ) -> None:
+        is_invalid = exc_type is not None and issubclass(exc_type, InvalidHP)
+        if is_invalid:
+            logger.info("invalid hyperparameters: %s", exc_val)
+            if self._metrics is not None:
+                self._metrics.flush()
+            self.train.report_early_exit(EarlyExitReason.INVALID_HP)
+        self.close(exc_type, exc_val, exc_tb)
+        if is_invalid:
+            sys.exit(0)
+
+    def _closings(
+        self, exc_type: Optional[Type[BaseException]], exc_val: Optional[BaseException]
+    ) -> List[Callable[[], Any]]:
+        closings: List[Callable[[], Any]] = [
+            self.preempt.close,
+            self.distributed.close,
+            self.profiler.off,
+        ]
+        if self._metrics is not None:
+            closings.append(self._metrics.close)
+        if self._tensorboard_manager is not None:
+            closings.append(self._tensorboard_manager.close)
+        heartbeat = self._heartbeat
+        if heartbeat is not None:
+            failed = exc_type is not None and not _is_clean_exit(exc_val)
+            closings.append(lambda: heartbeat.close(failed))
+        if self._log_shipper is not None:
+            closings.append(self._log_shipper.close)
+        if self._session is not None:
+            closings.append(self._session.close)
+        return closings
+
+
+def _is_clean_exit(error: Optional[BaseException]) -> bool:
+    return isinstance(error, SystemExit) and not error.code
+
+
+def _print_stack_on_signal() -> None:
+    """Let SIGUSR1 print the main thread's stack, and then do what it did before."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.getsignal(signal.SIGUSR1)
+    if getattr(before, "_prints_stack", False):
+        return
+
+    def print_stack(signum: int, frame: Optional[types.FrameType]) -> None:
+        traceback.print_stack(frame, file=sys.stderr)
+        if callable(before):
+            before(signum, frame)
+
+    print_stack._prints_stack = True  # type: ignore[attr-defined]  # so that it is set once
+    signal.signal(signal.SIGUSR1, print_stack)

@@ -1,0 +1,328 @@
+"""The processes of one trial: who is who, and passing values between them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from typing import Any, List, Optional, Tuple
+
+from determined import _constants
+from determined._info import get_cluster_info
+from determined.ipc._broadcast import BroadcastClient, BroadcastServer
+
+
+class DistributedContext:
+    """The ranks of a trial, and collective calls that every rank makes in the same order.
+
+    Values may be numbers, text, bytes, paths, numpy arrays, and lists, tuples, sets and dicts of
+    them; anything else is a TypeError that names it. Connections are authenticated with a key
+    made from the allocation's token, and nothing is ever unpickled.
+
+    Args:
+        rank, size: this process and the number of all.
+        local_rank, local_size: likewise among those of this container.
+        cross_rank, cross_size: this container and the number of all.
+        chief_ip: where rank 0 listens; required when there are several containers.
+        pub_port: the port it listens on.
+        pull_port: kept for the sake of older callers; one port serves both ways.
+        port_offset: added to the port, for a second context in the same processes.
+        force_tcp: kept for the sake of older callers.
+
+    Raises:
+        ValueError: only some of the six numbers are given, or they contradict each other, or
+            there are several containers and no chief_ip.
+        TimeoutError: not all ranks came within ten minutes.
+    """
+
+    def __init__(
+        self,
+        *,
+        rank: Optional[int] = None,
+        size: Optional[int] = None,
+        local_rank: Optional[int] = None,
+        local_size: Optional[int] = None,
+        cross_rank: Optional[int] = None,
+        cross_size: Optional[int] = None,
+        chief_ip: Optional[str] = None,
+        pub_port: int = _constants.INTER_TRAIN_PROCESS_COMM_PORT_1,
+        pull_port: int = _constants.INTER_TRAIN_PROCESS_COMM_PORT_2,
+        port_offset: int = 0,
+        force_tcp: bool = False,
+    ) -> None:
+        given = (rank, size, local_rank, local_size, cross_rank, cross_size)
+        if any(n is None for n in given) and any(n is not None for n in given):
+            raise ValueError(
+                "give all of rank, size, local_rank, local_size, cross_rank and cross_size, "
+                f"or none; got {given}"
+            )
+        self.rank = rank if rank is not None else 0
+        self.size = size if size is not None else 1
+        self.local_rank = local_rank if local_rank is not None else 0
+        self.local_size = local_size if local_size is not None else 1
+        self.cross_rank = cross_rank if cross_rank is not None else 0
+        self.cross_size = cross_size if cross_size is not None else 1
+        self._check()
+        self._all = self._local = Group(0, 1)
+        self._is_closed = False
+        if self.size < 2:
+            return
+        is_one_host = self.local_size == self.size
+        chief_ip = chief_ip or os.environ.get("DET_CHIEF_IP")
+        if is_one_host:
+            chief_ip = "127.0.0.1"
+        elif not chief_ip:
+            raise ValueError("chief_ip is required when the ranks are in several containers")
+        self._all = _meet(
+            Group(self.rank, self.size), chief_ip, pub_port + port_offset, is_one_host
+        )
+        self._local = self._all if is_one_host else self._meet_locally()
+
+    @classmethod
+    def from_horovod(cls, hvd: Any, chief_ip: Optional[str] = None) -> DistributedContext:
+        """The ranks as an initialised Horovod module knows them."""
+        return cls(
+            rank=hvd.rank(),
+            size=hvd.size(),
+            local_rank=hvd.local_rank(),
+            local_size=hvd.local_size(),
+            cross_rank=hvd.cross_rank(),
+            cross_size=hvd.cross_size(),
+            chief_ip=chief_ip,
+        )
+
+    @classmethod
+    def from_deepspeed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
+        """The ranks as DeepSpeed's launcher put them in the environment."""
+        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE")
+        return cls._from_environment(names, chief_ip)
+
+    @classmethod
+    def from_torch_distributed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
+        """The ranks as torch's launcher, or `determined.launch.simple`, put them there."""
+        names = (
+            "RANK",
+            "WORLD_SIZE",
+            "LOCAL_RANK",
+            "LOCAL_WORLD_SIZE",
+            "GROUP_RANK",
+            "GROUP_WORLD_SIZE",
+        )
+        return cls._from_environment(names, chief_ip)
+
+    @classmethod
+    def from_tf_config(cls) -> Tuple[DistributedContext, Any]:
+        """One rank a container, from TF_CONFIG; with TensorFlow's strategy for it."""
+        from importlib import import_module
+
+        tensorflow: Any = import_module("tensorflow")
+        config = json.loads(os.environ.get("TF_CONFIG", "{}"))
+        workers = (config.get("cluster") or {}).get("worker") or []
+        if len(workers) < 2:
+            strategy = (
+                tensorflow.distribute.MirroredStrategy()
+                if len(tensorflow.config.list_physical_devices("GPU")) > 1
+                else tensorflow.distribute.get_strategy()
+            )
+            return DummyDistributedContext(), strategy
+        strategy = tensorflow.distribute.MultiWorkerMirroredStrategy()
+        rank = int(config["task"]["index"])
+        context = cls(
+            rank=rank,
+            size=len(workers),
+            local_rank=0,
+            local_size=1,
+            cross_rank=rank,
+            cross_size=len(workers),
+            chief_ip=workers[0].rsplit(":", 1)[0],
+        )
+        return context, strategy
+
+    def close(self) -> None:
+        """Close the connections to the other ranks."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._local.close()
+            self._all.close()
+
+    def __enter__(self) -> DistributedContext:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def get_rank(self) -> int:
+        """This process's rank."""
+        return self.rank
+
+    def get_local_rank(self) -> int:
+        """This process's rank in its container."""
+        return self.local_rank
+
+    def get_size(self) -> int:
+        """The number of ranks."""
+        return self.size
+
+    def get_num_agents(self) -> int:
+        """The number of containers."""
+        return self.cross_size
+
+    def gather(self, stuff: Any) -> Optional[List[Any]]:
+        """Collect every rank's value on rank 0, in order of rank; None on the others."""
+        return self._all.gather(stuff)
+
+    def gather_local(self, stuff: Any) -> Optional[List[Any]]:
+        """As `gather`, among the ranks of this container."""
+        return self._local.gather(stuff)
+
+    def allgather(self, stuff: Any) -> List[Any]:
+        """Collect every rank's value on every rank, in order of rank."""
+        return self._all.allgather(stuff)
+
+    def allgather_local(self, stuff: Any) -> List[Any]:
+        """As `allgather`, among the ranks of this container."""
+        return self._local.allgather(stuff)
+
+    def broadcast(self, stuff: Any) -> Any:
+        """Give rank 0's value to every rank; what the others pass is ignored."""
+        return self._all.broadcast(stuff)
+
+    def broadcast_local(self, stuff: Any = None) -> Any:
+        """As `broadcast`, among the ranks of this container."""
+        return self._local.broadcast(stuff)
+
+    @classmethod
+    def _from_environment(
+        cls, names: Tuple[str, ...], chief_ip: Optional[str]
+    ) -> DistributedContext:
+        missing = [name for name in names if name not in os.environ]
+        if missing:
+            raise RuntimeError(
+                f"the launcher did not set {', '.join(missing)}: start the script with one of "
+                "determined.launch.torch_distributed, deepspeed or simple"
+            )
+        fields = ("rank", "size", "local_rank", "local_size", "cross_rank", "cross_size")
+        numbers: Any = {field: int(os.environ[name]) for field, name in zip(fields, names)}
+        return cls(**numbers, chief_ip=chief_ip)
+
+    def _check(self) -> None:
+        for name in ("rank", "local_rank", "cross_rank"):
+            number = getattr(self, name)
+            total = getattr(self, name.replace("rank", "size"))
+            if not 0 <= number < total:
+                raise ValueError(f"{name} {number} does not lie below {total}, the number of all")
+
+    def _meet_locally(self) -> Group:
+        group = Group(self.local_rank, self.local_size)
+        if self.local_rank == 0 and self.local_size > 1:
+            group.listen("tcp://127.0.0.1:0", _key())
+        every = self._all.allgather((self.cross_rank, group.port))
+        ports = {cross: port for cross, port in every if port is not None}
+        if self.local_size > 1:
+            if self.local_rank > 0:
+                group.call(f"tcp://127.0.0.1:{ports[self.cross_rank]}", _key())
+            group.start()
+        return group
+
+
+class DummyDistributedContext(DistributedContext):
+    """One rank, alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class Group:
+    """Ranks that talk through the first of them."""
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank = rank
+        self.size = size
+        self._server: Optional[BroadcastServer] = None
+        self._client: Optional[BroadcastClient] = None
+
+    @property
+    def port(self) -> Optional[int]:
+        """Where this rank listens, None where it does not."""
+        return self._server.get_pub_port() if self._server else None
+
+    def listen(self, url: str, key: bytes) -> None:
+        """Be the first rank: open the port the others call."""
+        self._server = BroadcastServer(self.size - 1, url, key=key)
+
+    def call(self, url: str, key: bytes) -> None:
+        """Be another rank."""
+        self._client = BroadcastClient(url, key=key)
+
+    def start(self) -> None:
+        """Wait until all are connected."""
+        if self._server:
+            self._server.safe_start()
+        if self._client:
+            self._client.safe_start()
+
+    def gather(self, stuff: Any) -> Optional[List[Any]]:
+        """Every rank's value on the first, in order of rank."""
+        values = self._collect(stuff)
+        self._spread(None)  # holds the others back, so that two rounds cannot mix
+        return values
+
+    def allgather(self, stuff: Any) -> List[Any]:
+        """Every rank's value on all."""
+        values: List[Any] = self._spread(self._collect(stuff))
+        return values
+
+    def broadcast(self, stuff: Any) -> Any:
+        """The first rank's value on all."""
+        return self._spread(stuff)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._server:
+            self._server.close()
+        if self._client:
+            self._client.close()
+
+    def _collect(self, stuff: Any) -> Optional[List[Any]]:
+        if self._client:
+            self._client.send((self.rank, stuff))
+            return None
+        others = dict(self._server.gather()) if self._server else {}
+        if sorted(others) != list(range(1, self.size)):
+            raise RuntimeError(
+                f"ranks {sorted(others)} answered where 1 to {self.size - 1} are due"
+            )
+        return [stuff, *(others[rank] for rank in range(1, self.size))]
+
+    def _spread(self, stuff: Any) -> Any:
+        if self._client:
+            return self._client.recv()
+        if self._server:
+            self._server.broadcast(stuff)
+        return stuff
+
+
+def _meet(group: Group, chief_ip: str, port: int, is_one_host: bool) -> Group:
+    if group.rank == 0:
+        group.listen(f"tcp://{'127.0.0.1' if is_one_host else '*'}:{port}", _key())
+    else:
+        group.call(f"tcp://{chief_ip}:{port}", _key())
+    group.start()
+    return group
+
+
+def _key() -> bytes:
+    """What the ranks of one task have in common and nobody else has.
+
+    Off a cluster there is no such secret: set DET_RANK_SECRET to the same text for all ranks
+    where the machine is shared; without it, any process of this machine
+    could connect, and send values though no code.
+    """
+    info = get_cluster_info()
+    token = info.session_token if info else os.environ.get("DET_SESSION_TOKEN", "")
+    allocation = info.allocation_id if info else os.environ.get("DET_ALLOCATION_ID", "")
+    secret = token or os.environ.get("DET_RANK_SECRET", "")
+    return hmac.new(
+        secret.encode(), b"determined ranks\0" + allocation.encode(), hashlib.sha256
+    ).digest()

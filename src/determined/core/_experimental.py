@@ -1,0 +1,51 @@
+"""Calls that may still change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    from determined.common.api._session import BaseSession
+
+
+class ExperimentalCoreContext:
+    """Tells which checkpoints a trial works with, beside its own."""
+
+    def __init__(self, session: Optional[BaseSession], trial_id: int) -> None:
+        self._session = session
+        self._trial_id = trial_id
+
+    def report_task_using_checkpoint(self, checkpoint: Any) -> None:
+        """Tell that this trial reads a checkpoint, for inference say.
+
+        Args:
+            checkpoint: of the client; its `uuid` is what counts.
+        """
+        self._report({"checkpointUuid": checkpoint.uuid})
+
+    def report_task_using_model_version(self, model_version: Any) -> None:
+        """Tell that this trial reads a version of a registered model."""
+        self._report(
+            {
+                "checkpointUuid": model_version.checkpoint.uuid,
+                "modelId": model_version.model_id,
+                "modelVersion": model_version.model_version,
+            }
+        )
+
+    def _report(self, source: Any) -> None:
+        if self._session is None:
+            return
+        info = {
+            "trialId": self._trial_id,
+            "trialSourceInfoType": "TRIAL_SOURCE_INFO_TYPE_INFERENCE",
+            **source,
+        }
+        self._session.post("/api/v1/trial-source-info", json={"trialSourceInfo": info})
+
+
+class DummyExperimentalCoreContext(ExperimentalCoreContext):
+    """Off a cluster: does nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(None, 0)

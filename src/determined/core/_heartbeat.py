@@ -1,0 +1,53 @@
+"""Signs of life of a trial that runs outside the cluster."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Optional
+
+if TYPE_CHECKING:
+    from determined.common.api._session import BaseSession
+
+EVERY_S = 60.0
+AFTER_ERROR_S = 10.0
+
+
+class _Heartbeat:
+    """Tells the master every minute that an unmanaged trial runs, and how it ended.
+
+    The master takes a trial silent for five minutes for failed.
+    """
+
+    def __init__(self, session: BaseSession, trial_id: int) -> None:
+        self._session = session
+        self._trial_id = trial_id
+        self._stop = threading.Event()
+        self._thread: Optional[threading.Thread] = None
+
+    def start(self) -> None:
+        """Tell that the trial runs, and go on telling."""
+        self._tell("STATE_RUNNING")
+        self._thread = threading.Thread(target=self._run, name="det-heartbeat", daemon=True)
+        self._thread.start()
+
+    def close(self, failed: bool = False) -> None:
+        """Stop, and tell how the trial ended."""
+        if self._thread is None:
+            return
+        self._stop.set()
+        self._thread.join()
+        self._thread = None
+        self._tell("STATE_ERROR" if failed else "STATE_COMPLETED")
+
+    def _run(self) -> None:
+        wait_s = EVERY_S
+        while not self._stop.wait(wait_s):
+            try:
+                self._tell(None)
+                wait_s = EVERY_S
+            except Exception:
+                wait_s = AFTER_ERROR_S
+
+    def _tell(self, state: Optional[str]) -> None:
+        body = {"trialId": self._trial_id, **({"state": state} if state else {})}
+        self._session.patch(f"/api/v1/trials/{self._trial_id}", json=body)

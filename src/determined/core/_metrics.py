@@ -1,0 +1,256 @@
+"""Metrics on their way to the master.
+
+A report returns as soon as it lies in the spool, a bounded queue in this process; one thread
+sends what has gathered there, many reports a request. The spool survives a master that is
+away: a request is repeated for half an hour. It is drained when the context closes and when the
+process ends by itself, so only a killed process loses what it had not sent.
+"""
+
+from __future__ import annotations
+
+import atexit
+import datetime
+import json
+import logging
+import math
+import threading
+import time
+from collections import deque
+from typing import Any, Deque, Dict, List, NamedTuple, Optional
+
+from determined.common.api import errors
+from determined.common.api._session import BaseSession
+
+MAX_REPORTS = 10_000
+MAX_BYTES = 64 << 20
+BATCH_REPORTS = 1000
+BATCH_BYTES = 8 << 20
+SAY_FULL_EVERY_S = 60.0
+
+logger = logging.getLogger("determined.core")
+
+
+class Report(NamedTuple):
+    """One report, encoded; `what` names it in errors."""
+
+    what: str
+    body: bytes
+
+
+class _MetricsContext:
+    """The spool of one trial run, and the thread that empties it.
+
+    Args:
+        session: of the task.
+        trial_id: the trial.
+        run_id: which start of the trial this is; the master refuses reports of earlier ones.
+    """
+
+    def __init__(self, session: BaseSession, trial_id: int, run_id: int) -> None:
+        self._session = session
+        self._trial_id = trial_id
+        self._run_id = run_id
+        self._changed = threading.Condition()
+        self._spool: Deque[Report] = deque()
+        self._bytes = 0
+        self._sending = 0
+        self._error: Optional[BaseException] = None
+        self._is_closing = False
+        self._can_batch = True
+        self._thread: Optional[threading.Thread] = None
+
+    def start(self) -> None:
+        """Start sending."""
+        self._thread = threading.Thread(target=self._run, name="det-metrics", daemon=True)
+        self._thread.start()
+        atexit.register(self._drain_at_exit)
+
+    def report(
+        self,
+        group: str,
+        steps_completed: Optional[int],
+        metrics: Dict[str, Any],
+        batch_metrics: Optional[List[Dict[str, Any]]] = None,
+    ) -> None:
+        """Put a report into the spool, waiting while it is full.
+
+        Raises:
+            ValueError: the group's name is empty or has a dot.
+            TypeError: a metric is of a kind that cannot be reported.
+            BadRequestException: the master refused an earlier report, or has been away for
+                too long.
+        """
+        report = self._encode(group, steps_completed, metrics, batch_metrics)
+        with self._changed:
+            self._raise_error()
+            said_at = time.monotonic()
+            while self._is_full() and self._error is None:
+                self._changed.wait(1.0)
+                if time.monotonic() - said_at >= SAY_FULL_EVERY_S:
+                    said_at = time.monotonic()
+                    logger.warning(
+                        "the spool of metrics is full (%d reports, %d MiB): waiting for the "
+                        "master, which has not taken them",
+                        len(self._spool),
+                        self._bytes >> 20,
+                    )
+            self._raise_error()
+            self._spool.append(report)
+            self._bytes += len(report.body)
+            self._changed.notify_all()
+
+    def flush(self) -> None:
+        """Wait until the master has answered for every report so far; errors as `report`."""
+        with self._changed:
+            while (self._spool or self._sending) and self._thread and self._thread.is_alive():
+                self._changed.wait(1.0)
+            self._raise_error()
+
+    def close(self) -> None:
+        """Send what is left and stop; errors as `report`."""
+        if self._thread is None:
+            return
+        atexit.unregister(self._drain_at_exit)
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        self._thread.join()
+        self._thread = None
+        with self._changed:
+            self._raise_error()
+
+    def _drain_at_exit(self) -> None:
+        try:
+            self.close()
+        except Exception as error:
+            logger.error("metrics were lost at the end of the process: %s", error)
+
+    def _encode(
+        self,
+        group: str,
+        steps_completed: Optional[int],
+        metrics: Dict[str, Any],
+        batch_metrics: Optional[List[Dict[str, Any]]],
+    ) -> Report:
+        if not group or "." in group:
+            raise ValueError(f"the group of metrics {group!r} must be a name without a dot")
+        values: Dict[str, Any] = {"avgMetrics": plain_metrics(metrics)}
+        if batch_metrics is not None:
+            values["batchMetrics"] = [plain_metrics(batch) for batch in batch_metrics]
+        body: Dict[str, Any] = {
+            "trialId": self._trial_id,
+            "trialRunId": self._run_id,
+            "reportTime": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+            "metrics": values,
+        }
+        if steps_completed is not None:
+            body["stepsCompleted"] = int(steps_completed)
+        encoded = json.dumps({"group": group, "metrics": body}, separators=(",", ":")).encode()
+        return Report(f"{group} metrics at step {steps_completed}", encoded)
+
+    def _is_full(self) -> bool:
+        return len(self._spool) >= MAX_REPORTS or self._bytes >= MAX_BYTES
+
+    def _raise_error(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._spool and not self._is_closing:
+                    self._changed.wait()
+                if not self._spool:
+                    return
+                batch = self._take_batch()
+            problem: Optional[BaseException] = None
+            try:
+                self._send(batch)
+            except Exception as error:
+                problem = error
+            with self._changed:
+                self._sending = 0
+                self._error = self._error or problem
+                self._changed.notify_all()
+
+    def _take_batch(self) -> List[Report]:
+        batch: List[Report] = []
+        size = 0
+        while self._spool and len(batch) < BATCH_REPORTS and size < BATCH_BYTES:
+            report = self._spool.popleft()
+            size += len(report.body)
+            batch.append(report)
+        self._bytes -= size
+        self._sending = len(batch)
+        return batch
+
+    def _send(self, batch: List[Report]) -> None:
+        if len(batch) > 1 and self._can_batch:
+            try:
+                self._send_batch(batch)
+                return
+            except errors.APIException as error:
+                if error.status_code not in (404, 405, 501):
+                    raise
+                self._can_batch = False  # a master that does not know the route
+        self._send_singly(batch)
+
+    def _send_batch(self, batch: List[Report]) -> None:
+        body = b'{"reports":[' + b",".join(report.body for report in batch) + b"]}"
+        answer = self._post("metrics/batch", body).json() or {}
+        results = answer.get("results") or []
+        for report, result in zip(batch, results):
+            if result.get("error"):
+                raise errors.BadRequestException(
+                    f"the master refused the {report.what}: {result['error']}"
+                )
+
+    def _send_singly(self, batch: List[Report]) -> None:
+        problem: Optional[errors.APIException] = None
+        for report in batch:
+            try:
+                self._post("metrics", report.body)
+            except errors.APIException as error:
+                error.message = f"the master refused the {report.what}: {error.message}"
+                problem = problem or error
+        if problem is not None:
+            raise problem
+
+    def _post(self, route: str, body: bytes) -> Any:
+        path = f"/api/v1/trials/{self._trial_id}/{route}"
+        return self._session.post(path, data=body, headers={"Content-Type": "application/json"})
+
+
+def plain_metrics(metrics: Dict[str, Any]) -> Dict[str, Any]:
+    """Metrics as JSON holds them: numpy's numbers as Python's, NaN and the infinities as text.
+
+    Raises:
+        TypeError: a name is no text, or a value is of a kind that JSON cannot hold.
+    """
+    plain = {}
+    for name, value in metrics.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a metric must be text, got {name!r}")
+        plain[name] = _plain_value(name, value)
+    return plain
+
+
+def _plain_value(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return float(value)
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, dict):
+        return {str(key): _plain_value(name, item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain_value(name, item) for item in value]
+    if hasattr(value, "tolist"):  # numpy's numbers and arrays, and tensors
+        return _plain_value(name, value.tolist())
+    kind = type(value)
+    raise TypeError(
+        f"metric {name!r} is of type {kind.__module__}.{kind.__qualname__}, which cannot be "
+        "reported: give a number, text, or lists and dicts of them"
+    )

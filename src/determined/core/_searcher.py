@@ -1,0 +1,208 @@
+"""The searcher's operations, kept for scripts written for older versions.
+
+A search no longer hands out lengths to train to: a trial trains until it is done, or until
+`core_context.preempt.should_preempt()` says to leave, as it does for a trial that the searcher
+stops.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any, Iterator, Optional
+
+if TYPE_CHECKING:
+    from determined.common.api._session import BaseSession
+    from determined.core._distributed import DistributedContext
+
+logger = logging.getLogger("determined.core")
+
+
+class Unit(enum.Enum):
+    """What a length counts."""
+
+    EPOCHS = "EPOCHS"
+    RECORDS = "RECORDS"
+    BATCHES = "BATCHES"
+
+
+class SearcherMode(enum.Enum):
+    """Which ranks iterate over the operations."""
+
+    WorkersAskChief = "WORKERS_ASK_CHIEF"
+    ChiefOnly = "CHEIF_ONLY"
+
+
+class SearcherOperation:
+    """Train up to `length`, then report the searcher's metric."""
+
+    def __init__(
+        self, session: Optional[BaseSession], trial_id: int, length: int, is_chief: bool
+    ) -> None:
+        self._session = session
+        self._trial_id = trial_id
+        self._length = length
+        self._is_chief = is_chief
+        self._is_completed = False
+
+    @property
+    def length(self) -> int:
+        """How far to train, in the unit of `searcher.max_length`."""
+        return self._length
+
+    def report_progress(self, length: float) -> None:
+        """Tell how far training has come, in the same unit; only the chief may.
+
+        Raises:
+            RuntimeError: another rank called, or the operation is completed.
+        """
+        self._check("report_progress")
+        if self._session is None:
+            logger.info("progress: %s of %s", length, self._length)
+            return
+        progress = min(1.0, float(length) / self._length) if self._length else 1.0
+        self._session.post(
+            f"/api/v1/trials/{self._trial_id}/progress",
+            json={"progress": progress, "is_raw": True},
+        )
+
+    def report_completed(self, searcher_metric: Any) -> None:
+        """End the operation; only the chief may. The metric counts as reported in a validation.
+
+        Raises:
+            RuntimeError: as `report_progress`.
+        """
+        self._check("report_completed")
+        self._is_completed = True
+        logger.debug("operation of length %s ended with %s", self._length, searcher_metric)
+
+    def _check(self, call: str) -> None:
+        if not self._is_chief:
+            raise RuntimeError(f"only the chief may call {call}")
+        if self._is_completed:
+            raise RuntimeError(f"{call} was called after report_completed")
+
+
+class SearcherContext:
+    """Yields the one operation of a trial: to train up to `max_length`."""
+
+    def __init__(
+        self,
+        session: Optional[BaseSession],
+        dist: DistributedContext,
+        trial_id: int,
+        max_length: int,
+        units: Optional[Unit] = None,
+    ) -> None:
+        self._session = session
+        self._dist = dist
+        self._trial_id = trial_id
+        self._length = max_length
+        self._units = units
+
+    def operations(
+        self,
+        searcher_mode: SearcherMode = SearcherMode.WorkersAskChief,
+        auto_ack: bool = True,
+    ) -> Iterator[SearcherOperation]:
+        """The operations of this trial: exactly one. Deprecated.
+
+        Raises:
+            RuntimeError: a worker called in `SearcherMode.ChiefOnly`, or the chief went on
+                without completing the operation.
+        """
+        warnings.warn(
+            "SearcherContext.operations is deprecated: train for as long as the configuration "
+            "says and ask core_context.preempt.should_preempt() when to leave",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self._operations(searcher_mode)
+
+    def acknowledge_out_of_ops(self) -> None:
+        """Do nothing: there is no more than one operation."""
+
+    def get_configured_units(self) -> Optional[Unit]:
+        """What `searcher.max_length` counts, None when it does not say."""
+        return self._units
+
+    def _operations(self, searcher_mode: SearcherMode) -> Iterator[SearcherOperation]:
+        is_chief = self._dist.rank == 0
+        if searcher_mode is SearcherMode.ChiefOnly and not is_chief:
+            raise RuntimeError("only the chief may ask for operations in SearcherMode.ChiefOnly")
+        operation = self._make(is_chief)
+        yield operation
+        if is_chief and not operation._is_completed:
+            raise RuntimeError("the operation was left without report_completed")
+
+    def _make(self, is_chief: bool) -> SearcherOperation:
+        return SearcherOperation(self._session, self._trial_id, self._length, is_chief)
+
+
+class DummySearcherOperation(SearcherOperation):
+    """An operation off the cluster: what would be reported is logged."""
+
+    def __init__(self, length: int, is_chief: bool) -> None:
+        super().__init__(None, 0, length, is_chief)
+
+
+class DummySearcherContext(SearcherContext):
+    """One operation of a given length, off the cluster."""
+
+    def __init__(self, dist: DistributedContext, length: int = 1) -> None:
+        super().__init__(None, dist, 0, length)
+
+    def _make(self, is_chief: bool) -> SearcherOperation:
+        return DummySearcherOperation(self._length, is_chief)
+
+
+class SearcherContextMissing(SearcherContext):
+    """In place of a searcher whose configuration has no `max_length`."""
+
+    def __init__(self) -> None:
+        pass
+
+    def operations(
+        self,
+        searcher_mode: SearcherMode = SearcherMode.WorkersAskChief,
+        auto_ack: bool = True,
+    ) -> Iterator[SearcherOperation]:
+        """Raise RuntimeError."""
+        raise _missing("operations")
+
+    def acknowledge_out_of_ops(self) -> None:
+        """Raise RuntimeError."""
+        raise _missing("acknowledge_out_of_ops")
+
+    def get_configured_units(self) -> Optional[Unit]:
+        """Raise RuntimeError."""
+        raise _missing("get_configured_units")
+
+
+def units_of(searcher: Any) -> Optional[Unit]:
+    """The unit in a searcher's configuration, None when there is none."""
+    unit = searcher.get("unit")
+    length = searcher.get("max_length")
+    if unit is None and isinstance(length, dict) and len(length) == 1:
+        unit = next(iter(length))
+    try:
+        return Unit(str(unit).upper())
+    except ValueError:
+        return None
+
+
+def length_of(searcher: Any) -> Optional[int]:
+    """The `max_length` in a searcher's configuration, None when there is none."""
+    length = searcher.get("max_length")
+    if isinstance(length, dict) and len(length) == 1:
+        length = next(iter(length.values()))
+    return None if length is None else int(length)
+
+
+def _missing(call: str) -> RuntimeError:
+    return RuntimeError(
+        f"core_context.searcher.{call}() needs searcher.max_length in the experiment's "
+        "configuration; better, train for as long as your script decides and ask "
+        "core_context.preempt.should_preempt() when to leave"
+    )

@@ -1,0 +1,304 @@
+"""What a trial tells the master about its training."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import os
+import pathlib
+import tempfile
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+
+from determined._constants import run_dir
+from determined.common.api import errors
+from determined.core._tensorboard_mode import TensorboardMode
+
+if TYPE_CHECKING:
+    from determined.common.api._session import BaseSession
+    from determined.core._distributed import DistributedContext
+    from determined.core._metrics import _MetricsContext
+    from determined.tensorboard import BatchMetricWriter, TensorboardManager
+
+logger = logging.getLogger("determined.core")
+
+Selector = Callable[[pathlib.Path], bool]
+Mangler = Callable[[pathlib.Path, int], pathlib.Path]
+
+REPORTED_MARK = "reported"
+"""A file in the info directory that tells the entry chain that metrics were reported."""
+
+
+class EarlyExitReason(enum.Enum):
+    """Why a trial ends before its time."""
+
+    INVALID_HP = "EXITED_REASON_INVALID_HP"
+    USER_REQUESTED_STOP = "EXITED_REASON_USER_REQUESTED_STOP"
+
+
+class TrainContext:
+    """Reports metrics, progress and status of a trial.
+
+    Only the chief (rank 0) reports; on other ranks a report changes nothing.
+    """
+
+    def __init__(
+        self,
+        session: BaseSession,
+        trial_id: int,
+        exp_id: int,
+        metrics: _MetricsContext,
+        distributed: DistributedContext,
+        tensorboard_mode: TensorboardMode,
+        tensorboard_manager: Optional[TensorboardManager],
+        tbd_writer: Optional[BatchMetricWriter],
+    ) -> None:
+        self._session = session
+        self._trial_id = trial_id
+        self._exp_id = exp_id
+        self._metrics = metrics
+        self._distributed = distributed
+        self._tensorboard_mode = tensorboard_mode
+        self._tensorboard_manager = tensorboard_manager
+        self._tbd_writer = tbd_writer
+        self._has_reported = False
+        self._has_warned = False
+
+    def set_status(self, status: str) -> None:
+        """Show a few words about what the trial is doing, such as `validating`."""
+        self._session.post(
+            f"/api/v1/trials/{self._trial_id}/runner/metadata", json={"state": status}
+        )
+
+    def set_metadata(self, metadata: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+        """Set the run's metadata in place of what it had; return what is stored."""
+        return self._run_metadata(
+            self._session.post(
+                f"/api/v1/runs/{self._trial_id}/metadata",
+                json={"runId": self._trial_id, "metadata": metadata},
+            )
+        )
+
+    def get_metadata(self) -> Optional[Dict[str, Any]]:
+        """The run's metadata, None when it has none."""
+        return self._run_metadata(self._session.get(f"/api/v1/runs/{self._trial_id}/metadata"))
+
+    def report_training_metrics(
+        self,
+        steps_completed: int,
+        metrics: Dict[str, Any],
+        batch_metrics: Optional[List[Dict[str, Any]]] = None,
+    ) -> None:
+        """Report metrics of training, averaged over the steps since the last report.
+
+        Args:
+            steps_completed: batches (or other steps) done so far.
+            metrics: by name; numbers, or other values that JSON can hold.
+            batch_metrics: the metrics of each single batch.
+
+        Raises:
+            TypeError: a value cannot be reported.
+            BadRequestException: the master refused an earlier report.
+        """
+        if self._is_mine():
+            self._report("training", steps_completed, metrics, batch_metrics)
+
+    def report_validation_metrics(self, steps_completed: int, metrics: Dict[str, Any]) -> None:
+        """Report metrics of a validation; the searcher decides by the one it is set to.
+
+        Values of bytes are left out, with a warning.
+
+        Raises:
+            ValueError: a value is None.
+            TypeError, BadRequestException: as `report_training_metrics`.
+        """
+        kept = {}
+        for name, value in metrics.items():
+            if value is None:
+                raise ValueError(f"validation metric {name!r} is None")
+            if isinstance(value, (bytes, bytearray)):
+                logger.warning("validation metric %r is bytes and is left out", name)
+            else:
+                kept[name] = value
+        if self._is_mine():
+            self._report("validation", steps_completed, kept)
+
+    def report_metrics(self, group: str, steps_completed: int, metrics: Dict[str, Any]) -> None:
+        """Report metrics of a group of one's own: any name without a dot.
+
+        Raises:
+            ValueError: the group's name is empty or has a dot.
+            TypeError, BadRequestException: as `report_training_metrics`.
+        """
+        if group == "validation":
+            self.report_validation_metrics(steps_completed, metrics)
+        elif self._is_mine():
+            self._report(group, steps_completed, metrics)
+
+    def get_tensorboard_path(self) -> pathlib.Path:
+        """The directory whose files are brought to the storage for TensorBoard."""
+        if self._tensorboard_manager is None:
+            return pathlib.Path(tempfile.gettempdir(), "tensorboard")
+        return self._tensorboard_manager.base_path
+
+    def upload_tensorboard_files(
+        self,
+        selector: Selector = lambda _: True,
+        mangler: Mangler = lambda p, __: p,
+    ) -> None:
+        """Bring TensorBoard's files to the storage, in `TensorboardMode.MANUAL`.
+
+        Args:
+            selector: which files, by their path below the TensorBoard directory.
+            mangler: what to call a file there, by its path and this process's rank.
+
+        Raises:
+            RuntimeError: the mode is AUTO.
+        """
+        if self._tensorboard_mode is TensorboardMode.AUTO:
+            raise RuntimeError(
+                "files are uploaded by themselves: pass tensorboard_mode=TensorboardMode.MANUAL "
+                "to core.init to upload them yourself"
+            )
+        if self._tensorboard_manager is not None:
+            self._tensorboard_manager.sync(selector, mangler, self._distributed.rank)
+
+    def report_early_exit(self, reason: EarlyExitReason) -> None:
+        """Tell why the trial is about to end; it has ten seconds to do so."""
+        try:
+            self._session.post(
+                f"/api/v1/trials/{self._trial_id}/early_exit", json={"reason": reason.value}
+            )
+        except errors.APIException as error:
+            if error.status_code != 400:
+                raise
+            logger.warning("the early exit was not taken: %s", error.message)
+
+    def report_progress(self, progress: float) -> None:
+        """Tell how much of the training is done.
+
+        Raises:
+            ValueError: `progress` is not from 0 to 1.
+        """
+        if not 0 <= progress <= 1:
+            raise ValueError(f"progress must be from 0 to 1, got {progress}")
+        if self._distributed.rank == 0:
+            self._session.post(
+                f"/api/v1/trials/{self._trial_id}/progress",
+                json={"progress": float(progress), "is_raw": True},
+            )
+
+    def get_experiment_best_validation(self) -> Optional[float]:
+        """The best value of the searcher's metric in the whole experiment, None before any."""
+        try:
+            answer = self._session.get(
+                f"/api/v1/experiments/{self._exp_id}/searcher/best_searcher_validation_metric"
+            )
+        except errors.NotFoundException:
+            return None
+        metric = (answer.json() or {}).get("metric")
+        return None if metric is None else float(metric)
+
+    def _is_mine(self) -> bool:
+        if self._distributed.rank == 0:
+            return True
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning("metrics of rank %d are not reported", self._distributed.rank)
+        return False
+
+    def _report(
+        self,
+        group: str,
+        steps_completed: int,
+        metrics: Dict[str, Any],
+        batch_metrics: Optional[List[Dict[str, Any]]] = None,
+    ) -> None:
+        self._metrics.report(group, steps_completed, metrics, batch_metrics)
+        if not self._has_reported:
+            self._has_reported = True
+            _leave_mark()
+        if self._tensorboard_mode is not TensorboardMode.AUTO:
+            return
+        if self._tbd_writer is not None:
+            if group == "training":
+                self._tbd_writer.on_train_step_end(steps_completed, metrics, batch_metrics)
+            elif group == "validation":
+                self._tbd_writer.on_validation_step_end(steps_completed, metrics)
+        if self._tensorboard_manager is not None:
+            self._tensorboard_manager.sync()
+
+    def _run_metadata(self, answer: Any) -> Optional[Dict[str, Any]]:
+        return (answer.json() or {}).get("metadata")
+
+
+class DummyTrainContext(TrainContext):
+    """Off a cluster: what would be reported is logged."""
+
+    def __init__(self, tensorboard_path: Optional[pathlib.Path] = None) -> None:
+        self._tbd_directory = tensorboard_path
+        self._has_reported = False
+
+    def set_status(self, status: str) -> None:
+        """Log the status."""
+        logger.info("status: %s", status)
+
+    def set_metadata(self, metadata: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+        """Log the metadata."""
+        logger.info("metadata: %s", metadata)
+        return metadata
+
+    def get_metadata(self) -> Optional[Dict[str, Any]]:
+        """None."""
+        return None
+
+    def _is_mine(self) -> bool:
+        return True
+
+    def _report(
+        self,
+        group: str,
+        steps_completed: int,
+        metrics: Dict[str, Any],
+        batch_metrics: Optional[List[Dict[str, Any]]] = None,
+    ) -> None:
+        from determined.core._metrics import plain_metrics
+
+        if not group or "." in group:
+            raise ValueError(f"the group of metrics {group!r} must be a name without a dot")
+        logger.info("%s metrics at step %s: %s", group, steps_completed, plain_metrics(metrics))
+
+    def upload_tensorboard_files(
+        self,
+        selector: Selector = lambda _: True,
+        mangler: Mangler = lambda p, __: p,
+    ) -> None:
+        """Do nothing."""
+
+    def report_early_exit(self, reason: EarlyExitReason) -> None:
+        """Log the reason."""
+        logger.info("early exit: %s", reason.value)
+
+    def report_progress(self, progress: float) -> None:
+        """Log the progress."""
+        if not 0 <= progress <= 1:
+            raise ValueError(f"progress must be from 0 to 1, got {progress}")
+        logger.info("progress: %.0f %%", progress * 100)
+
+    def get_experiment_best_validation(self) -> Optional[float]:
+        """None: there is no experiment."""
+        return None
+
+    def get_tensorboard_path(self) -> pathlib.Path:
+        """A directory of this process, made at the first call."""
+        if self._tbd_directory is None:
+            self._tbd_directory = pathlib.Path(tempfile.mkdtemp(prefix="tensorboard-"))
+        return self._tbd_directory
+
+
+def _leave_mark() -> None:
+    folder = os.path.join(run_dir(), "info")
+    try:
+        with open(os.path.join(folder, REPORTED_MARK), "w", encoding="ascii"):
+            pass
+    except OSError:
+        logger.debug("no mark could be left in %s", folder)

@@ -1,0 +1,175 @@
+"""The public client as functions over one session, made at first use or by `login`.
+
+from determined.experimental import client
+
+client.login(master="http://localhost:8080", user="determined", password="…")
+experiment = client.create_experiment("config.yaml", "model_dir")
+experiment.wait()
+"""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any, Dict, Iterable, List, Optional, Union
+
+from determined.common.experimental.checkpoint import Checkpoint as Checkpoint
+from determined.common.experimental.checkpoint import DownloadMode as DownloadMode
+from determined.common.experimental.determined import Determined as Determined
+from determined.common.experimental.enums import CheckpointSortBy as CheckpointSortBy
+from determined.common.experimental.enums import CheckpointState as CheckpointState
+from determined.common.experimental.enums import ExperimentSortBy as ExperimentSortBy
+from determined.common.experimental.enums import ExperimentState as ExperimentState
+from determined.common.experimental.enums import LogLevel as LogLevel
+from determined.common.experimental.enums import OrderBy as OrderBy
+from determined.common.experimental.enums import TrialSortBy as TrialSortBy
+from determined.common.experimental.enums import TrialState as TrialState
+from determined.common.experimental.experiment import Experiment as Experiment
+from determined.common.experimental.metrics import TrainingMetrics as TrainingMetrics
+from determined.common.experimental.metrics import TrialMetrics as TrialMetrics
+from determined.common.experimental.metrics import ValidationMetrics as ValidationMetrics
+from determined.common.experimental.trial import Trial as Trial
+from determined.common.experimental.user import User as User
+from determined.common.experimental.workspace import Workspace as Workspace
+
+_current: Optional[Determined] = None
+
+
+def login(
+    master: Optional[str] = None,
+    user: Optional[str] = None,
+    password: Optional[str] = None,
+    cert_path: Optional[str] = None,
+    cert_name: Optional[str] = None,
+    noverify: bool = False,
+) -> None:
+    """Choose cluster and user for the functions of this module; arguments as `Determined`."""
+    global _current
+    _current = Determined(master, user, password, cert_path, cert_name, noverify)
+
+
+def create_experiment(
+    config: Union[str, pathlib.Path, Dict[str, Any]],
+    model_dir: Optional[str] = None,
+    includes: Optional[Iterable[Union[str, pathlib.Path]]] = None,
+    project_id: Optional[int] = None,
+    template: Optional[str] = None,
+) -> Experiment:
+    """See `Determined.create_experiment`."""
+    return _session().create_experiment(config, model_dir, includes, project_id, template)
+
+
+def get_experiment(experiment_id: int) -> Experiment:
+    """See `Determined.get_experiment`."""
+    return _session().get_experiment(experiment_id)
+
+
+def list_experiments(
+    sort_by: Optional[ExperimentSortBy] = None,
+    order_by: Optional[OrderBy] = None,
+    experiment_ids: Optional[List[int]] = None,
+    labels: Optional[List[str]] = None,
+    users: Optional[List[str]] = None,
+    states: Optional[List[ExperimentState]] = None,
+    name: Optional[str] = None,
+    project_id: Optional[int] = None,
+) -> List[Experiment]:
+    """See `Determined.list_experiments`."""
+    return _session().list_experiments(
+        sort_by, order_by, experiment_ids, labels, users, states, name, project_id
+    )
+
+
+def create_user(
+    username: str, admin: bool, password: Optional[str] = None, remote: bool = False
+) -> User:
+    """See `Determined.create_user`."""
+    return _session().create_user(username, admin, password, remote)
+
+
+def get_user_by_id(user_id: int) -> User:
+    """See `Determined.get_user_by_id`."""
+    return _session().get_user_by_id(user_id)
+
+
+def get_user_by_name(user_name: str) -> User:
+    """See `Determined.get_user_by_name`."""
+    return _session().get_user_by_name(user_name)
+
+
+def get_session_username() -> str:
+    """See `Determined.get_session_username`."""
+    return _session().get_session_username()
+
+
+def whoami() -> User:
+    """See `Determined.whoami`."""
+    return _session().whoami()
+
+
+def logout() -> None:
+    """End the session; the next call makes a new one."""
+    global _current
+    session, _current = _session(), None
+    session.logout()
+
+
+def list_users(active: Optional[bool] = None) -> List[User]:
+    """See `Determined.list_users`."""
+    return _session().list_users(active)
+
+
+def get_trial(trial_id: int) -> Trial:
+    """See `Determined.get_trial`."""
+    return _session().get_trial(trial_id)
+
+
+def get_checkpoint(uuid: str) -> Checkpoint:
+    """See `Determined.get_checkpoint`."""
+    return _session().get_checkpoint(uuid)
+
+
+def get_workspace(name: str) -> Workspace:
+    """See `Determined.get_workspace`."""
+    return _session().get_workspace(name)
+
+
+def list_workspaces() -> List[Workspace]:
+    """See `Determined.list_workspaces`."""
+    return _session().list_workspaces()
+
+
+def create_workspace(name: str) -> Workspace:
+    """See `Determined.create_workspace`."""
+    return _session().create_workspace(name)
+
+
+def delete_workspace(name: str) -> None:
+    """See `Determined.delete_workspace`."""
+    _session().delete_workspace(name)
+
+
+def stream_trials_metrics(trial_ids: List[int], group: str) -> Iterable[TrialMetrics]:
+    """The older name of `iter_trials_metrics`."""
+    return _session().iter_trials_metrics(trial_ids, group)
+
+
+def iter_trials_metrics(trial_ids: List[int], group: str) -> Iterable[TrialMetrics]:
+    """See `Determined.iter_trials_metrics`."""
+    return _session().iter_trials_metrics(trial_ids, group)
+
+
+def stream_trials_training_metrics(trial_ids: List[int]) -> Iterable[TrainingMetrics]:
+    """See `Determined.stream_trials_training_metrics`."""
+    return _session().stream_trials_training_metrics(trial_ids)
+
+
+def stream_trials_validation_metrics(trial_ids: List[int]) -> Iterable[ValidationMetrics]:
+    """See `Determined.stream_trials_validation_metrics`."""
+    return _session().stream_trials_validation_metrics(trial_ids)
+
+
+def _session() -> Determined:
+    global _current
+    if _current is None:
+        _current = Determined()
+    return _current

@@ -1,0 +1,198 @@
+"""Bringing TensorBoard's files from a task to the experiment's storage."""
+
+from __future__ import annotations
+
+import abc
+import logging
+import os
+import pathlib
+import tempfile
+import threading
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from determined.common import storage
+from determined.common.storage import make_dirs, remove_tree
+
+logger = logging.getLogger("determined.tensorboard")
+
+Selector = Callable[[pathlib.Path], bool]
+Mangler = Callable[[pathlib.Path, int], pathlib.Path]
+Upload = List[Tuple[pathlib.Path, pathlib.Path]]
+"""Pairs of a local file and its path below the storage's `sync_path`."""
+SYNC_EVERY_S = 1.0
+
+
+def get_base_path(checkpoint_config: Dict[str, Any]) -> pathlib.Path:
+    """The local directory of this task's TensorBoard files.
+
+    Args:
+        checkpoint_config: not used; part of the name's old signature.
+    """
+    allocation = os.environ.get("DET_ALLOCATION_ID", "")
+    rank = os.environ.get("HOROVOD_RANK", "0")
+    return pathlib.Path(tempfile.gettempdir(), f"tensorboard-{allocation}-{rank}")
+
+
+def get_sync_path(cluster_id: str, experiment_id: str, trial_id: str) -> pathlib.Path:
+    """Where a trial's files lie below the storage's base."""
+    return get_experiment_sync_path(cluster_id, experiment_id) / "trial" / str(trial_id)
+
+
+def get_experiment_sync_path(cluster_id: str, experiment_id: str) -> pathlib.Path:
+    """Where an experiment's files lie below the storage's base."""
+    return pathlib.Path(str(cluster_id), "tensorboard", "experiment", str(experiment_id))
+
+
+class TensorboardManager(abc.ABC):
+    """Copies files that changed since it last copied them.
+
+    Args:
+        base_path: the local directory.
+        sync_path: where its files go, below the storage's base.
+        async_upload: copy in a thread, at most once a second, in place of the caller's.
+        sync_on_close: copy a last time at the end.
+    """
+
+    def __init__(
+        self,
+        base_path: pathlib.Path,
+        sync_path: pathlib.Path,
+        async_upload: bool = True,
+        sync_on_close: bool = True,
+    ) -> None:
+        self.base_path = base_path
+        self.sync_path = sync_path
+        self.last_sync = 0.0
+        self.sync_on_close = sync_on_close
+        self.upload_thread: Optional[threading.Thread] = None
+        self._is_async = async_upload
+        self._synced: Dict[pathlib.Path, int] = {}
+        self._changed = threading.Condition()
+        self._wanted: Optional[Tuple[Selector, Mangler, int]] = None
+        self._is_closing = False
+
+    def list_tb_files(self, since: float, selector: Selector) -> List[pathlib.Path]:
+        """Files changed at or after a time (of `time.time()`) that the selector takes."""
+        return [
+            path
+            for path in sorted(self.base_path.rglob("*"))
+            if path.is_file() and path.stat().st_mtime >= since and selector(path)
+        ]
+
+    def to_sync(self, selector: Selector) -> List[pathlib.Path]:
+        """Files that changed since they were last copied."""
+        return [
+            path
+            for path in self.list_tb_files(0, selector)
+            if self._synced.get(path) != path.stat().st_mtime_ns
+        ]
+
+    def sync(
+        self,
+        selector: Selector = lambda _: True,
+        mangler: Mangler = lambda p, __: p,
+        rank: int = 0,
+    ) -> None:
+        """Copy what changed; in a thread, soon, unless made otherwise."""
+        if self.upload_thread is None:
+            self._sync_now(selector, mangler, rank)
+            return
+        with self._changed:
+            self._wanted = (selector, mangler, rank)
+            self._changed.notify_all()
+
+    @abc.abstractmethod
+    def delete(self) -> None:
+        """Delete all that lies at `sync_path`."""
+
+    @abc.abstractmethod
+    def _upload(self, files: Upload) -> None:
+        """Copy files."""
+
+    def start(self) -> None:
+        """Make the local directory and start the thread."""
+        self.base_path.mkdir(parents=True, exist_ok=True)
+        if self._is_async:
+            self.upload_thread = threading.Thread(
+                target=self._run, name="det-tensorboard", daemon=True
+            )
+            self.upload_thread.start()
+
+    def close(self) -> None:
+        """Copy what is left, and stop."""
+        if self.upload_thread is not None:
+            with self._changed:
+                self._is_closing = True
+                self._changed.notify_all()
+            self.upload_thread.join()
+            self.upload_thread = None
+        if self.sync_on_close:
+            self._try_sync(lambda _: True, lambda p, __: p, 0)
+
+    def __enter__(self) -> TensorboardManager:
+        self.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while self._wanted is None and not self._is_closing:
+                    self._changed.wait()
+                if self._is_closing:
+                    return
+                wanted, self._wanted = self._wanted, None
+            if wanted is not None:
+                self._try_sync(*wanted)
+            with self._changed:
+                if not self._is_closing:
+                    self._changed.wait_for(lambda: self._is_closing, SYNC_EVERY_S)
+
+    def _try_sync(self, selector: Selector, mangler: Mangler, rank: int) -> None:
+        try:
+            self._sync_now(selector, mangler, rank)
+        except Exception as error:  # a trial does not fail for its pictures
+            logger.warning("files for TensorBoard could not be stored: %s", error)
+
+    def _sync_now(self, selector: Selector, mangler: Mangler, rank: int) -> None:
+        started_at = time.time()
+        paths = self.to_sync(selector)
+        stamps = {path: path.stat().st_mtime_ns for path in paths}
+        self._upload([(p, mangler(p.relative_to(self.base_path), rank)) for p in paths])
+        self._synced.update(stamps)
+        self.last_sync = started_at
+
+
+class SharedFSTensorboardManager(TensorboardManager):
+    """Copies into a directory that this process reaches by its path."""
+
+    def __init__(self, storage_path: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.storage_path = pathlib.Path(storage_path)
+        self.shared_fs_base = self.storage_path.joinpath(self.sync_path)
+
+    def delete(self) -> None:
+        remove_tree(os.fspath(self.shared_fs_base))
+
+    def _upload(self, files: Upload) -> None:
+        import shutil
+
+        for source, relative in files:
+            target = self.shared_fs_base / relative
+            make_dirs(os.fspath(target.parent))
+            shutil.copyfile(source, target)
+
+
+DirectoryTensorboardManager = SharedFSTensorboardManager
+
+
+def build(
+    checkpoint_config: Dict[str, Any], sync_path: pathlib.Path, async_upload: bool = True
+) -> TensorboardManager:
+    """The manager for an experiment's storage; errors as `storage.build`."""
+    base = storage.base_path(checkpoint_config)
+    local = get_base_path(checkpoint_config)
+    return SharedFSTensorboardManager(base, local, sync_path, async_upload=async_upload)

@@ -1,0 +1,197 @@
+"""Routes of agents and slots, and of the allocations that hold them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from determined_master.api.routes import Call, route, socket_route
+from determined_master.api.shapes import pagination
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.errors import NotFound
+from determined_master.ports import AgentSnapshot
+from determined_master.services.experiment_lists import bounds
+from determined_wire import agent_link as link
+from determined_wire import own
+from determined_wire.rest import agents as wire
+from determined_wire.rest import tasks as task_wire
+from determined_wire.rest.types.agent import Agent, DeviceStats, Slot, SlotStats
+from determined_wire.rest.types.container import Container, ContainerState
+from determined_wire.rest.types.device import Device, DeviceType
+from determined_wire.rest.types.task import (
+    AllocationSummary,
+    ResourcesSummary,
+    ResourcesSummaryDevices,
+)
+
+Held = list[tuple[alloc.Allocation, alloc.Container]]
+
+
+@route("GET", "/api/v1/agents")
+async def get_agents(call: Call, request: wire.GetAgentsRequest) -> wire.GetAgentsResponse:
+    """The agents that are connected, or may still come back."""
+    agents = await call.services.agents.list_all(call.caller)
+    start, size = bounds(request.offset, request.limit or -1, len(agents))
+    shown = [
+        _agent(
+            agent,
+            call.services.agents.containers_on(agent.id),
+            with_slots=not request.exclude_slots,
+            with_containers=not request.exclude_containers,
+        )
+        for agent in agents[start : start + size]
+    ]
+    return wire.GetAgentsResponse(
+        agents=shown,
+        pagination=pagination(request.offset, request.limit, start, size, len(agents)),
+    )
+
+
+@route("GET", "/api/v1/agents/join-token")
+async def get_join_token(
+    call: Call, request: own.GetAgentJoinTokenRequest
+) -> own.GetAgentJoinTokenResponse:
+    """What an agent needs to join."""
+    token = await call.services.agents.join_token(call.caller)
+    return own.GetAgentJoinTokenResponse(token=token)
+
+
+@route("GET", "/api/v1/agents/{agent_id}")
+async def get_agent(call: Call, request: wire.GetAgentRequest) -> wire.GetAgentResponse:
+    """One agent."""
+    agent = await call.services.agents.get(call.caller, request.agent_id)
+    held = call.services.agents.containers_on(agent.id)
+    return wire.GetAgentResponse(agent=_agent(agent, held))
+
+
+@route("GET", "/api/v1/agents/{agent_id}/slots")
+async def get_slots(call: Call, request: wire.GetSlotsRequest) -> wire.GetSlotsResponse:
+    """The slots of an agent."""
+    agent = await call.services.agents.get(call.caller, request.agent_id)
+    slots = _slots(agent, call.services.agents.containers_on(agent.id))
+    return wire.GetSlotsResponse(slots=list(slots.values()))
+
+
+@route("GET", "/api/v1/agents/{agent_id}/slots/{slot_id}")
+async def get_slot(call: Call, request: wire.GetSlotRequest) -> wire.GetSlotResponse:
+    """One slot."""
+    agent = await call.services.agents.get(call.caller, request.agent_id)
+    slots = _slots(agent, call.services.agents.containers_on(agent.id))
+    number = request.slot_id.lstrip("0") or "0"
+    slot = slots.get(f"/agents/{agent.id}/slots/{number}")
+    if slot is None:
+        raise NotFound(f"slot '{request.slot_id}' not found on agent {agent.id}")
+    return wire.GetSlotResponse(slot=slot)
+
+
+@socket_route("/agents")
+async def agent_socket(call: Call, socket: Any) -> None:
+    """The link with one agent; it shows its join token itself."""
+    await call.services.serve_agent(socket)
+
+
+@route("GET", "/api/v1/tasks")
+async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire.GetTasksResponse:
+    """The allocations that wait or run, by id."""
+    agents = {agent.id: agent for agent in await call.services.agents.list_all(call.caller)}
+    shown = {a.id: _summary(a, agents) for a in call.services.live.values()}
+    return task_wire.GetTasksResponse(allocation_id_to_summary=shown)
+
+
+def _summary(a: alloc.Allocation, agents: dict[str, AgentSnapshot]) -> AllocationSummary:
+    resources = []
+    for container in a.containers:
+        agent = agents.get(container.agent_id)
+        devices = [d for d in (agent.devices if agent else ()) if d.id in container.slot_ids]
+        on_agent = ResourcesSummaryDevices(devices=[_device(d) for d in devices])
+        resources.append(
+            ResourcesSummary(
+                resources_id=container.id,
+                resources_type="docker-container",
+                allocation_id=a.id,
+                agent_devices={container.agent_id: on_agent},
+                container_id=container.id,
+            )
+        )
+    return AllocationSummary(
+        task_id=a.request.task_id,
+        allocation_id=a.id,
+        name=a.request.name,
+        registered_time=a.request.submitted_at,
+        resource_pool=a.request.pool,
+        slots_needed=a.request.slots,
+        resources=resources,
+        scheduler_type="fifo",
+        priority=a.request.priority,
+    )
+
+
+def _agent(
+    agent: AgentSnapshot, held: Held, *, with_slots: bool = True, with_containers: bool = True
+) -> Agent:
+    containers = {c.id: _container(agent, c) for _, c in held}
+    return Agent(
+        id=agent.id,
+        registered_time=agent.registered_at,
+        slots=_slots(agent, held) if with_slots else {},
+        containers=containers if with_containers else {},
+        addresses=[agent.address],
+        enabled=agent.is_connected,
+        draining=not agent.is_connected,
+        version=agent.version,
+        resource_pools=[agent.pool],
+        slot_stats=_stats(agent, held),
+    )
+
+
+def _slots(agent: AgentSnapshot, held: Held) -> dict[str, Slot]:
+    by_slot = {slot: container for _, container in held for slot in container.slot_ids}
+    slots = {}
+    for device in agent.devices:
+        container = by_slot.get(device.id)
+        slots[f"/agents/{agent.id}/slots/{device.id}"] = Slot(
+            id=str(device.id),
+            device=_device(device),
+            enabled=agent.is_connected,
+            container=None if container is None else _container(agent, container),
+            draining=not agent.is_connected,
+        )
+    return slots
+
+
+def _container(agent: AgentSnapshot, container: alloc.Container) -> Container:
+    devices = [d for d in agent.devices if d.id in container.slot_ids]
+    return Container(
+        parent=f"/agents/{agent.id}",
+        id=container.id,
+        state=ContainerState[f"STATE_{container.state}"],
+        devices=[_device(d) for d in devices],
+    )
+
+
+def _device(device: link.Device) -> Device:
+    return Device(
+        id=device.id,
+        brand=device.brand,
+        uuid=device.uuid,
+        type=DeviceType[f"TYPE_{device.type.upper()}"],
+    )
+
+
+def _stats(agent: AgentSnapshot, held: Held) -> SlotStats:
+    states = {slot: c.state for _, c in held for slot in c.slot_ids}
+    by_type: dict[str, list[link.Device]] = {}
+    by_brand: dict[str, list[link.Device]] = {}
+    for device in agent.devices:
+        by_type.setdefault(f"TYPE_{device.type.upper()}", []).append(device)
+        by_brand.setdefault(device.brand, []).append(device)
+
+    def count(devices: list[link.Device]) -> DeviceStats:
+        used = Counter(f"STATE_{states[d.id]}" for d in devices if d.id in states)
+        away = 0 if agent.is_connected else len(devices)
+        return DeviceStats(states=dict(used), draining=away, disabled=away, total=len(devices))
+
+    return SlotStats(
+        type_stats={name: count(devices) for name, devices in by_type.items()},
+        brand_stats={name: count(devices) for name, devices in by_brand.items()},
+    )

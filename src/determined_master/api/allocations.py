@@ -1,0 +1,114 @@
+"""Routes that running tasks call about their own allocation."""
+
+from __future__ import annotations
+
+import msgspec
+
+from determined_master.api.routes import Call, route
+from determined_master.api.tasks import allocation
+from determined_wire.rest import allocations as wire
+from determined_wire.rest.types.trial import RendezvousInfo
+
+
+@route("GET", "/api/v1/allocations/{allocation_id}")
+async def get_allocation(
+    call: Call, request: wire.GetAllocationRequest
+) -> wire.GetAllocationResponse:
+    """One allocation."""
+    row = await call.services.allocations.get(call.caller, request.allocation_id)
+    return wire.GetAllocationResponse(allocation=allocation(row))
+
+
+@route("GET", "/api/v1/allocations/{allocation_id}/resources/{resources_id}/rendezvous")
+async def rendezvous(
+    call: Call, request: wire.AllocationRendezvousInfoRequest
+) -> wire.AllocationRendezvousInfoResponse:
+    """Where the containers are; waits until all of them run. Addresses are in rank order."""
+    found = await call.services.allocations.rendezvous(
+        call.caller, request.allocation_id, request.resources_id
+    )
+    info = RendezvousInfo(addresses=found.addresses, rank=found.rank, slots=found.slots)
+    return wire.AllocationRendezvousInfoResponse(rendezvous_info=info)
+
+
+@route("GET", "/api/v1/allocations/{allocation_id}/signals/preemption")
+async def preemption_signal(
+    call: Call, request: wire.AllocationPreemptionSignalRequest
+) -> wire.AllocationPreemptionSignalResponse:
+    """Whether the task should save its work and leave; waits up to the time-out for a yes."""
+    preempt = await call.services.allocations.preemption_signal(
+        call.caller, request.allocation_id, request.timeout_seconds
+    )
+    return wire.AllocationPreemptionSignalResponse(preempt=preempt)
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/signals/ack_preemption")
+async def acknowledge_preemption(
+    call: Call, request: wire.AckAllocationPreemptionSignalRequest
+) -> wire.AckAllocationPreemptionSignalResponse:
+    """The task has seen that it should leave, and will."""
+    await call.services.allocations.acknowledge_preemption(call.caller, request.allocation_id)
+    return wire.AckAllocationPreemptionSignalResponse()
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/signals/pending_preemption")
+async def pending_preemption(
+    call: Call, request: wire.AllocationPendingPreemptionSignalRequest
+) -> wire.AllocationPendingPreemptionSignalResponse:
+    """Something outside asks the task to leave."""
+    await call.services.allocations.request_preemption(call.caller, request.allocation_id)
+    return wire.AllocationPendingPreemptionSignalResponse()
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/ready")
+async def ready(call: Call, request: wire.AllocationReadyRequest) -> wire.AllocationReadyResponse:
+    """The task answers requests now."""
+    await call.services.allocations.report_ready(call.caller, request.allocation_id)
+    return wire.AllocationReadyResponse()
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/waiting")
+async def waiting(
+    call: Call, request: wire.AllocationWaitingRequest
+) -> wire.AllocationWaitingResponse:
+    """The task waits for something of its own."""
+    await call.services.allocations.report_waiting(call.caller, request.allocation_id)
+    return wire.AllocationWaitingResponse()
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/resources/{resources_id}/daemon")
+async def mark_daemon(
+    call: Call, request: wire.MarkAllocationResourcesDaemonRequest
+) -> wire.MarkAllocationResourcesDaemonResponse:
+    """A container only serves the others."""
+    await call.services.allocations.mark_daemon(
+        call.caller, request.allocation_id, request.resources_id
+    )
+    return wire.MarkAllocationResourcesDaemonResponse()
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/all_gather")
+async def all_gather(
+    call: Call, request: wire.AllocationAllGatherRequest
+) -> wire.AllocationAllGatherResponse:
+    """Wait for all peers and give each the data of all."""
+    data = await call.services.allocations.all_gather(
+        call.caller,
+        request.allocation_id,
+        request.request_uuid,
+        request.num_peers,
+        request.data or {},
+    )
+    return wire.AllocationAllGatherResponse(data=data)
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/acceleratorData")
+async def accelerators(
+    call: Call, request: wire.PostAllocationAcceleratorDataRequest
+) -> wire.PostAllocationAcceleratorDataResponse:
+    """Which devices a container has found."""
+    data = msgspec.to_builtins(request.accelerator_data)
+    await call.services.allocations.report_accelerators(
+        call.caller, request.allocation_id, data or {}
+    )
+    return wire.PostAllocationAcceleratorDataResponse()

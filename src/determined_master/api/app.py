@@ -1,0 +1,232 @@
+"""The ASGI application: finds the route, lets the caller in, runs it, tells its errors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from starlette.websockets import WebSocket
+
+from determined_master import entropy
+from determined_master.api import gateway, plain
+from determined_master.api.allowlist import PAID_EDITION, is_open
+from determined_master.api.errors import plain_body, route_body, status_of
+from determined_master.api.gateway import GatewayRoute
+from determined_master.api.http import ClientGone, Http, Receive, Scope, Send, read_body, send_body
+from determined_master.api.match import Match, PathTable
+from determined_master.api.middleware import InactiveUser, admit, has_token
+from determined_master.api.routes import ANONYMOUS, Call, Route
+from determined_master.domain.access import Caller
+from determined_master.domain.errors import (
+    DetError,
+    Internal,
+    PermissionDenied,
+    Unauthenticated,
+    Unimplemented,
+)
+from determined_master.ports import Authenticator
+from determined_master.services.catalog import Services
+from determined_wire.proto import Endpoint
+from determined_wire.rest.endpoints import ENDPOINTS
+
+log = logging.getLogger(__name__)
+
+Target = GatewayRoute | Route | Endpoint
+"""A served route of `/api/v1`, any other served route, a known one that is not served."""
+
+PREFIX = b"/api/v1/"
+
+
+class Api:
+    """The master's HTTP side. Call `close` when the server has stopped."""
+
+    def __init__(
+        self, routes: Iterable[Route], services: Services, authenticator: Authenticator
+    ) -> None:
+        self._services = services
+        self._authenticator = authenticator
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
+        self._table = build_table(routes)
+
+    def close(self) -> None:
+        """Wait for the threads that read and compress large bodies."""
+        self._threads.shutdown()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection, as ASGI 3 has it."""
+        kind = scope["type"]
+        if kind == "http":
+            http = Http(scope)
+            if scope["raw_path"].startswith(PREFIX):
+                await self._serve_gateway(http, receive, send)
+            else:
+                await self._serve_plain(http, receive, send)
+        elif kind == "websocket":
+            await self._serve_socket(scope, receive, send)
+
+    async def _serve_gateway(self, http: Http, receive: Receive, send: Send) -> None:
+        try:
+            raw_path = http.raw_path
+            if raw_path.endswith(b"/"):
+                raw_path = raw_path[:-1]
+            match = self._table.find(raw_path)
+            target = None if match is None else match.targets.get(http.method)
+            if match is None or target is None:
+                await _refuse_gateway(send, http, match)
+                return
+            if isinstance(target, Route):
+                await self._run_plain(target, http, match.values, receive, send)
+                return
+            is_public = isinstance(target, GatewayRoute) and target.is_open
+            caller = ANONYMOUS if is_public else await admit(http, self._authenticator)
+            if isinstance(target, Endpoint):
+                raise Unimplemented("Not Implemented")
+            request = await target.read(http, match.values, receive, self._threads)
+            target.check_scope(caller, request)
+            call = Call(caller, self._services, http)
+            route = target.route
+            if route.kind == "stream":
+                await gateway.stream_messages(send, receive, http, call, route, request)
+            else:
+                answer = await route.handler(call, request)
+                await gateway.send_message(send, http, answer, self._threads)
+        except DetError as error:
+            await gateway.send_error(send, error)
+        except ClientGone:
+            return
+        except Exception:
+            await gateway.send_error(send, _unexpected(http))
+
+    async def _serve_plain(self, http: Http, receive: Receive, send: Send) -> None:
+        try:
+            match = self._table.find(http.raw_path)
+            target = None
+            if match is not None:
+                target = match.targets.get(http.method) or match.targets.get("*")
+            if match is None or not isinstance(target, Route):
+                if not http.raw_path.startswith(PAID_EDITION):
+                    await self._let_in(http)
+                text = f"api not found: {http.method} {http.path}"
+                await plain.send_text_error(send, 404, text)
+                return
+            await self._run_plain(target, http, match.values, receive, send)
+        except DetError as error:
+            await _tell_plain(send, error)
+        except ClientGone:
+            return
+        except Exception:
+            await plain.send_error(send, _unexpected(http))
+
+    async def _run_plain(
+        self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
+    ) -> None:
+        caller = await self._plain_caller(route, http)
+        body = b"" if http.method in ("GET", "HEAD") else await read_body(receive, http)
+        call = Call(caller, self._services, http, _parameters(route, values), body)
+        await plain.send_answer(send, http, await route.handler(call))
+
+    async def _plain_caller(self, route: Route, http: Http) -> Caller:
+        if not is_open(route.method, route.path):
+            return await self._let_in(http)
+        if route.path == "/health" and has_token(http):
+            return await self._let_in(http)
+        return ANONYMOUS
+
+    async def _let_in(self, http: Http) -> Caller:
+        """As `admit`; outside `/api/v1` a task's token is good for nothing."""
+        caller = await admit(http, self._authenticator)
+        if caller.scope is not None:
+            raise PermissionDenied("the token of a task is good for its own task's routes only")
+        return caller
+
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        http = Http(scope)
+        socket = WebSocket(scope, receive, send)
+        match = self._table.find(http.raw_path)
+        target = None if match is None else match.targets.get("WS")
+        try:
+            if match is None or not isinstance(target, Route):
+                await _refuse_socket(scope, send, 404, f"api not found: WS {http.path}")
+                return
+            caller = await self._plain_caller(target, http)
+            call = Call(caller, self._services, http, _parameters(target, match.values))
+            await target.handler(call, socket)
+        except DetError as error:
+            await _refuse_socket(scope, send, *_plain_status(error))
+
+
+def build_table(routes: Iterable[Route]) -> PathTable[Target]:
+    """Every served route, and every other route of the public API as not served.
+
+    Raises:
+        ValueError: two routes share method and path.
+    """
+    table: PathTable[Target] = PathTable()
+    known = {(e.method, e.path): e for e in ENDPOINTS}
+    for route in routes:
+        endpoint = known.pop((route.method, route.path), None)
+        is_message = route.kind in ("unary", "stream")
+        table.add(route.method, route.path, GatewayRoute(route, endpoint) if is_message else route)
+    for endpoint in known.values():
+        table.add(endpoint.method, endpoint.path, endpoint)
+    return table
+
+
+def _parameters(route: Route, values: tuple[str, ...]) -> dict[str, str]:
+    names = [part.strip("{}*") for part in route.path.split("/") if part.startswith("{")]
+    return dict(zip(names, values, strict=True))
+
+
+def _plain_status(error: DetError) -> tuple[int, str]:
+    """Status and text of an error outside `/api/v1`, where two of them have other texts."""
+    match error:
+        case Unauthenticated():
+            return 401, "Unauthorized"
+        case InactiveUser():
+            return 403, "user not active"
+        case _:
+            return status_of(error), error.text
+
+
+async def _tell_plain(send: Send, error: DetError) -> None:
+    await plain.send_text_error(send, *_plain_status(error))
+
+
+async def _refuse_gateway(send: Send, http: Http, match: Match[Target] | None) -> None:
+    """No such path, or no such method of a path that there is."""
+    form = http.header("content-type").startswith("application/x-www-form-urlencoded")
+    if match is None:
+        status, reason, text = 404, "NotFound", f"no such route: {http.method} {http.path}"
+    elif form and http.method == "POST":
+        status, reason, text = 415, "Unimplemented", "send GET with its query in the address"
+    else:
+        status, reason, text = 405, "Unimplemented", f"{http.path} does not take {http.method}"
+    headers = gateway.HEADERS
+    if match is not None:
+        headers = (*headers, (b"allow", ", ".join(sorted(match.targets)).encode()))
+    code = 5 if status == 404 else 12
+    body = route_body(code, reason, text)
+    await send_body(send, status, headers, b"" if http.method == "HEAD" else body)
+
+
+async def _refuse_socket(scope: Scope, send: Send, status: int, text: str) -> None:
+    """Answer the handshake with an error, where the server can, else close it."""
+    if "websocket.http.response" in scope.get("extensions", {}):
+        headers: list[Any] = [*plain.HEADERS]
+        body = plain_body(text)
+        await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+        await send({"type": "websocket.http.response.body", "body": body})
+    else:
+        await send({"type": "websocket.close", "code": 1008, "reason": text})
+
+
+def _unexpected(http: Http) -> DetError:
+    """Log the exception at hand and make what its client is told of it."""
+    request_id = str(entropy.new_uuid())
+    log.exception(
+        "a request failed",
+        extra={"request_id": request_id, "method": http.method, "path": http.path},
+    )
+    return Internal(f"internal error: the master's log tells more under request {request_id}")

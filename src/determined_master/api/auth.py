@@ -1,0 +1,78 @@
+"""Logging in and out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from determined_master.api.middleware import login_cookie
+from determined_master.api.plain import plain_json
+from determined_master.api.routes import Call, Reply, plain_route, route
+from determined_master.api.shapes_users import user_message
+from determined_master.domain.errors import (
+    DetError,
+    InvalidArgument,
+    PermissionDenied,
+    Unauthenticated,
+)
+from determined_wire.rest.auth import (
+    CurrentUserRequest,
+    CurrentUserResponse,
+    LoginRequest,
+    LoginResponse,
+    LogoutRequest,
+    LogoutResponse,
+)
+
+EPOCH = "Thu, 01 Jan 1970 00:00:00 GMT"
+
+
+@route("POST", "/api/v1/auth/login")
+async def login(call: Call, request: LoginRequest) -> LoginResponse:
+    """Open a session of seven days with a user's name and password."""
+    opened = await call.services.auth.login(
+        request.username, request.password, is_hashed=request.is_hashed
+    )
+    _set_cookie(call, opened.token, _http_date(opened.expires_at))
+    return LoginResponse(token=opened.token, user=user_message(opened.user))
+
+
+@route("GET", "/api/v1/auth/user")
+async def current_user(call: Call, request: CurrentUserRequest) -> CurrentUserResponse:
+    """The caller."""
+    return CurrentUserResponse(user=user_message(await call.services.users.me(call.caller)))
+
+
+@route("POST", "/api/v1/auth/logout")
+async def logout(call: Call, request: LogoutRequest) -> LogoutResponse:
+    """End the session that the request was made with."""
+    await call.services.auth.logout(call.caller, call.http.token)
+    _set_cookie(call, "", EPOCH)
+    return LogoutResponse()
+
+
+@plain_route("POST", "/login")
+async def plain_login(call: Call) -> dict[str, str] | Reply:
+    """As older clients log in: the password comes hashed, a refusal is a 403."""
+    request = plain_json(call, LoginRequest)
+    try:
+        opened = await call.services.auth.login(request.username, request.password, is_hashed=True)
+    except InvalidArgument as error:
+        raise PermissionDenied("user not found") from error
+    except (Unauthenticated, PermissionDenied) as error:
+        raise PermissionDenied(_plain_text(error)) from error
+    if "cookie=true" in call.http.query.split("&"):
+        _set_cookie(call, opened.token, _http_date(opened.expires_at))
+    return {"token": opened.token}
+
+
+def _plain_text(error: DetError) -> str:
+    return "user not active" if isinstance(error, PermissionDenied) else error.text
+
+
+def _set_cookie(call: Call, token: str, expires: str) -> None:
+    cookie = login_cookie(token, expires, is_secure=call.http.is_secure)
+    call.http.set_headers.append((b"set-cookie", cookie))
+
+
+def _http_date(moment: datetime) -> str:
+    return moment.strftime("%a, %d %b %Y %H:%M:%S GMT")

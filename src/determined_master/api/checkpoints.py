@@ -1,0 +1,88 @@
+"""Routes of checkpoints."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import checkpoint, pagination
+from determined_master.api.trials import CHECKPOINT_SORTS
+from determined_master.domain.errors import InvalidArgument
+from determined_master.services.checkpoints import CheckpointReport
+from determined_master.services.experiment_lists import bounds
+from determined_wire.rest import checkpoints as wire
+from determined_wire.rest import experiments as experiment_wire
+from determined_wire.rest.types.checkpoint import SortBy
+from determined_wire.rest.types.shared import OrderBy
+
+
+@route("POST", "/api/v1/checkpoints")
+async def report_checkpoint(
+    call: Call, request: wire.ReportCheckpointRequest
+) -> wire.ReportCheckpointResponse:
+    """A task has stored a checkpoint."""
+    given = request.checkpoint
+    if given is None:
+        raise InvalidArgument("the report has no checkpoint")
+    report = CheckpointReport(
+        uuid=given.uuid,
+        task_id=given.task_id,
+        allocation_id=given.allocation_id or None,
+        state=given.state.removeprefix("STATE_"),
+        reported_at=given.report_time,
+        resources=given.resources,
+        metadata=given.metadata or {},
+        storage_id=given.storage_id,
+    )
+    await call.services.checkpoints.report(call.caller, report)
+    return wire.ReportCheckpointResponse()
+
+
+@route("GET", "/api/v1/checkpoints/{checkpoint_uuid}")
+async def get_checkpoint(
+    call: Call, request: wire.GetCheckpointRequest
+) -> wire.GetCheckpointResponse:
+    """One checkpoint with what it was trained by."""
+    row = await call.services.checkpoints.get(call.caller, request.checkpoint_uuid)
+    return wire.GetCheckpointResponse(checkpoint=checkpoint(row))
+
+
+@route("POST", "/api/v1/checkpoints/{checkpoint.uuid}/metadata")
+async def post_metadata(
+    call: Call, request: wire.PostCheckpointMetadataRequest
+) -> wire.PostCheckpointMetadataResponse:
+    """Replace a checkpoint's metadata."""
+    given = request.checkpoint
+    if given is None:
+        raise InvalidArgument("the request has no checkpoint")
+    row = await call.services.checkpoints.replace_metadata(
+        call.caller, given.uuid, given.metadata or {}
+    )
+    return wire.PostCheckpointMetadataResponse(checkpoint=checkpoint(row))
+
+
+@route("PATCH", "/api/v1/checkpoints")
+async def patch_checkpoints(
+    call: Call, request: wire.PatchCheckpointsRequest
+) -> wire.PatchCheckpointsResponse:
+    """Record what is left of checkpoints after files were removed."""
+    left = {c.uuid: c.resources.resources for c in request.checkpoints if c.resources is not None}
+    await call.services.checkpoints.patch(call.caller, left)
+    return wire.PatchCheckpointsResponse()
+
+
+@route("GET", "/api/v1/experiments/{id}/checkpoints")
+async def get_experiment_checkpoints(
+    call: Call, request: experiment_wire.GetExperimentCheckpointsRequest
+) -> experiment_wire.GetExperimentCheckpointsResponse:
+    """The checkpoints of an experiment, a page of them."""
+    found = await call.services.checkpoints.list_of(
+        call.caller,
+        experiment_id=request.id,
+        states=[s.removeprefix("STATE_") for s in request.states],
+        sort=CHECKPOINT_SORTS.get(request.sort_by_attr or SortBy.SORT_BY_UUID, "uuid"),
+        newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
+    )
+    start, size = bounds(request.offset, request.limit or -1, len(found))
+    return experiment_wire.GetExperimentCheckpointsResponse(
+        checkpoints=[checkpoint(row) for row in found[start : start + size]],
+        pagination=pagination(request.offset, request.limit, start, size, len(found)),
+    )

@@ -1,0 +1,254 @@
+"""Routes of experiments."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import pagination, seconds_between
+from determined_master.domain.model_definition import ModelFile
+from determined_master.domain.shown_state import shown_state
+from determined_master.services.experiment_lists import Wanted
+from determined_master.services.experiments import Submission
+from determined_master.store.experiments import ExperimentRow
+from determined_wire.rest import experiments as wire
+from determined_wire.rest.types.experiment import Experiment, ExperimentState
+from determined_wire.rest.types.shared import OrderBy
+
+
+@route("POST", "/api/v1/experiments")
+async def create_experiment(
+    call: Call, request: wire.CreateExperimentRequest
+) -> wire.CreateExperimentResponse:
+    """Check a configuration and make the experiment.
+
+    A client may send an `Idempotency-Key` header: the same key again gives the same experiment.
+    """
+    files = [
+        ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
+        for f in request.model_definition
+    ]
+    submission = Submission(
+        config=request.config,
+        files=files,
+        activate=request.activate,
+        validate_only=request.validate_only,
+        project_id=request.project_id,
+        parent_id=request.parent_id,
+        template=request.template,
+        idempotency_key=call.http.header("idempotency-key") or None,
+    )
+    experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
+    if experiment_id is None:
+        return wire.CreateExperimentResponse(experiment=Experiment(), config=None)
+    return wire.CreateExperimentResponse(
+        experiment=await _full(call, experiment_id), config=prepared.built.config
+    )
+
+
+@route("GET", "/api/v1/experiments/{experiment_id}")
+async def get_experiment(
+    call: Call, request: wire.GetExperimentRequest
+) -> wire.GetExperimentResponse:
+    """One experiment with its configuration."""
+    experiment = await _full(call, request.experiment_id)
+    return wire.GetExperimentResponse(experiment=experiment, config=experiment.config)
+
+
+@route("GET", "/api/v1/experiments")
+async def get_experiments(
+    call: Call, request: wire.GetExperimentsRequest
+) -> wire.GetExperimentsResponse:
+    """Experiments that match the filters, a page of them."""
+    ids = request.experiment_id_filter
+    sort = request.sort_by.removeprefix("SORT_BY_").lower()
+    wanted = Wanted(
+        name=request.name,
+        description=request.description,
+        labels=request.labels,
+        archived=request.archived,
+        states=[s.removeprefix("STATE_") for s in request.states],
+        users=request.users,
+        user_ids=request.user_ids,
+        project_id=request.project_id,
+        ids=ids.incl if ids else (),
+        not_ids=ids.not_in if ids else (),
+        id_from=_lowest(ids.gte, ids.gt) if ids else None,
+        id_to=_highest(ids.lte, ids.lt) if ids else None,
+        sort="id" if sort == "unspecified" else sort,
+        descending=request.order_by is OrderBy.ORDER_BY_DESC,
+        offset=request.offset,
+        limit=request.limit,
+    )
+    found = await call.services.experiment_lists.find(call.caller, wanted)
+    return wire.GetExperimentsResponse(
+        experiments=[_in_list(call, row, request.show_trial_data) for row in found.experiments],
+        pagination=pagination(
+            request.offset, request.limit, found.start, len(found.experiments), found.total
+        ),
+    )
+
+
+@route("POST", "/api/v1/experiments/{id}/activate")
+async def activate_experiment(
+    call: Call, request: wire.ActivateExperimentRequest
+) -> wire.ActivateExperimentResponse:
+    """Let a paused experiment run."""
+    await call.services.experiments.activate(call.caller, request.id)
+    return wire.ActivateExperimentResponse()
+
+
+@route("POST", "/api/v1/experiments/{id}/pause")
+async def pause_experiment(
+    call: Call, request: wire.PauseExperimentRequest
+) -> wire.PauseExperimentResponse:
+    """Ask every trial to checkpoint and give its slots back."""
+    await call.services.experiments.pause(call.caller, request.id)
+    return wire.PauseExperimentResponse()
+
+
+@route("POST", "/api/v1/experiments/{id}/cancel")
+async def cancel_experiment(
+    call: Call, request: wire.CancelExperimentRequest
+) -> wire.CancelExperimentResponse:
+    """End an experiment; its trials may save their work first."""
+    await call.services.experiments.cancel(call.caller, request.id)
+    return wire.CancelExperimentResponse()
+
+
+@route("POST", "/api/v1/experiments/{id}/kill")
+async def kill_experiment(
+    call: Call, request: wire.KillExperimentRequest
+) -> wire.KillExperimentResponse:
+    """End an experiment at once."""
+    await call.services.experiments.kill(call.caller, request.id)
+    return wire.KillExperimentResponse()
+
+
+@route("POST", "/api/v1/experiments/{id}/archive")
+async def archive_experiment(
+    call: Call, request: wire.ArchiveExperimentRequest
+) -> wire.ArchiveExperimentResponse:
+    """Hide an ended experiment from lists."""
+    await call.services.experiments.archive(call.caller, request.id, archived=True)
+    return wire.ArchiveExperimentResponse()
+
+
+@route("POST", "/api/v1/experiments/{id}/unarchive")
+async def unarchive_experiment(
+    call: Call, request: wire.UnarchiveExperimentRequest
+) -> wire.UnarchiveExperimentResponse:
+    """Show an archived experiment again."""
+    await call.services.experiments.archive(call.caller, request.id, archived=False)
+    return wire.UnarchiveExperimentResponse()
+
+
+@route("PATCH", "/api/v1/experiments/{experiment.id}")
+async def patch_experiment(
+    call: Call, request: wire.PatchExperimentRequest
+) -> wire.PatchExperimentResponse:
+    """Change name, description, labels or notes."""
+    patch = request.experiment
+    if patch is None:
+        return wire.PatchExperimentResponse()
+    asked: dict[str, Any] = {
+        "name": patch.name,
+        "description": patch.description,
+        "notes": patch.notes,
+        "labels": None if patch.labels is None else [str(label) for label in patch.labels],
+    }
+    changes = {name: value for name, value in asked.items() if value is not None}
+    await call.services.experiments.edit(call.caller, patch.id, changes)
+    return wire.PatchExperimentResponse(experiment=await _full(call, patch.id))
+
+
+@route("GET", "/api/v1/experiments/{experiment_id}/model_def")
+async def get_model_def(call: Call, request: wire.GetModelDefRequest) -> wire.GetModelDefResponse:
+    """The model directory as tar.gz."""
+    tgz = await call.services.experiments.model_definition(call.caller, request.experiment_id)
+    return wire.GetModelDefResponse(b64_tgz=base64.b64encode(tgz).decode())
+
+
+@route("GET", "/api/v1/experiments/{experiment_id}/searcher/best_searcher_validation_metric")
+async def get_best_metric(
+    call: Call, request: wire.GetBestSearcherValidationMetricRequest
+) -> wire.GetBestSearcherValidationMetricResponse:
+    """The best value of the searcher's metric so far."""
+    metric = await call.services.experiments.best_metric(call.caller, request.experiment_id)
+    return wire.GetBestSearcherValidationMetricResponse(metric=metric)
+
+
+async def _full(call: Call, experiment_id: int) -> Experiment:
+    experiments = call.services.experiments
+    row = await experiments.get(call.caller, experiment_id)
+    return _experiment(
+        call,
+        row,
+        trial_ids=await experiments.trial_ids(call.caller, experiment_id),
+        original_config=await experiments.original_config(call.caller, experiment_id),
+        model_definition_size=row.model_definition_size,
+    )
+
+
+def _in_list(call: Call, row: ExperimentRow, with_best: bool) -> Experiment:
+    metric = row.best_metric if with_best else None
+    if metric is not None and not row.smaller_is_better:
+        metric = -metric
+    return _experiment(
+        call,
+        row,
+        duration=int(seconds_between(row.started_at, row.ended_at)),
+        best_trial_searcher_metric=metric,
+    )
+
+
+def _experiment(call: Call, row: ExperimentRow, **more: Any) -> Experiment:
+    live = call.services.live.states_of_experiment(row.id)
+    return Experiment(
+        id=row.id,
+        description=row.description,
+        labels=row.labels,
+        start_time=row.started_at,
+        end_time=row.ended_at,
+        state=ExperimentState[f"STATE_{shown_state(row.state, live)}"],
+        archived=row.archived,
+        num_trials=row.num_trials,
+        display_name=row.display_name,
+        user_id=row.user_id,
+        username=row.username,
+        resource_pool=row.resource_pool,
+        searcher_type=row.searcher_type,
+        searcher_metric=row.searcher_metric,
+        hyperparameters=row.config["hyperparameters"],
+        name=row.name,
+        notes=row.notes,
+        job_id=row.job_id,
+        forked_from=row.forked_from,
+        progress=row.progress,
+        project_id=row.project_id,
+        project_name=row.project_name,
+        workspace_id=row.workspace_id,
+        workspace_name=row.workspace_name,
+        parent_archived=row.parent_archived,
+        config=row.config,
+        project_owner_id=row.project_owner_id,
+        checkpoint_size=row.checkpoint_size,
+        checkpoint_count=row.checkpoint_count,
+        unmanaged=row.unmanaged,
+        external_experiment_id=row.external_id,
+        **more,
+    )
+
+
+def _lowest(at_least: int | None, above: int | None) -> int | None:
+    bounds: Sequence[int] = [
+        b for b in (at_least, None if above is None else above + 1) if b is not None
+    ]
+    return max(bounds) if bounds else None
+
+
+def _highest(at_most: int | None, below: int | None) -> int | None:
+    bounds = [b for b in (at_most, None if below is None else below - 1) if b is not None]
+    return min(bounds) if bounds else None

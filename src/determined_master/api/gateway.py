@@ -1,0 +1,185 @@
+"""Routes of `/api/v1`: request to message, message to answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import Executor
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from determined_master.api.allowlist import TASK, is_open, is_own
+from determined_master.api.errors import gateway_body, status_of, stream_body
+from determined_master.api.http import (
+    GZIP_FROM_BYTES,
+    SECURITY_HEADERS,
+    Header,
+    Http,
+    Receive,
+    Send,
+    compress,
+    read_body,
+    send_body,
+)
+from determined_master.api.protojson import (
+    PathParameter,
+    decode,
+    decode_field,
+    encode,
+    read_query,
+)
+from determined_master.api.routes import Call, Route
+from determined_master.domain.access import Caller
+from determined_master.domain.errors import DetError, PermissionDenied
+from determined_wire.proto import Endpoint, Message
+
+THREAD_FROM_BYTES = 1024 * 1024
+"""Bodies from this size on are decoded outside the event loop."""
+
+HEADERS: tuple[Header, ...] = (
+    (b"content-type", b"application/json"),
+    (b"vary", b"Accept-Encoding"),
+    *SECURITY_HEADERS,
+)
+OK_HEADERS: tuple[Header, ...] = (
+    *HEADERS,
+    (b"grpc-metadata-content-type", b"application/grpc"),
+)
+
+
+class GatewayRoute:
+    """A served route with everything about it that can be known before a request."""
+
+    def __init__(self, route: Route, endpoint: Endpoint | None) -> None:
+        if route.request is None:
+            raise ValueError(f"{route.method} {route.path} has no request message")
+        names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
+        self.route = route
+        self.is_open = is_open(route.method, route.path)
+        self._request = route.request
+        self._parameters = [PathParameter(route.request, name) for name in names]
+        self._body = route.body if endpoint is None else endpoint.body
+        self._rule = TASK.get((route.method, route.path))
+
+    async def read(
+        self, http: Http, values: tuple[str, ...], receive: Receive, threads: Executor
+    ) -> Message:
+        """Build the request from path, query and body; the path wins over the body.
+
+        Raises:
+            InvalidArgument: a part of it cannot be read.
+            ResourceExhausted: the body is over the limit.
+        """
+        body = await read_body(receive, http) if self._body else b""
+        if len(body) >= THREAD_FROM_BYTES:
+            loop = asyncio.get_running_loop()
+            message = await loop.run_in_executor(threads, self._decode, body)
+        else:
+            message = self._decode(body)
+        if self._body != "*" and http.query:
+            pairs = parse_qsl(http.query.replace("%00", "%EF%BF%BD"), keep_blank_values=True)
+            for name, value in read_query(self._request, pairs).items():
+                if name != self._body:
+                    msgspec.structs.force_setattr(message, name, value)
+        for parameter, value in zip(self._parameters, values, strict=True):
+            parameter.put(message, value)
+        return message
+
+    def check_scope(self, caller: Caller, request: Message) -> None:
+        """Hold a task to its own.
+
+        Raises:
+            PermissionDenied: a task's token on another task's thing, or on another route.
+        """
+        if caller.scope is not None and not is_own(self._rule, caller.scope, request):
+            raise PermissionDenied(
+                f"the token of task {caller.scope.task_id} is good for its own task's routes only"
+            )
+
+    def _decode(self, body: bytes) -> Message:
+        if self._body in ("", "*"):
+            return decode(self._request, body)
+        return decode_field(self._request, self._body, body)
+
+
+async def send_message(send: Send, http: Http, message: Message, threads: Executor) -> None:
+    """Answer with one message."""
+    body = encode(message)
+    headers = OK_HEADERS
+    if http.wants_pretty:
+        body = msgspec.json.format(body, indent=4)
+    if http.set_headers:
+        headers = (*headers, *http.set_headers)
+    if http.accepts_gzip and len(body) >= GZIP_FROM_BYTES:
+        body = await compress(body, threads)
+        headers = (*headers, (b"content-encoding", b"gzip"))
+    await send_body(send, 200, headers, body)
+
+
+async def send_error(send: Send, error: DetError) -> None:
+    """Answer with an error, of a stream's parameters too."""
+    headers = HEADERS
+    if error.code == "resource_exhausted":
+        headers = (*headers, (b"connection", b"close"))  # the rest of the body is not read
+    await send_body(send, status_of(error), headers, gateway_body(error))
+
+
+async def stream_messages(
+    send: Send, receive: Receive, http: Http, call: Call, route: Route, request: Message
+) -> None:
+    """Answer with the messages of a generator until it ends or the client goes away."""
+    messages = route.handler(call, request)
+    gone = asyncio.create_task(_wait_for_disconnect(receive))
+    pump = asyncio.create_task(_pump(send, messages, is_pretty=http.wants_pretty))
+    try:
+        await asyncio.wait({gone, pump}, return_when=asyncio.FIRST_COMPLETED)
+        if pump.done():
+            pump.result()
+    finally:
+        gone.cancel()
+        pump.cancel()
+        await asyncio.gather(gone, pump, return_exceptions=True)
+        await messages.aclose()
+
+
+async def _pump(send: Send, messages: AsyncIterator[Any], *, is_pretty: bool) -> None:
+    """Send each message as it comes; the head of the answer goes with the first."""
+    has_begun = False
+    try:
+        async for item in messages:
+            if not has_begun:
+                await _begin(send, 200, OK_HEADERS)
+                has_begun = True
+            await send(_piece(b"".join(_frame(m, is_pretty) for m in _several(item))))
+    except DetError as error:
+        if not has_begun:
+            await _begin(send, status_of(error), HEADERS)
+        await send(_piece(stream_body(error)))
+    else:
+        if not has_begun:
+            await _begin(send, 200, HEADERS)
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _several(item: Any) -> Any:
+    return item if isinstance(item, list | tuple) else (item,)
+
+
+def _frame(message: Message, is_pretty: bool) -> bytes:
+    text = b'{"result":' + encode(message) + b"}"
+    return (msgspec.json.format(text, indent=4) if is_pretty else text) + b"\n"
+
+
+def _piece(body: bytes) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": True}
+
+
+async def _begin(send: Send, status: int, headers: tuple[Header, ...]) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": list(headers)})
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,165 @@
+"""The HTTP side of a request and of its answer, with as little work a request as can be."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from concurrent.futures import Executor
+from typing import Any
+
+from determined_master.domain.errors import ResourceExhausted
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+MAX_BODY_BYTES = 96 * 1024 * 1024
+GZIP_FROM_BYTES = 4096
+"""Smaller bodies fit a few packets; compressing them costs more than it saves."""
+THREAD_FROM_BYTES = 256 * 1024
+"""From here on compressing takes long enough to be done outside the event loop."""
+
+SECURITY_HEADERS: tuple[Header, ...] = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"x-xss-protection", b"1; mode=block"),
+)
+
+
+class ClientGone(Exception):
+    """The client went away before its request was read."""
+
+
+class Http:
+    """The parts of the HTTP request that routes ask for, read when they are."""
+
+    __slots__ = (
+        "_scope",
+        "accepts_gzip",
+        "allocation_token",
+        "authorization",
+        "content_length",
+        "cookie",
+        "set_headers",
+        "token",
+        "wants_pretty",
+    )
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self.authorization = self.allocation_token = self.cookie = b""
+        self.content_length = -1
+        """-1 when the request does not say."""
+        self.accepts_gzip = self.wants_pretty = False
+        self.token = ""
+        """The token that the request was let in with; empty when it needed none."""
+        self.set_headers: list[Header] = []
+        """Headers that a route adds to its answer."""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                self.authorization = value
+            elif name == b"accept-encoding":
+                self.accepts_gzip = b"gzip" in value
+            elif name == b"content-length":
+                self.content_length = int(value) if value.isdigit() else -1
+            elif name == b"cookie":
+                self.cookie = value
+            elif name == b"grpc-metadata-x-allocation-token":
+                self.allocation_token = value
+            elif name == b"accept":
+                self.wants_pretty = b"json+pretty" in value
+        if scope["query_string"]:
+            parameters = scope["query_string"].split(b"&")
+            self.wants_pretty |= any(p.split(b"=")[0] == b"pretty" for p in parameters)
+
+    @property
+    def method(self) -> str:
+        """The method, in upper case."""
+        return str(self._scope.get("method", "WS"))
+
+    @property
+    def path(self) -> str:
+        """The path, decoded; only for texts."""
+        return str(self._scope["path"])
+
+    @property
+    def raw_path(self) -> bytes:
+        """The path as it was sent."""
+        raw: bytes = self._scope["raw_path"]
+        return raw
+
+    @property
+    def query(self) -> str:
+        """The query, still encoded and without its question mark."""
+        return str(self._scope["query_string"].decode("latin-1"))
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the client came by TLS."""
+        return self._scope.get("scheme") in ("https", "wss")
+
+    def header(self, name: str) -> str:
+        """A header's value, empty when it was not sent; `name` is in lower case."""
+        wanted = name.encode()
+        for key, value in self._scope["headers"]:
+            if key == wanted:
+                return str(value.decode("latin-1"))
+        return ""
+
+
+async def read_body(receive: Receive, http: Http) -> bytes:
+    """Read the whole body.
+
+    Raises:
+        ResourceExhausted: it is over 96 MiB; no more than that was kept in memory.
+        ClientGone: the connection ended first.
+    """
+    if http.content_length == 0:
+        return b""
+    _check_size(http.content_length)
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ClientGone
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body
+    pieces = [body]
+    size = len(body)
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        _check_size(size)
+    return b"".join(pieces)
+
+
+async def send_body(send: Send, status: int, headers: Iterable[Header], body: bytes) -> None:
+    """Send a complete answer."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [*headers, (b"content-length", b"%d" % len(body))],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+async def compress(body: bytes, threads: Executor) -> bytes:
+    """gzip a body, in a thread when it is large."""
+    if len(body) < THREAD_FROM_BYTES:
+        return gzip.compress(body, 1)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(threads, gzip.compress, body, 1)
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_BODY_BYTES:
+        raise ResourceExhausted(
+            f"the request is larger than the limit ({size} vs. {MAX_BODY_BYTES} bytes):"
+            " send less, for example a smaller model directory"
+        )

@@ -1,0 +1,168 @@
+"""Routes of task logs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from determined_master.api.routes import Call, route, stream_route
+from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.log_lines import LEVELS, render
+from determined_master.services.task_logs import PostedLine
+from determined_master.store.task_logs import LogFilter, LogRow
+from determined_wire.rest import tasks as task_wire
+from determined_wire.rest import trials as trial_wire
+from determined_wire.rest.types.log import LogLevel
+from determined_wire.rest.types.shared import OrderBy
+
+WIRE_LEVELS = [LogLevel[f"LOG_LEVEL_{name}"] for name in LEVELS]
+
+
+@route("POST", "/api/v1/task/logs")
+async def post_task_logs(
+    call: Call, request: task_wire.PostTaskLogsRequest
+) -> task_wire.PostTaskLogsResponse:
+    """Lines of one task; answered when they are durable."""
+    lines = [
+        PostedLine(
+            task_id=entry.task_id,
+            log=entry.log,
+            at=entry.timestamp,
+            allocation_id=entry.allocation_id,
+            agent_id=entry.agent_id,
+            container_id=entry.container_id,
+            rank_id=entry.rank_id,
+            level=(entry.level or WIRE_LEVELS[0]).number,
+            source=entry.source,
+            stdtype=entry.stdtype,
+        )
+        for entry in request.logs
+    ]
+    await call.services.task_logs.post(call.caller, lines)
+    return task_wire.PostTaskLogsResponse()
+
+
+@stream_route("GET", "/api/v1/trials/{trial_id}/logs", trial_wire.TrialLogsResponse)
+async def trial_logs(
+    call: Call, request: trial_wire.TrialLogsRequest
+) -> AsyncIterator[Sequence[trial_wire.TrialLogsResponse]]:
+    """Lines of all of a trial's tasks."""
+    task_ids = await call.services.trials.task_ids(call.caller, request.trial_id)
+    async for page in _pages(call, task_ids, _filter(request), request):
+        yield [
+            trial_wire.TrialLogsResponse(
+                id=str(row.id),
+                timestamp=row.logged_at,
+                message=_message(row),
+                level=WIRE_LEVELS[row.level],
+                trial_id=request.trial_id,
+                agent_id=row.agent_id,
+                container_id=row.container_id,
+                rank_id=row.rank_id,
+                log=row.log,
+                source=row.source,
+                stdtype=row.stdtype,
+            )
+            for row in page
+        ]
+
+
+@stream_route("GET", "/api/v1/tasks/{task_id}/logs", task_wire.TaskLogsResponse)
+async def task_logs(
+    call: Call, request: task_wire.TaskLogsRequest
+) -> AsyncIterator[Sequence[task_wire.TaskLogsResponse]]:
+    """Lines of one task."""
+    await call.services.tasks.get(call.caller, request.task_id)
+    wanted = _filter(request, tuple(request.allocation_ids))
+    async for page in _pages(call, [request.task_id], wanted, request):
+        yield [
+            task_wire.TaskLogsResponse(
+                id=str(row.id),
+                timestamp=row.logged_at,
+                message=_message(row),
+                level=WIRE_LEVELS[row.level],
+                task_id=row.task_id,
+                allocation_id=row.allocation_id,
+                agent_id=row.agent_id,
+                container_id=row.container_id,
+                rank_id=row.rank_id,
+                log=row.log,
+                source=row.source,
+                stdtype=row.stdtype,
+            )
+            for row in page
+        ]
+
+
+@stream_route("GET", "/api/v1/trials/{trial_id}/logs/fields", trial_wire.TrialLogsFieldsResponse)
+async def trial_logs_fields(
+    call: Call, request: trial_wire.TrialLogsFieldsRequest
+) -> AsyncIterator[trial_wire.TrialLogsFieldsResponse]:
+    """Values that a trial's lines can be filtered by."""
+    task_ids = await call.services.trials.task_ids(call.caller, request.trial_id)
+    fields = await call.services.task_logs.fields(call.caller, task_ids)
+    fields.pop("allocation_ids", None)
+    yield trial_wire.TrialLogsFieldsResponse(**fields)
+
+
+@stream_route("GET", "/api/v1/tasks/{task_id}/logs/fields", task_wire.TaskLogsFieldsResponse)
+async def task_logs_fields(
+    call: Call, request: task_wire.TaskLogsFieldsRequest
+) -> AsyncIterator[task_wire.TaskLogsFieldsResponse]:
+    """Values that a task's lines can be filtered by."""
+    await call.services.tasks.get(call.caller, request.task_id)
+    fields = await call.services.task_logs.fields(call.caller, [request.task_id])
+    yield task_wire.TaskLogsFieldsResponse(**fields)
+
+
+class _Asked(Protocol):
+    """What both kinds of requests for lines have."""
+
+    @property
+    def limit(self) -> int: ...
+    @property
+    def follow(self) -> bool: ...
+    @property
+    def order_by(self) -> OrderBy: ...
+
+
+async def _pages(
+    call: Call, task_ids: Sequence[str], wanted: LogFilter, request: _Asked
+) -> AsyncIterator[list[LogRow]]:
+    newest_first = request.order_by is OrderBy.ORDER_BY_DESC
+    if request.limit < 0:
+        return
+    logs = call.services.task_logs
+    if not request.follow:
+        pages = logs.read(
+            call.caller, task_ids, wanted, limit=request.limit, newest_first=newest_first
+        )
+    elif newest_first:
+        raise InvalidArgument("lines cannot be followed newest first: drop follow or the order")
+    else:
+        pages = logs.follow(call.caller, task_ids, wanted, limit=request.limit)
+    async for page in pages:
+        yield page
+
+
+def _filter(
+    request: trial_wire.TrialLogsRequest | task_wire.TaskLogsRequest,
+    allocation_ids: tuple[str, ...] = (),
+) -> LogFilter:
+    return LogFilter(
+        levels=tuple(level.number for level in request.levels),
+        sources=tuple(request.sources),
+        stdtypes=tuple(request.stdtypes),
+        agent_ids=tuple(request.agent_ids),
+        container_ids=tuple(request.container_ids),
+        allocation_ids=allocation_ids,
+        rank_ids=tuple(request.rank_ids),
+        search_text=request.search_text,
+        is_regex=request.enable_regex,
+        after=request.timestamp_after,
+        before=request.timestamp_before,
+    )
+
+
+def _message(row: LogRow) -> str:
+    return render(row.logged_at, row.container_id, row.rank_id, row.level, row.log)

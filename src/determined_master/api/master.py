@@ -1,0 +1,119 @@
+"""What the master tells of itself, and the pages at its root."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from determined_master.api.routes import ANONYMOUS, Call, Reply, plain_route, route
+from determined_wire.rest.master import (
+    GetMasterConfigRequest,
+    GetMasterConfigResponse,
+    GetMasterRequest,
+    GetMasterResponse,
+    GetTelemetryRequest,
+    GetTelemetryResponse,
+)
+
+HTML = "text/html; charset=UTF-8"
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Determined</title></head>
+<body>
+<h1>Determined {version}</h1>
+<p>This master has no web interface yet. Its API:
+<a href="/api/v1/openapi.json">OpenAPI document</a>,
+<a href="/info">facts</a>, <a href="/health">health</a>.</p>
+<p>On the command line: <code>det -m {address} user login</code></p>
+</body>
+</html>
+"""
+
+
+@route("GET", "/api/v1/master")
+async def get_master(call: Call, request: GetMasterRequest) -> GetMasterResponse:
+    """What clients need to know before they log in."""
+    facts = call.services.master.facts
+    return GetMasterResponse(
+        version=facts.version,
+        master_id=facts.master_id,
+        cluster_id=facts.cluster_id,
+        cluster_name=facts.cluster_name,
+        branding="determined",
+        feature_switches=facts.feature_switches,
+        user_management_enabled=True,
+    )
+
+
+@route("GET", "/api/v1/master/telemetry")
+async def get_telemetry(call: Call, request: GetTelemetryRequest) -> GetTelemetryResponse:
+    """Whether the web interface reports its use: never."""
+    return GetTelemetryResponse()
+
+
+@route("GET", "/api/v1/master/config")
+async def get_master_config(
+    call: Call, request: GetMasterConfigRequest
+) -> GetMasterConfigResponse:
+    """All settings in force, secrets masked; for admins."""
+    return GetMasterConfigResponse(config=call.services.master.config(call.caller))
+
+
+@plain_route("GET", "/info")
+async def info(call: Call) -> dict[str, Any]:
+    """What every command of a client asks first."""
+    facts = call.services.master.facts
+    return {
+        "version": facts.version,
+        "master_id": facts.master_id,
+        "cluster_id": facts.cluster_id,
+        "cluster_name": facts.cluster_name,
+        "telemetry": {"enabled": False, "otel_enabled": False, "otel_endpoint": ""},
+        "sso_providers": None,
+    }
+
+
+@plain_route("GET", "/health")
+async def health(call: Call) -> Any:
+    """Whether the master can work; what is wrong is told only to those who log in."""
+    found = await call.services.master.health()
+    answer: dict[str, Any] = {"status": found.status}
+    if call.caller is not ANONYMOUS:
+        answer["database"] = found.database
+        answer["resource_managers"] = [{"cluster_name": "default", "status": found.status}]
+    return answer if found.status == "up" else Reply.of_json(answer, status=503)
+
+
+@plain_route("GET", "/")
+async def root(call: Call) -> Reply:
+    """Send browsers to the web interface."""
+    return Reply(status=301, headers=(("location", "/det"),))
+
+
+@plain_route("GET", "/det")
+async def page(call: Call) -> Reply:
+    """A page that names the API, until the web interface stands here."""
+    return _page(call)
+
+
+@plain_route("GET", "/det/{path*}")
+async def any_page(call: Call) -> Reply:
+    """The same for every address of the web interface."""
+    return _page(call)
+
+
+@plain_route("GET", "/docs")
+async def docs(call: Call) -> Reply:
+    """Where the documents will stand."""
+    return _page(call)
+
+
+@plain_route("GET", "/docs/{path*}")
+async def any_docs(call: Call) -> Reply:
+    """The same for every address of the documents."""
+    return _page(call)
+
+
+def _page(call: Call) -> Reply:
+    address = f"{'https' if call.http.is_secure else 'http'}://HOST:PORT"
+    text = PAGE.format(version=call.services.master.facts.version, address=address)
+    return Reply(text.encode(), content_type=HTML)

@@ -1,0 +1,106 @@
+"""Finds the route of a path.
+
+The raw path is matched, segment by segment, and values are decoded after the match: a `%2F`
+inside a value must not reach another route. Paths without parameters cost one look-up.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+from urllib.parse import unquote_to_bytes
+
+T = TypeVar("T")
+
+
+class Match(NamedTuple, Generic[T]):
+    """The targets of a path by method, and the values of its parameters in order."""
+
+    targets: dict[str, T]
+    values: tuple[str, ...]
+
+
+class _Node(Generic[T]):
+    __slots__ = ("literals", "parameter", "rest", "targets")
+
+    def __init__(self) -> None:
+        self.literals: dict[bytes, _Node[T]] = {}
+        self.parameter: _Node[T] | None = None
+        self.rest: dict[str, T] = {}
+        self.targets: dict[str, T] = {}
+
+
+class PathTable(Generic[T]):
+    """Paths with `{parameters}`; a last `{name*}` takes all that follows, slashes too."""
+
+    def __init__(self) -> None:
+        self._root: _Node[T] = _Node()
+        self._exact: dict[bytes, Match[T]] = {}
+
+    def add(self, method: str, path: str, target: T) -> None:
+        """Add a target.
+
+        Raises:
+            ValueError: there is one for this method and path already.
+        """
+        targets = self._targets_for(path)
+        if method in targets:
+            raise ValueError(f"two routes for {method} {path}")
+        targets[method] = target
+        if "{" not in path:
+            self._exact[path.encode()] = Match(targets, ())
+
+    def find(self, raw_path: bytes) -> Match[T] | None:
+        """The targets of a path as it came, still percent-encoded and without its query."""
+        found = self._exact.get(raw_path)
+        if found is not None:
+            return found
+        segments = raw_path.split(b"/")[1:]
+        raw = self._walk(self._root, segments, 0)
+        if raw is None:
+            return None
+        targets, values = raw
+        if any(b"%2f" in value.lower() for value in values if b"%" in value):
+            return None
+        return Match(targets, tuple(_decoded(value) for value in values))
+
+    def _targets_for(self, path: str) -> dict[str, T]:
+        node = self._root
+        for segment in path.encode().split(b"/")[1:]:
+            if segment.endswith(b"*}"):
+                return node.rest
+            if segment.startswith(b"{"):
+                node.parameter = node.parameter or _Node()
+                node = node.parameter
+            else:
+                node = node.literals.setdefault(segment, _Node())
+        return node.targets
+
+    def _walk(
+        self, node: _Node[T], segments: list[bytes], at: int
+    ) -> tuple[dict[str, T], list[bytes]] | None:
+        """Literals before parameters before the rest; what leads nowhere is tried again."""
+        if at == len(segments):
+            return (node.targets, []) if node.targets else None
+        segment = segments[at]
+        literal = node.literals.get(segment)
+        if literal is not None:
+            found = self._walk(literal, segments, at + 1)
+            if found is not None:
+                return found
+        if node.parameter is not None and segment:
+            found = self._walk(node.parameter, segments, at + 1)
+            if found is not None:
+                found[1].insert(0, segment)
+                return found
+        if node.rest:
+            return node.rest, [b"/".join(segments[at:])]
+        return None
+
+
+def _decoded(value: bytes) -> str:
+    """As text; what no database can hold becomes U+FFFD."""
+    return (
+        (unquote_to_bytes(value) if b"%" in value else value)
+        .decode(errors="replace")
+        .replace("\0", "\ufffd")
+    )

@@ -1,0 +1,68 @@
+"""Routes by which trials report metrics."""
+
+from __future__ import annotations
+
+from determined_master import clock
+from determined_master.api.routes import Call, route
+from determined_master.domain.errors import InvalidArgument
+from determined_master.services.metric_flush import Report
+from determined_wire import own
+from determined_wire.rest import trials as wire
+from determined_wire.rest.types.trial import TrialMetrics
+
+
+@route("POST", "/api/v1/trials/{metrics.trial_id}/metrics")
+async def report_metrics(
+    call: Call, request: wire.ReportTrialMetricsRequest
+) -> wire.ReportTrialMetricsResponse:
+    """One report; answered when it is durable."""
+    await call.services.metrics.report(call.caller, _report(request.metrics, request.group))
+    return wire.ReportTrialMetricsResponse()
+
+
+@route("POST", "/api/v1/trials/{trial_id}/metrics/batch", body="*")
+async def report_metrics_batch(
+    call: Call, request: own.ReportTrialMetricsBatchRequest
+) -> own.ReportTrialMetricsBatchResponse:
+    """Up to 1,000 reports of one trial; answered when they are durable."""
+    reports = [_report(r.metrics, r.group) for r in request.reports]
+    if any(r.trial_id != request.trial_id for r in reports):
+        raise InvalidArgument(f"all reports must be of trial {request.trial_id}, as in the path")
+    answers = await call.services.metrics.report_many(call.caller, reports)
+    results = [own.ReportResult(error=str(a) if a else "") for a in answers]
+    return own.ReportTrialMetricsBatchResponse(results=results)
+
+
+@route("POST", "/api/v1/trials/{training_metrics.trial_id}/training_metrics")
+async def report_training_metrics(
+    call: Call, request: wire.ReportTrialTrainingMetricsRequest
+) -> wire.ReportTrialTrainingMetricsResponse:
+    """One training report, as older clients send it."""
+    report = _report(request.training_metrics, "training")
+    await call.services.metrics.report(call.caller, report)
+    return wire.ReportTrialTrainingMetricsResponse()
+
+
+@route("POST", "/api/v1/trials/{validation_metrics.trial_id}/validation_metrics")
+async def report_validation_metrics(
+    call: Call, request: wire.ReportTrialValidationMetricsRequest
+) -> wire.ReportTrialValidationMetricsResponse:
+    """One validation report, as older clients send it."""
+    report = _report(request.validation_metrics, "validation")
+    await call.services.metrics.report(call.caller, report)
+    return wire.ReportTrialValidationMetricsResponse()
+
+
+def _report(metrics: TrialMetrics | None, group: str) -> Report:
+    if metrics is None or metrics.metrics is None:
+        raise InvalidArgument("the report has no metrics")
+    values = metrics.metrics
+    return Report(
+        trial_id=metrics.trial_id,
+        run_id=metrics.trial_run_id,
+        group=group,
+        steps=metrics.steps_completed or 0,
+        reported_at=metrics.report_time or clock.now(),
+        metrics=values.avg_metrics or {},
+        batch_metrics=values.batch_metrics or None,
+    )

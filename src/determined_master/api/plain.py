@@ -1,0 +1,68 @@
+"""All HTTP routes outside `/api/v1`, with their own form of bodies and errors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from determined_master.api.errors import plain_body, status_of
+from determined_master.api.http import SECURITY_HEADERS, Header, Http, Send, send_body
+from determined_master.api.routes import PLAIN_JSON, Call, Reply
+from determined_master.domain.errors import DetError, InvalidArgument
+
+T = TypeVar("T")
+
+HEADERS: tuple[Header, ...] = ((b"content-type", PLAIN_JSON.encode()), *SECURITY_HEADERS)
+
+_encoder = msgspec.json.Encoder()
+
+
+def plain_json(call: Call, kind: type[T]) -> T:
+    """Read the body of a plain route; unknown fields are ignored.
+
+    Raises:
+        InvalidArgument: there is none, or it is not of this shape.
+    """
+    try:
+        return msgspec.json.decode(call.body, type=kind, strict=False)
+    except msgspec.DecodeError as error:
+        raise InvalidArgument("Bad Request") from error
+
+
+async def send_answer(send: Send, http: Http, answer: Any) -> None:
+    """Answer with what a plain route returned: a `Reply`, or anything that JSON can say."""
+    if not isinstance(answer, Reply):
+        body = _encoder.encode(answer) + b"\n"
+        await send_body(send, 200, (*HEADERS, *http.set_headers), body)
+        return
+    headers = [
+        (b"content-type", answer.content_type.encode()),
+        *SECURITY_HEADERS,
+        *((name.encode(), value.encode()) for name, value in answer.headers),
+        *http.set_headers,
+    ]
+    if isinstance(answer.body, bytes):
+        await send_body(send, answer.status, headers, answer.body)
+    else:
+        await _send_pieces(send, answer.status, headers, answer.body)
+
+
+async def send_error(send: Send, error: DetError) -> None:
+    """Answer with an error."""
+    await send_text_error(send, status_of(error), error.text)
+
+
+async def send_text_error(send: Send, status: int, text: str) -> None:
+    """Answer with an error that has no class of its own."""
+    await send_body(send, status, HEADERS, plain_body(text))
+
+
+async def _send_pieces(
+    send: Send, status: int, headers: list[Header], pieces: AsyncIterator[bytes]
+) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    async for piece in pieces:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})

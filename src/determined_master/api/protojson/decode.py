@@ -1,0 +1,163 @@
+"""JSON to messages.
+
+What a well-kept client sends (camelCase, known fields, exact types) is decoded by msgspec in
+one step. Anything else, good or bad, is parsed again and walked by the message's shape, which
+accepts snake_case, numbers of enums, integers as text, null for unset and unknown fields, and
+has the texts that clients know for what it does not accept. Only names of fields have two
+forms: keys of maps and free objects are data and stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from determined_master.api.protojson.scalars import read_scalar, word
+from determined_master.api.protojson.shape import FieldShape, shape_of
+from determined_master.domain.errors import InvalidArgument
+from determined_wire.proto import FieldMask, Message
+
+M = TypeVar("M", bound=Message)
+
+NUL = b"\\u0000"
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+LOST = "\ufffd"
+"""Stands for what no database and no UTF-8 can hold: NUL and halves of surrogate pairs."""
+
+
+def decode(cls: type[M], body: bytes) -> M:
+    """Read the body of a request.
+
+    Raises:
+        InvalidArgument: malformed JSON, or a value of the wrong type.
+    """
+    if not body:
+        return cls()
+    if NUL not in body:
+        try:
+            return cast(M, _decoder(cls).decode(body))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # the walk understands it, or tells what is wrong
+    return read_message(cls, parse(body))
+
+
+def decode_field(cls: type[M], name: str, body: bytes) -> M:
+    """Read a body that is one field of the request, here called by its snake_case name."""
+    field = shape_of(cls).by_name[name]
+    if field.kind == "message" and not field.container:
+        value: Any = decode(field.target, body)
+    else:
+        value = parse(body)
+        value = None if value is None else _read_field(field, value)
+    return cls() if value is None else cls(**{field.name: value})
+
+
+def parse(body: bytes) -> Any:
+    """The first JSON value of a body; None when there is none.
+
+    Raises:
+        InvalidArgument: the text is not JSON.
+    """
+    try:
+        text = body.decode().lstrip(" \t\r\n")
+        value = _json.raw_decode(text)[0] if text else None
+        return _storable(value) if b"\\u" in body else value
+    except json.JSONDecodeError as error:
+        raise InvalidArgument(_syntax(text, error.pos)) from error
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"the body is not UTF-8: byte {error.start}") from error
+    except RecursionError as error:
+        raise InvalidArgument("the body is nested too deeply") from error
+    except ValueError as error:  # NaN, or a number beyond what a double holds
+        raise InvalidArgument(f"invalid number in the body: {error}") from error
+
+
+def read_message(cls: type[M], value: Any) -> M:
+    """Read a parsed object as a message; None is the empty message."""
+    if value is None:
+        return cls()
+    if not isinstance(value, dict):
+        raise InvalidArgument(_mismatch(value, cls.__name__))
+    by_name = shape_of(cls).by_name
+    fields: dict[str, Any] = {}
+    for key, item in value.items():
+        field = by_name.get(key)
+        if field is not None and item is not None:
+            fields[field.name] = _read_field(field, item)
+    return cls(**fields)
+
+
+def _read_field(field: FieldShape, value: Any) -> Any:
+    if field.container == "list":
+        if not isinstance(value, list):
+            raise InvalidArgument(_mismatch(value, f"[]{word(field)}"))
+        return [_read_one(field, item) for item in value]
+    if field.container == "map":
+        if not isinstance(value, dict):
+            raise InvalidArgument(_mismatch(value, f"map[string]{word(field)}"))
+        return {key: _read_one(field, item) for key, item in value.items()}
+    return _read_one(field, value)
+
+
+def _read_one(field: FieldShape, value: Any) -> Any:
+    if field.kind == "message":
+        return read_message(field.target, value)
+    if field.kind == "google.FieldMask":
+        return _mask(value)
+    return read_scalar(field, value)
+
+
+def _mask(value: Any) -> FieldMask:
+    """Proto-JSON's form (names joined by commas) and the plain object are both taken."""
+    if isinstance(value, str):
+        return FieldMask(paths=[name for name in value.split(",") if name])
+    return read_message(FieldMask, value)
+
+
+def _mismatch(value: Any, wanted: str) -> str:
+    kinds = {dict: "object", list: "array", str: "string", bool: "bool"}
+    return (
+        f"json: cannot unmarshal {kinds.get(type(value), 'number')} into Go value of type {wanted}"
+    )
+
+
+def _syntax(text: str, position: int) -> str:
+    if position >= len(text):
+        return "unexpected EOF"
+    if text[position] == '"' and '"' not in text[position + 1 :]:
+        return "unexpected EOF"
+    return f"invalid character {text[position]!r} looking for beginning of value"
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return UNSTORABLE.sub(LOST, value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} is out of range")
+    return number
+
+
+def _constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON: write it in quotes")
+
+
+_json = json.JSONDecoder(parse_float=_finite, parse_constant=_constant)
+
+
+@cache
+def _decoder(cls: type[Message]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(cls)

@@ -1,0 +1,140 @@
+"""Messages to JSON.
+
+A message of plain fields is written by msgspec as it stands. Where a message holds, at any
+depth, something that proto-JSON writes in its own way (64-bit integers as text, NaN as text,
+times with the shortest fraction, keys of maps and objects in order, absent fields), it is
+first turned into a dict by a plan that is made once for its class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+
+from determined_master.api.protojson.shape import FieldShape, shape_of
+from determined_wire.proto import Message
+
+Convert = Callable[[Any], Any]
+Plan = tuple[tuple[str, str, Convert | None, bool], ...]
+"""Attribute, JSON name, conversion where one is needed, left out when None."""
+
+SAFE_INTEGER = 2**53
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(message: Message) -> bytes:
+    """The JSON text of a message."""
+    return _encoder.encode(to_json(message))
+
+
+def to_json(message: Message) -> Any:
+    """The message as msgspec shall write it: itself, or a dict where it needs conversion."""
+    convert = _converter(type(message))
+    return message if convert is None else convert(message)
+
+
+def raw_json(text: str | bytes) -> Mapping[str, Any]:
+    """JSON text as the value of a JsonObject field; it is written without being parsed.
+
+    The text must be an object, without NaN; the order of its keys is kept.
+    """
+    return cast(Mapping[str, Any], msgspec.Raw(text.encode() if isinstance(text, str) else text))
+
+
+@cache
+def _converter(cls: type[Message]) -> Convert | None:
+    if not _is_special(cls, set()):
+        return None
+    plan: Plan = ()
+
+    def convert(message: Message) -> dict[str, Any]:
+        nonlocal plan
+        plan = plan or _plan(cls)  # made late: a message may hold others of its own class
+        out: dict[str, Any] = {}
+        for name, json_name, conversion, is_absent in plan:
+            value = getattr(message, name)
+            if value is None:
+                if not is_absent:
+                    out[json_name] = None
+            elif conversion is None:
+                out[json_name] = value
+            else:
+                out[json_name] = conversion(value)
+        return out
+
+    return convert
+
+
+def _plan(cls: type[Message]) -> Plan:
+    return tuple((f.name, f.json_name, _field(f), f.is_absent) for f in shape_of(cls).fields)
+
+
+def _is_special(cls: type[Message], seen: set[type[Message]]) -> bool:
+    seen.add(cls)
+    for field in shape_of(cls).fields:
+        if field.is_absent or field.container == "map" or field.kind in _SCALARS:
+            return True
+        is_new = field.kind == "message" and field.target not in seen
+        if is_new and _is_special(field.target, seen):
+            return True
+    return False
+
+
+def _field(field: FieldShape) -> Convert | None:
+    one = _converter(field.target) if field.kind == "message" else _SCALARS.get(field.kind)
+    if field.container == "list":
+        return None if one is None else lambda values: [one(v) for v in values]
+    if field.container == "map":
+        each = one or (lambda value: value)
+        return lambda values: {k: each(v) for k, v in sorted(values.items())}
+    return one
+
+
+def _number(value: float) -> Any:
+    if isinstance(value, int):
+        return value
+    if not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    # whole numbers go without a fraction, as the clients of the public API expect
+    return int(value) if value.is_integer() and abs(value) < SAFE_INTEGER else value
+
+
+def _timestamp(value: datetime) -> Any:
+    if value.tzinfo is not UTC:
+        value = value.astimezone(UTC)
+    if value.microsecond % 1000 or not value.microsecond:
+        return value
+    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _object(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _object(v) for k, v in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [_object(v) for v in value]
+    if isinstance(value, float):
+        return _number(value)
+    return value
+
+
+def _mask(value: Any) -> Any:
+    return {"paths": list(value.paths)}
+
+
+_SCALARS: dict[str, Convert] = {
+    "int64": str,
+    "uint64": str,
+    "double": _number,
+    "google.Timestamp": _timestamp,
+    "google.DoubleValue": _number,
+    "google.Struct": _object,
+    "google.ListValue": _object,
+    "google.Value": _object,
+    "google.FieldMask": _mask,
+}

@@ -1,0 +1,203 @@
+"""Single values of a body, a query or a path, by the kind of their field."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from determined_master.api.protojson.shape import FieldShape
+from determined_master.domain.errors import InvalidArgument
+
+INTEGERS = {
+    "int32": (-(2**31), 2**31 - 1),
+    "google.Int32Value": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+_Aware = Annotated[datetime, msgspec.Meta(tz=True)]
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_WORDS = {"double": "float64", "google.DoubleValue": "float64", "google.StringValue": "string"}
+_TRUE = {"1", "t", "T", "TRUE", "true", "True"}
+_FALSE = {"0", "f", "F", "FALSE", "false", "False"}
+
+
+def word(field: FieldShape) -> str:
+    """The type's name in error texts."""
+    if field.target is not None:
+        return str(field.target.__name__)
+    return _WORDS.get(field.kind, field.kind.replace("google.", "").replace("Value", "").lower())
+
+
+def read_scalar(field: FieldShape, value: Any) -> Any:
+    """Read one value of parsed JSON.
+
+    Raises:
+        InvalidArgument: the value is of another type, or out of its range.
+    """
+    if field.kind == "enum":
+        return _enum(field, value)
+    return _READERS[field.kind](field, value)
+
+
+def read_text(field: FieldShape, text: str) -> Any:
+    """Read one value given as text in a query or a path; wrappers, enums and times too.
+
+    Raises:
+        InvalidArgument: the text is not such a value.
+    """
+    kind = field.kind
+    if kind in ("string", "google.StringValue"):
+        return text
+    if kind in INTEGERS:
+        return parse_integer(kind, text)
+    if kind == "google.BoolValue":
+        if text not in ("true", "false"):
+            raise InvalidArgument(f"bad BoolValue: {text}")
+        return text == "true"
+    if kind == "bool":
+        if text not in _TRUE | _FALSE:
+            raise InvalidArgument(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+        return text in _TRUE
+    if kind in ("double", "google.DoubleValue"):
+        try:
+            return float(text)
+        except ValueError as error:
+            message = f'strconv.ParseFloat: parsing "{text}": invalid syntax'
+            raise InvalidArgument(message) from error
+    if kind == "enum":
+        return _enum_text(field, text)
+    return read_scalar(field, text)
+
+
+def parse_integer(kind: str, text: str) -> int:
+    """Read decimal digits of one of the integer kinds, with its bounds."""
+    function = "ParseUint" if kind.startswith("u") else "ParseInt"
+    if not _INTEGER.fullmatch(text):
+        raise InvalidArgument(f'strconv.{function}: parsing "{text}": invalid syntax')
+    number = int(text)
+    low, high = INTEGERS[kind]
+    if not low <= number <= high:
+        raise InvalidArgument(f'strconv.{function}: parsing "{text}": value out of range')
+    return number
+
+
+def _enum(field: FieldShape, value: Any) -> Any:
+    found = None
+    if isinstance(value, str):
+        found = field.target._value2member_map_.get(value)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        found = next((m for m in field.target if m.number == value), None)
+    if found is None:
+        shown = f'"\\"{value}\\""' if isinstance(value, str) else f'"{value}"'
+        name = f"determined.{field.target.__proto__}"
+        raise InvalidArgument(f"unknown value {shown} for enum {name}")
+    return found
+
+
+def _enum_text(field: FieldShape, text: str) -> Any:
+    found = field.target._value2member_map_.get(text)
+    if found is None and _INTEGER.fullmatch(text):
+        found = next((m for m in field.target if m.number == int(text)), None)
+    if found is None:
+        package, _, name = field.target.__proto__.partition(".")
+        name = name.partition(".")[2].replace(".", "_")
+        raise InvalidArgument(f"{text} is not a valid {package}v1.{name}")
+    return found
+
+
+def _string(field: FieldShape, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _mismatch(field, value)
+    return value
+
+
+def _bool(field: FieldShape, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _mismatch(field, value)
+    return value
+
+
+def _integer(field: FieldShape, value: Any) -> int:
+    if isinstance(value, str):
+        return parse_integer(field.kind, value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _mismatch(field, value)
+    return parse_integer(field.kind, str(value))
+
+
+def _double(field: FieldShape, value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            raise _mismatch(field, value) from None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _mismatch(field, value)
+    return float(value)
+
+
+def _bytes(field: FieldShape, value: Any) -> bytes:
+    text = _string(field, value)
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        bad = re.search(r"[^A-Za-z0-9+/]", text)
+        at = bad.start() if bad else len(text)
+        raise InvalidArgument(f"illegal base64 data at input byte {at}") from None
+
+
+def _timestamp(field: FieldShape, value: Any) -> datetime:
+    try:
+        return msgspec.convert(value, _Aware)
+    except msgspec.ValidationError:
+        raise InvalidArgument(f"bad Timestamp: {value!r} is not RFC 3339 with a zone") from None
+
+
+def _struct(field: FieldShape, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidArgument(f"bad StructValue: expected an object, got {_json_kind(value)}")
+    return value
+
+
+def _list(field: FieldShape, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise InvalidArgument(f"bad ListValue: expected a list, got {_json_kind(value)}")
+    return value
+
+
+def _any(field: FieldShape, value: Any) -> Any:
+    return value
+
+
+def _json_kind(value: Any) -> str:
+    kinds = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}
+    return kinds.get(type(value), "number")
+
+
+def _mismatch(field: FieldShape, value: Any) -> InvalidArgument:
+    return InvalidArgument(
+        f"json: cannot unmarshal {_json_kind(value)} into Go value of type {word(field)}"
+    )
+
+
+_READERS: dict[str, Callable[[FieldShape, Any], Any]] = {
+    "string": _string,
+    "google.StringValue": _string,
+    "bool": _bool,
+    "google.BoolValue": _bool,
+    "double": _double,
+    "google.DoubleValue": _double,
+    "bytes": _bytes,
+    "google.Timestamp": _timestamp,
+    "google.Struct": _struct,
+    "google.ListValue": _list,
+    "google.Value": _any,
+    **dict.fromkeys(INTEGERS, _integer),
+}

@@ -1,0 +1,139 @@
+"""How a route is declared.
+
+    @route("POST", "/api/v1/experiments/{id}/pause")
+    async def pause_experiment(
+        call: Call, request: PauseExperimentRequest
+    ) -> PauseExperimentResponse:
+
+Path, query and body are merged into the request's message before the function is called; what
+it returns is the body of the answer. Errors are raised as `DetError`. The path is spelt as in
+the public API, so that the table can be checked against it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from types import ModuleType
+from typing import Any, Literal, TypeVar, get_type_hints
+
+import msgspec
+
+from determined_master.api.http import Http
+from determined_master.domain.access import Caller
+from determined_master.services.catalog import Services
+from determined_wire.proto import Message
+
+Kind = Literal["unary", "stream", "plain", "socket"]
+ANONYMOUS = Caller(user_id=0, username="")
+"""Who calls a route that needs no token, when none was sent."""
+
+PLAIN_JSON = "application/json; charset=UTF-8"
+
+Request = TypeVar("Request", bound=Message)
+Answer = TypeVar("Answer", bound=Message)
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One request: who sent it, and what it may use."""
+
+    caller: Caller
+    services: Services
+    http: Http
+    parameters: Mapping[str, str] = {}
+    """Values of the path, decoded; for plain routes and sockets, others have a message."""
+    body: bytes = b""
+    """The body of a plain route; others have a message."""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """An answer of a plain route that is not just JSON with status 200.
+
+    `body` may be an iterator of pieces, which is sent as it comes.
+    """
+
+    body: bytes | AsyncIterator[bytes] = b""
+    status: int = 200
+    content_type: str = PLAIN_JSON
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of_json(cls, value: Any, *, status: int = 200) -> Reply:
+        """JSON with a status of its own."""
+        return cls(msgspec.json.encode(value) + b"\n", status)
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One entry of the table; `handler` is the function that was declared."""
+
+    kind: Kind
+    method: str
+    path: str
+    handler: Callable[..., Any]
+    request: type[Message] | None = None
+    response: type[Message] | None = None
+    body: str = ""
+    """Our own routes only: `*` when the body is read. Others go by the public API's list."""
+
+    @property
+    def name(self) -> str:
+        """Name of the function, which is the operation's name in the OpenAPI document."""
+        return str(getattr(self.handler, "__name__", "route"))
+
+
+def route(
+    method: str, path: str, *, body: str = ""
+) -> Callable[[Callable[[Call, Request], Awaitable[Answer]]], Route]:
+    """Declare a route of `/api/v1` that answers with one message."""
+
+    def declare(handler: Callable[[Call, Request], Awaitable[Answer]]) -> Route:
+        request, response = _hints(handler)
+        return Route("unary", method, path, handler, request, response, body)
+
+    return declare
+
+
+def stream_route(
+    method: str, path: str, response: type[Message], *, body: str = ""
+) -> Callable[[Callable[[Call, Request], AsyncIterator[Any]]], Route]:
+    """Declare a route of `/api/v1` whose function is an async generator.
+
+    It yields messages, or lists of messages where several are at hand: those are sent together.
+    """
+
+    def declare(handler: Callable[[Call, Request], AsyncIterator[Any]]) -> Route:
+        request = _hints(handler)[0]
+        return Route("stream", method, path, handler, request, response, body)
+
+    return declare
+
+
+def plain_route(method: str, path: str) -> Callable[[Callable[[Call], Awaitable[Any]]], Route]:
+    """Declare any other route: it returns what msgspec writes as JSON, or a `Reply`."""
+
+    def declare(handler: Callable[[Call], Awaitable[Any]]) -> Route:
+        return Route("plain", method, path, handler)
+
+    return declare
+
+
+def socket_route(
+    path: str,
+) -> Callable[[Callable[[Call, Any], Awaitable[None]]], Route]:
+    """Declare a WebSocket; the function is given Starlette's `WebSocket`, not yet accepted."""
+
+    def declare(handler: Callable[[Call, Any], Awaitable[None]]) -> Route:
+        return Route("socket", "WS", path, handler)
+
+    return declare
+
+
+def routes_of(*modules: ModuleType) -> list[Route]:
+    """The routes that modules declare, in the order of their lines."""
+    return [value for m in modules for value in vars(m).values() if isinstance(value, Route)]
+
+
+def _hints(handler: Callable[..., Any]) -> tuple[Any, Any]:
+    """Types of the second parameter and of what is returned."""
+    hints = get_type_hints(handler)
+    return hints[list(inspect.signature(handler).parameters)[1]], hints["return"]

@@ -1,0 +1,88 @@
+"""From rows to the shapes of the REST API: what several resources share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from determined_master import clock
+from determined_master.store.checkpoints import CheckpointRow
+from determined_master.store.metrics import StoredReport
+from determined_wire.rest.types.checkpoint import (
+    Checkpoint,
+    CheckpointState,
+    CheckpointTrainingMetadata,
+)
+from determined_wire.rest.types.common import Metrics
+from determined_wire.rest.types.shared import Pagination
+from determined_wire.rest.types.trial import CheckpointWorkload, MetricsWorkload
+
+
+def pagination(offset: int, limit: int, start: int, count: int, total: int) -> Pagination:
+    """The page that was asked for, and the slice that it gave."""
+    return Pagination(
+        offset=offset, limit=limit, start_index=start, end_index=start + count, total=total
+    )
+
+
+def seconds_between(start: datetime, end: datetime | None) -> float:
+    """How long something took, or takes until now."""
+    return ((end or clock.now()) - start).total_seconds()
+
+
+def metrics_workload(
+    row: StoredReport | None, *, with_batches: bool = False
+) -> MetricsWorkload | None:
+    """A report as a workload of its trial."""
+    if row is None:
+        return None
+    batches = row.batch_metrics or () if with_batches else ()
+    return MetricsWorkload(
+        end_time=row.reported_at,
+        metrics=Metrics(avg_metrics=row.metrics, batch_metrics=batches),
+        num_inputs=0,
+        total_batches=row.steps,
+    )
+
+
+def checkpoint_workload(
+    row: CheckpointRow | None, *, with_metadata: bool = False
+) -> CheckpointWorkload | None:
+    """A checkpoint as a workload of its trial."""
+    if row is None:
+        return None
+    return CheckpointWorkload(
+        uuid=row.uuid,
+        end_time=row.reported_at,
+        state=CheckpointState[f"STATE_{row.state}"],
+        resources=row.resources,
+        total_batches=row.steps,
+        metadata=row.metadata if with_metadata else None,
+    )
+
+
+def checkpoint(row: CheckpointRow) -> Checkpoint:
+    """A checkpoint with what it was trained by."""
+    training = CheckpointTrainingMetadata(
+        trial_id=row.trial_id,
+        experiment_id=row.experiment_id,
+        experiment_config=row.experiment_config,
+        hparams=row.hparams,
+        training_metrics=_metrics(row.training_metrics),
+        validation_metrics=_metrics(row.validation_metrics),
+        searcher_metric=row.searcher_metric,
+    )
+    return Checkpoint(
+        task_id=row.task_id or "",
+        allocation_id=row.allocation_id,
+        uuid=row.uuid,
+        report_time=row.reported_at,
+        resources=row.resources,
+        metadata=row.metadata,
+        state=CheckpointState[f"STATE_{row.state}"],
+        training=training,
+        storage_id=row.storage_id,
+    )
+
+
+def _metrics(values: dict[str, object] | None) -> Metrics:
+    return Metrics(avg_metrics=values, batch_metrics=())

@@ -1,0 +1,76 @@
+"""Rows of users as the API shows them, and what its requests mean."""
+
+from __future__ import annotations
+
+from determined_master.domain.paging import Page
+from determined_master.services.users import AGENT_FIELDS, UserChange
+from determined_master.store.users import UserRow
+from determined_wire.rest.types.shared import Pagination
+from determined_wire.rest.types.user import AgentUserGroup, PatchUser, User
+
+
+def user_message(row: UserRow) -> User:
+    """A user."""
+    return User(
+        id=row.id,
+        username=row.username,
+        admin=row.admin,
+        active=row.active,
+        agent_user_group=None
+        if row.agent_uid is None
+        else AgentUserGroup(
+            agent_uid=row.agent_uid,
+            agent_gid=row.agent_gid,
+            agent_user=row.agent_user,
+            agent_group=row.agent_group,
+        ),
+        display_name=row.display_name,
+        modified_at=row.modified_at,
+        remote=row.remote,
+        last_auth_at=row.last_auth_at,
+    )
+
+
+def pagination(page: Page) -> Pagination:
+    """Which part of a list is shown."""
+    return Pagination(
+        offset=page.offset,
+        limit=page.limit,
+        start_index=page.start,
+        end_index=page.end,
+        total=page.total,
+    )
+
+
+def change_of(patch: PatchUser) -> UserChange:
+    """What a PATCH asks for."""
+    return UserChange(
+        username=patch.username,
+        display_name=patch.display_name,
+        admin=patch.admin,
+        active=patch.active,
+        remote=patch.remote,
+        password=patch.password,
+        is_hashed=patch.is_hashed,
+        agent=_agent(patch.agent_user_group),
+    )
+
+
+def change_of_new(user: User, password: str, *, is_hashed: bool) -> UserChange:
+    """What making a user asks for."""
+    return UserChange(
+        username=user.username,
+        display_name=user.display_name,
+        admin=user.admin,
+        active=user.active,
+        remote=user.remote,
+        password=password or None,
+        is_hashed=is_hashed,
+        agent=_agent(user.agent_user_group),
+    )
+
+
+def _agent(group: AgentUserGroup | None) -> dict[str, object] | None:
+    if group is None:
+        return None
+    return {name: getattr(group, name) for name in AGENT_FIELDS}

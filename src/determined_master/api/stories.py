@@ -1,0 +1,51 @@
+"""Routes of stories: what happened, when and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import pagination
+from determined_master.engine import StoryLine
+from determined_wire import own
+
+
+@route("GET", "/api/v1/trials/{id}/story")
+async def trial_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
+    """What happened to a trial and its allocations."""
+    return await _story(call, "trial", request)
+
+
+@route("GET", "/api/v1/experiments/{id}/story")
+async def experiment_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
+    """What happened to an experiment."""
+    return await _story(call, "experiment", request)
+
+
+@route("GET", "/api/v1/allocations/{id}/story")
+async def allocation_story(call: Call, request: own.GetStoryRequest) -> own.GetStoryResponse:
+    """What happened to an allocation."""
+    return await _story(call, "allocation", request)
+
+
+async def _story(call: Call, kind: str, request: own.GetStoryRequest) -> own.GetStoryResponse:
+    lines, total = await call.services.stories.read(
+        call.caller, kind, request.id, offset=request.offset, limit=request.limit
+    )
+    return own.GetStoryResponse(
+        lines=[_line(line) for line in lines],
+        pagination=pagination(request.offset, request.limit, request.offset, len(lines), total),
+    )
+
+
+def _line(line: StoryLine) -> own.StoryLine:
+    detail: dict[str, Any] = {k: v for k, v in line.event.items() if k != "event"}
+    return own.StoryLine(
+        at=line.at,
+        aggregate=f"{line.kind} {line.id}",
+        version=line.version,
+        cause=line.cause,
+        event=str(line.event.get("event", "")),
+        detail=detail,
+        effects=[str(effect.get("effect", effect)) for effect in line.effects],
+    )

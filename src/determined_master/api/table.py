@@ -1,0 +1,77 @@
+"""Every route of the master: the modules that declare them, and the document about them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from determined_master.api import (
+    agents,
+    allocations,
+    auth,
+    checkpoints,
+    experiments,
+    logs,
+    master,
+    metrics,
+    stories,
+    tasks,
+    trials,
+    users,
+)
+from determined_master.api.openapi import document
+from determined_master.api.routes import Call, Reply, Route, plain_route, routes_of
+
+MODULES = (
+    auth,
+    users,
+    master,
+    agents,
+    experiments,
+    trials,
+    metrics,
+    checkpoints,
+    tasks,
+    logs,
+    allocations,
+    stories,
+)
+"""Add a module of routes here; `docs/api-status.md` is then made anew."""
+
+OURS: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("GET", "/api/v1/openapi.json"),
+        ("GET", "/api/v1/api.swagger.json"),
+        ("GET", "/api/v1/trials/{trial_id}/story"),
+        ("GET", "/api/v1/experiments/{experiment_id}/story"),
+        ("GET", "/api/v1/allocations/{allocation_id}/story"),
+        ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
+    }
+)
+"""Routes below `/api/v1` that the public API does not have."""
+
+
+@plain_route("GET", "/api/v1/openapi.json")
+async def openapi(call: Call) -> Reply:
+    """This API as an OpenAPI document."""
+    return _document(call)
+
+
+@plain_route("GET", "/api/v1/api.swagger.json")
+async def swagger(call: Call) -> Reply:
+    """The same at the path that clients know."""
+    return _document(call)
+
+
+def all_routes() -> list[Route]:
+    """The route table."""
+    return [*routes_of(*MODULES), openapi, swagger]
+
+
+def _document(call: Call) -> Reply:
+    text = _text(call.services.master.facts.version)
+    return Reply(text, content_type="application/json")
+
+
+@cache
+def _text(version: str) -> bytes:
+    return document(all_routes(), version)

@@ -1,0 +1,90 @@
+"""Routes of tasks and of the runs that they prepare."""
+
+from __future__ import annotations
+
+import base64
+
+from determined_master.api.routes import Call, route
+from determined_master.store.allocations import AllocationRow
+from determined_wire.rest import runs as run_wire
+from determined_wire.rest import tasks as wire
+from determined_wire.rest.types.task import Allocation, Task, TaskState, TaskType
+
+SHOWN_STATES = {"PENDING": "QUEUED", "ASSIGNED": "QUEUED"}
+
+
+@route("GET", "/api/v1/tasks/{task_id}")
+async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResponse:
+    """One task with its allocations, newest first."""
+    task = await call.services.tasks.get(call.caller, request.task_id)
+    rows = await call.services.allocations.list_of(call.caller, request.task_id)
+    shown = Task(
+        task_id=task.id,
+        task_type=TaskType[f"TASK_TYPE_{task.type}"],
+        allocations=[allocation(row) for row in rows],
+        start_time=task.started_at,
+        end_time=task.ended_at,
+    )
+    return wire.GetTaskResponse(task=shown)
+
+
+@route("GET", "/api/v1/tasks/{task_id}/context_directory")
+async def get_context_directory(
+    call: Call, request: wire.GetTaskContextDirectoryRequest
+) -> wire.GetTaskContextDirectoryResponse:
+    """The directory that the task starts in, as tar.gz."""
+    tgz = await call.services.tasks.context_directory(call.caller, request.task_id)
+    return wire.GetTaskContextDirectoryResponse(b64_tgz=base64.b64encode(tgz).decode())
+
+
+@route("POST", "/api/v1/runs/start")
+async def start_run(
+    call: Call, request: run_wire.RunPrepareForReportingRequest
+) -> run_wire.RunPrepareForReportingResponse:
+    """Tell the id under which the run's checkpoint storage is known."""
+    storage_id = None
+    await call.services.trials.get(call.caller, request.run_id)
+    if request.checkpoint_storage is not None:
+        storage_id = await call.services.checkpoints.storage_id(
+            call.caller, request.checkpoint_storage
+        )
+    return run_wire.RunPrepareForReportingResponse(storage_id=storage_id)
+
+
+@route("GET", "/api/v1/runs/{run_id}/metadata")
+async def get_run_metadata(
+    call: Call, request: run_wire.GetRunMetadataRequest
+) -> run_wire.GetRunMetadataResponse:
+    """The metadata that users have set on a run."""
+    metadata = await call.services.trials.metadata(call.caller, request.run_id)
+    return run_wire.GetRunMetadataResponse(metadata=metadata)
+
+
+@route("POST", "/api/v1/runs/{run_id}/metadata")
+async def post_run_metadata(
+    call: Call, request: run_wire.PostRunMetadataRequest
+) -> run_wire.PostRunMetadataResponse:
+    """Replace the metadata of a run."""
+    metadata = await call.services.trials.replace_metadata(
+        call.caller, request.run_id, request.metadata or {}
+    )
+    return run_wire.PostRunMetadataResponse(metadata=metadata)
+
+
+def allocation(row: AllocationRow) -> Allocation:
+    """An allocation as tasks show it; instants are RFC 3339."""
+    state = SHOWN_STATES.get(row.state, row.state)
+    return Allocation(
+        task_id=row.task_id,
+        state=TaskState[f"STATE_{state}"],
+        is_ready=row.is_ready or None,
+        start_time=_text(row.started_at),
+        end_time=_text(row.ended_at),
+        allocation_id=row.id,
+        slots=row.slots,
+        exit_reason=row.exit_reason,
+    )
+
+
+def _text(at: object) -> str | None:
+    return None if at is None else str(at).replace(" ", "T").replace("+00:00", "Z")

@@ -1,0 +1,243 @@
+"""The composition root: only here concrete parts are named and joined."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from determined_master import __version__, clock, entropy
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
+from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.domain.schedule import fifo
+from determined_master.engine import Changed, Engine
+from determined_master.engine.kinds import KINDS
+from determined_master.pools.live import LiveAllocations
+from determined_master.pools.loop import PoolLoop
+from determined_master.services.agents import AgentReports, Agents, Join
+from determined_master.services.allocations import Allocations
+from determined_master.services.auth import Auth
+from determined_master.services.bootstrap import Cluster
+from determined_master.services.catalog import Services
+from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.defaults import config_layers, task_defaults
+from determined_master.services.effects.allocations import AllocationEffects
+from determined_master.services.effects.experiments import ExperimentEffects
+from determined_master.services.effects.trials import TrialEffects
+from determined_master.services.experiment_configs import ExperimentConfigs
+from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiments import Experiments
+from determined_master.services.identities import Identities
+from determined_master.services.log_policies import LogPolicies
+from determined_master.services.master import Master, MasterFacts
+from determined_master.services.metric_flush import Flusher
+from determined_master.services.metrics import Metrics
+from determined_master.services.passwords import Passwords
+from determined_master.services.stories import Stories
+from determined_master.services.task_logs import TaskLogs
+from determined_master.services.tasks import Tasks
+from determined_master.services.tokens import TaskTokens
+from determined_master.services.trials import Trials
+from determined_master.services.users import Users
+from determined_master.store import task_logs
+from determined_master.store.embedded import EmbeddedServer
+from determined_master.store.embedded_files import Layout, default_layout
+from determined_master.store.migrate import migrate
+from determined_master.store.pool import (
+    Address,
+    Pool,
+    check_server,
+    connect,
+    embedded_address,
+)
+
+if TYPE_CHECKING:
+    from determined_master.settings import Settings
+
+log = logging.getLogger(__name__)
+DEFAULT_POOL = "default"
+OPEN_ALLOCATIONS = """
+    SELECT g.state FROM aggregates g JOIN allocations a ON a.id = g.id
+     WHERE g.kind = 'allocation' AND a.ended_at IS NULL
+"""
+
+
+def secrets_dir(settings: Settings) -> Path | None:
+    """Where the first password is written: beside our own database; None with the user's."""
+    return None if settings.db.host else layout_of(settings).root.parent
+
+
+def layout_of(settings: Settings) -> Layout:
+    """Where the master's own PostgreSQL lies."""
+    if settings.db.data_dir:
+        return Layout(Path(settings.db.data_dir))
+    return default_layout(settings.cluster_name or "determined")
+
+
+@contextlib.asynccontextmanager
+async def database(settings: Settings) -> AsyncIterator[Address]:
+    """A migrated database: the user's, or our own that runs as long as this does."""
+    if settings.db.host:
+        address = Address(
+            host=settings.db.host,
+            port=settings.db.port,
+            user=settings.db.user,
+            password=settings.db.password,
+            database=settings.db.name,
+            ssl_mode=settings.db.ssl_mode,  # type: ignore[arg-type]  # checked by settings
+            ssl_root_cert=settings.db.ssl_root_cert or None,
+        )
+        await check_server(address)
+        await _migrate(address)
+        yield address
+        return
+    server = EmbeddedServer(layout_of(settings))
+    await server.start()
+    try:
+        address = embedded_address(server.connection_options)
+        await _migrate(address)
+        async with asyncio.TaskGroup() as group:
+            supervisor = group.create_task(server.supervise())
+            yield address
+            supervisor.cancel()
+    finally:
+        await server.stop()
+
+
+class App:
+    """One master: its parts, joined."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        address: Address,
+        pool: Pool,
+        cluster: Cluster,
+        passwords: Passwords,
+    ) -> None:
+        self.settings = settings
+        self._pool = pool
+        tokens = TaskTokens(cluster.secret)
+        self.engine = Engine(address, pool, KINDS)
+        self.live = LiveAllocations(self._nudge)
+        self.identities = Identities(pool)
+        policies = LogPolicies(self.engine, pool)
+        self.logs = TaskLogs(pool, policies)
+        facts = MasterFacts(
+            version=__version__,
+            master_id=str(entropy.new_uuid()),
+            cluster_id=cluster.cluster_id,
+            cluster_name=settings.cluster_name,
+        )
+        reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
+        join = Join(
+            cluster.join_token,
+            is_open=_is_join_open(settings),
+            allow_process_runtime=settings.is_loopback or settings.security.allow_process_runtime,
+        )
+        identity = MasterIdentity(
+            master_id=facts.master_id,
+            cluster_id=facts.cluster_id,
+            cluster_name=facts.cluster_name,
+            version=facts.version,
+        )
+        self.backend = AgentBackend(
+            identity, reports, join, reconnect_wait_s=lambda pool: settings.agent_reconnect_wait_s
+        )
+        self.pool_loop = PoolLoop(
+            DEFAULT_POOL, self.engine, self.backend.agents, self.live, fifo.plan
+        )
+        self.flusher = Flusher(pool)
+        specs = ContainerSpecs(pool, tokens, task_defaults(settings))
+        ExperimentEffects(self.engine, pool).register()
+        TrialEffects(self.engine, pool, tokens).register()
+        AllocationEffects(self.engine, self.backend, specs).register()
+        self.services = self._services(facts, passwords, cluster)
+        self.api = Api(all_routes(), self.services, self.identities)
+
+    def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
+        pool, engine = self._pool, self.engine
+        layers = config_layers(self.settings, default_storage(self.settings))
+        return Services(
+            auth=Auth(pool, passwords, self.identities),
+            users=Users(pool, passwords, self.identities),
+            master=Master(facts, pool, self.settings.masked),
+            experiments=Experiments(engine, pool, ExperimentConfigs(layers)),
+            experiment_lists=ExperimentLists(pool),
+            trials=Trials(engine, pool, self.live),
+            metrics=Metrics(engine, pool, self.flusher),
+            checkpoints=Checkpoints(pool),
+            task_logs=self.logs,
+            tasks=Tasks(pool),
+            allocations=Allocations(engine, pool, self.live),
+            agents=Agents(self.backend, self.live, cluster.join_token),
+            identities=self.identities,
+            stories=Stories(pool),
+            live=self.live,
+            serve_agent=self.backend.serve,
+        )
+
+    async def run(self, ready: asyncio.Event) -> None:
+        """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
+        self.engine.feed.listen("allocation", self._on_allocation)
+        async with self._pool.acquire() as conn:
+            await task_logs.ensure_partitions(conn, clock.now().date())
+            for row in await conn.fetch(OPEN_ALLOCATIONS):
+                state = KINDS[2].codec.state(row["state"])
+                self.live.changed(state)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.engine.run())
+            await self.engine.wait_until_leading()
+            group.create_task(self.flusher.run())
+            group.create_task(self.pool_loop.run())
+            ready.set()
+            await self._let_agents_in()
+
+    async def _let_agents_in(self) -> None:
+        """While this process leads, and under each of its epochs anew."""
+        try:
+            while True:
+                epoch = await self.engine.wait_until_leading(timeout_s=None)
+                expected = {
+                    container.agent_id: allocation.request.pool
+                    for allocation in self.live.values()
+                    for container in allocation.containers
+                    if container.state != "TERMINATED"
+                }
+                self.backend.open(expected, epoch)
+                await self.engine.wait_while_leading(epoch)
+                await self.backend.close()
+        finally:
+            await self.backend.close()
+
+    def _nudge(self, pool: str) -> None:
+        self.pool_loop.nudge()
+
+    def _on_allocation(self, change: Changed) -> None:
+        self.live.changed(change.state)
+        self.logs.tell(change.state.request.task_id)
+        if change.state.state == "TERMINATED":
+            self.identities.forget_allocation(change.id)
+
+
+async def _migrate(address: Address) -> None:
+    conn = await connect(address)
+    try:
+        await migrate(conn)
+    finally:
+        await conn.close()
+
+
+def default_storage(settings: Settings) -> Path | None:
+    """Where checkpoints go when nobody says: beside our own database."""
+    return None if settings.db.host else layout_of(settings).root.parent / "checkpoints"
+
+
+def _is_join_open(settings: Settings) -> bool:
+    chosen = settings.security.agent_join
+    return chosen == "open" if chosen else settings.is_loopback

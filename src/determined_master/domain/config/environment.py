@@ -1,0 +1,163 @@
+"""What a task's containers run in: image, variables, ports, credentials, Kubernetes pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from determined_master.domain.config.containers import Field, ListOf, MapOf, Object, unknown_key
+from determined_master.domain.config.pod_spec import POD_SPEC
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import Boolean, Integer, Kind, Text
+
+DEVICE_TYPES = ("cpu", "cuda", "rocm")
+_KNOWN = {**dict.fromkeys(DEVICE_TYPES), "gpu": None}
+
+DEFAULT_IMAGES = {
+    "cpu": "determinedai/pytorch-ngc-dev:0736b6d",
+    "cuda": "determinedai/pytorch-ngc-dev:0736b6d",
+    "rocm": "determinedai/environments:rocm-5.6-pytorch-1.3-tf-2.10-rocm-mpich-0736b6d",
+}
+
+
+def _per_device(value: Mapping[str, Any], kind: Kind, at: str, report: Report) -> dict[str, Any]:
+    """Read a map by type of device; the older `gpu` stands for an absent `cuda`."""
+    read = {}
+    for key, item in value.items():
+        if key not in _KNOWN:
+            report.problem(at, unknown_key(key, _KNOWN))
+        elif item is not None:
+            read[key] = kind.read(item, f"{at}.{key}", report)
+    if "gpu" in read:
+        older = read.pop("gpu")
+        read.setdefault("cuda", older)
+    return read
+
+
+class Image(Kind):
+    """An image for all types of device, or one for each."""
+
+    noun = "string"
+
+    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+        if isinstance(value, str):
+            text = Text().read(value, at, report)
+            return dict.fromkeys(DEVICE_TYPES, text)
+        if not isinstance(value, Mapping):
+            report.problem(at, "is neither a string nor a map of cpu, cuda and rocm to strings")
+            return None
+        return _per_device(value, Text(), at, report)
+
+    def merge(self, high: Any, low: Any) -> Any:
+        return {**(low or {}), **(high or {})} or None
+
+    def complete(self, value: Any) -> Any:
+        return {**DEFAULT_IMAGES, **(value or {})}
+
+    def json_schema(self) -> dict[str, Any]:
+        names = {name: {"type": "string"} for name in _KNOWN}
+        by_type = {"type": "object", "properties": names, "additionalProperties": False}
+        return {"anyOf": [{"type": "string"}, by_type]}
+
+
+class Variables(Kind):
+    """Variables as a list of `NAME=VALUE` for all types of device, or a list for each.
+
+    The lower layer's come first, so that a higher one's win and may refer to them.
+    """
+
+    noun = "array"
+
+    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+        if isinstance(value, list):
+            if not all(isinstance(item, str) for item in value):
+                report.problem(at, "is not a list of strings: write each variable as NAME=VALUE")
+                return None
+            read = ListOf(Text(_has_a_name)).read(value, at, report)
+            return {device: list(read or ()) for device in DEVICE_TYPES}
+        if not isinstance(value, Mapping):
+            report.problem(
+                at, "is neither a list of NAME=VALUE nor a map of cpu, cuda and rocm to such lists"
+            )
+            return None
+        return _per_device(value, ListOf(Text(_has_a_name)), at, report)
+
+    def merge(self, high: Any, low: Any) -> Any:
+        if high is None or low is None:
+            return super().merge(high, low)
+        return {
+            device: after(low.get(device) or [], high.get(device) or [])
+            for device in DEVICE_TYPES
+            if device in low or device in high
+        }
+
+    def complete(self, value: Any) -> Any:
+        return {device: list((value or {}).get(device) or ()) for device in DEVICE_TYPES}
+
+    def json_schema(self) -> dict[str, Any]:
+        texts = {"type": "array", "items": {"type": "string"}}
+        names = dict.fromkeys(_KNOWN, texts)
+        by_type = {"type": "object", "properties": names, "additionalProperties": False}
+        return {"anyOf": [texts, by_type]}
+
+
+def after(low: list[Any], high: list[Any]) -> list[Any]:
+    """A lower layer's items, then a higher one's.
+
+    A higher list that starts with the lower one already holds it, as when a stored configuration
+    is submitted again.
+    """
+    return high if high[: len(low)] == low else [*low, *high]
+
+
+def _has_a_name(entry: str) -> str | None:
+    name = entry.partition("=")[0]
+    return None if name.strip() else f'"{entry}" lacks a name: write NAME=VALUE'
+
+
+def proxy_port(item: Any) -> Any:
+    """What makes two proxied ports the same."""
+    return item.get("proxy_port") if item else None
+
+
+PROXY_PORTS = ListOf(
+    Object(
+        {
+            "proxy_port": Field(Integer(at_least=1, at_most=65535), is_required=True),
+            "proxy_tcp": Field(Boolean(), False),
+            "unauthenticated": Field(Boolean(), False),
+            "default_service_id": Field(Boolean(), False),
+        }
+    ),
+    key=proxy_port,
+)
+
+_CREDENTIALS = (
+    "username",
+    "password",
+    "auth",
+    "email",
+    "serveraddress",
+    "identitytoken",
+    "registrytoken",
+)
+
+REGISTRY_AUTH = Object(
+    {name: Field(Text(), is_hidden_when_null=True) for name in _CREDENTIALS}, wholesale=True
+)
+
+CAPABILITIES = ListOf(Text())
+
+ENVIRONMENT = Object(
+    {
+        "image": Field(Image(), {}, "Container image, for all types of device or for each."),
+        "environment_variables": Field(Variables(), {}, "NAME=VALUE, in order."),
+        "proxy_ports": Field(PROXY_PORTS, [], "Ports to reach through the master."),
+        "ports": Field(MapOf(Integer(at_least=0, at_most=65535)), {}),
+        "force_pull_image": Field(Boolean(), False, "Pull the image even if it is there."),
+        "registry_auth": Field(REGISTRY_AUTH, doc="Credentials of the image's registry."),
+        "add_capabilities": Field(CAPABILITIES, []),
+        "drop_capabilities": Field(CAPABILITIES, []),
+        "pod_spec": Field(POD_SPEC, doc="Kubernetes pod to merge into the task's."),
+    }
+)

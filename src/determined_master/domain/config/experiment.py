@@ -1,0 +1,201 @@
+"""An experiment's configuration: from what a user submits to what is stored and run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.config.experiment_schema import EXPERIMENT
+from determined_master.domain.config.hyperparameters import (
+    HyperparameterSpace,
+    check_grid,
+    typed_space,
+)
+from determined_master.domain.config.layers import (
+    TASK_CONTAINER_DEFAULTS,
+    ConfigLayers,
+    PoolLayer,
+    as_experiment,
+    merge_container_defaults,
+)
+from determined_master.domain.config.log_policies import LogPolicy, typed_policies
+from determined_master.domain.config.problems import ROOT, ConfigErrors, Report
+from determined_master.domain.config.resources import ResourcesConfig, typed_resources
+from determined_master.domain.config.schema import type_name
+from determined_master.domain.config.searcher import SearcherConfig, check_time, typed_searcher
+from determined_master.domain.config.storage import CheckpointStorage, typed_storage
+
+__all__ = [
+    "BuiltExperiment",
+    "ConfigErrors",
+    "ConfigLayers",
+    "ExperimentConfig",
+    "PoolLayer",
+    "build_experiment",
+    "typed_config",
+]
+
+NO_ENTRYPOINT = "managed experiments require entrypoint: set it to the command that trains"
+_TRIAL_CLASS = re.compile(r"[\w.]+:[\w.]+")
+
+
+class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored configuration in the form that decisions are made from."""
+
+    name: str
+    searcher: SearcherConfig
+    hyperparameters: HyperparameterSpace
+    resources: ResourcesConfig
+    checkpoint_storage: CheckpointStorage
+    max_restarts: int
+    preemption_timeout_s: int
+    seed: int
+    log_policies: tuple[LogPolicy, ...] = ()
+    labels: tuple[str, ...] = ()
+    entrypoint: str | tuple[str, ...] | None = None
+    environment_variables: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """By type of device, each as NAME=VALUE in order."""
+    log_retention_days: int | None = None
+    """-1 for ever; None for the cluster's default."""
+
+
+class BuiltExperiment(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration that is whole and without errors."""
+
+    config: dict[str, Any]
+    """As it is stored and shown."""
+    typed: ExperimentConfig
+    warnings: tuple[str, ...] = ()
+
+
+def build_experiment(
+    submitted: Any, *, layers: ConfigLayers, seed: int, name: str, is_managed: bool = True
+) -> BuiltExperiment:
+    """Check what a user has submitted, merge it with the other layers and fill in defaults.
+
+    Building from a configuration that was built before, with the same layers, gives the same.
+
+    Args:
+        submitted: JSON values, as read from the user's YAML.
+        seed: of the search, when the configuration gives none; 0 to 2^32-1.
+        name: when the configuration gives none.
+        is_managed: whether the master runs its trials; detached ones need no entrypoint.
+
+    Raises:
+        ConfigErrors: with every problem and its path.
+    """
+    report = Report()
+    user = _read(submitted, ROOT, report)
+    template = _read(layers.template, "<template>", report) if layers.template else {}
+    config = EXPERIMENT.merge(user, template)
+    config = EXPERIMENT.merge(_read(layers.policies.invariant_config, "<policy>", report), config)
+
+    pool = _fill_pool(config, layers, report)
+    config = _merge_cluster(config, pool, layers)
+    _fill(config, "resources", "priority", pool.default_priority)
+    _fill(config, "reproducibility", "experiment_seed", seed)
+    if config.get("name") is None and not report.has_problem_at(f"{ROOT}.name"):
+        config["name"] = name
+
+    EXPERIMENT.read(config, ROOT, report)  # what is right in each layer may not fit together
+    completed = EXPERIMENT.complete(config)
+    EXPERIMENT.find_gaps(completed, ROOT, report)
+    _check_whole(completed, is_managed, report)
+    if report.problems:
+        raise ConfigErrors(report.problems)
+    built: dict[str, Any] = msgspec.to_builtins(completed)
+    return BuiltExperiment(config=built, typed=typed_config(built), warnings=report.warnings)
+
+
+def typed_config(config: Mapping[str, Any]) -> ExperimentConfig:
+    """The typed form of a configuration as `build_experiment` gives and the database holds it."""
+    entrypoint = config.get("entrypoint")
+    variables = config["environment"]["environment_variables"]
+    return ExperimentConfig(
+        name=config["name"],
+        searcher=typed_searcher(config["searcher"]),
+        hyperparameters=typed_space(config["hyperparameters"]),
+        resources=typed_resources(config["resources"]),
+        checkpoint_storage=typed_storage(config["checkpoint_storage"]),
+        max_restarts=config["max_restarts"],
+        preemption_timeout_s=config["preemption_timeout"],
+        seed=config["reproducibility"]["experiment_seed"],
+        log_policies=typed_policies(config["log_policies"]),
+        labels=tuple(config["labels"]),
+        entrypoint=tuple(entrypoint) if isinstance(entrypoint, list) else entrypoint,
+        environment_variables={device: tuple(v) for device, v in variables.items()},
+        log_retention_days=(config.get("retention_policy") or {}).get("log_retention_days"),
+    )
+
+
+def _read(submitted: Any, root: str, report: Report) -> dict[str, Any]:
+    if not isinstance(submitted, Mapping):
+        report.problem(root, f"expected object, but got {type_name(submitted)}")
+        raise ConfigErrors(report.problems)
+    body = {key: value for key, value in submitted.items() if key != "version"}
+    version = submitted.get("version")
+    if version not in (None, 0) or isinstance(version, bool):
+        report.problem(f"{root}.version", f"invalid version {version!r}: only 0 is known")
+    return EXPERIMENT.read(body, root, report) or {}
+
+
+def _fill_pool(config: dict[str, Any], layers: ConfigLayers, report: Report) -> PoolLayer:
+    """Put the pool's name into a configuration; what that pool adds."""
+    resources = config.get("resources") or {}
+    slots = resources.get("slots_per_trial")
+    pool = resources.get("resource_pool")
+    if not pool:
+        pool = layers.default_aux_pool if slots == 0 else layers.default_compute_pool
+    config["resources"] = {**resources, "resource_pool": pool}
+    layer = layers.pools.get(pool)
+    if layer is None and layers.pools:
+        text = (
+            f"resource pool {pool} does not exist or is not available to workspace id "
+            f"{layers.workspace_id}; available: {', '.join(sorted(layers.pools))}"
+        )
+        bare = f"invalid resource configuration: {text}"
+        report.problem(f"{ROOT}.resources.resource_pool", text, bare=bare)
+    return layer or PoolLayer()
+
+
+def _merge_cluster(config: Any, pool: PoolLayer, layers: ConfigLayers) -> dict[str, Any]:
+    """Lay a configuration over what the cluster's admins have set."""
+    quiet = Report()  # settings are checked at start
+    defaults = merge_container_defaults(
+        TASK_CONTAINER_DEFAULTS.read(pool.task_container_defaults, "", quiet) or {},
+        TASK_CONTAINER_DEFAULTS.read(layers.task_container_defaults, "", quiet) or {},
+    )
+    slots = config["resources"].get("slots_per_trial")
+    merged = EXPERIMENT.merge(config, as_experiment(defaults, has_slots=slots != 0))
+    for storage in (layers.workspace_checkpoint_storage, layers.checkpoint_storage):
+        if storage:
+            low = EXPERIMENT.read({"checkpoint_storage": storage}, "", quiet)
+            merged = EXPERIMENT.merge(merged, low)
+    return dict(merged)
+
+
+def _fill(config: dict[str, Any], section: str, key: str, value: Any) -> None:
+    held = config.get(section) or {}
+    if held.get(key) is None:
+        config[section] = {**held, key: value}
+
+
+def _check_whole(config: Mapping[str, Any], is_managed: bool, report: Report) -> None:
+    """Report what only shows in a completed configuration."""
+    searcher = config.get("searcher") or {}
+    check_time(searcher, f"{ROOT}.searcher", report)
+    if searcher.get("name") == "grid" and config.get("hyperparameters") is not None:
+        check_grid(config["hyperparameters"], f"{ROOT}.hyperparameters", report)
+    if bool(config.get("workspace")) != bool(config.get("project")):
+        lacking = "project" if config.get("workspace") else "workspace"
+        text = f"must provide both workspace and project, or neither; {lacking} is missing"
+        report.problem(ROOT, text, is_gap=True)
+    entrypoint = config.get("entrypoint")
+    if isinstance(entrypoint, str) and _TRIAL_CLASS.fullmatch(entrypoint):
+        text = "a trial class as entrypoint is deprecated: name the command that trains"
+        report.warn(f"{ROOT}.entrypoint", text)
+    if is_managed and not entrypoint and not report.has_problem_at(f"{ROOT}.entrypoint"):
+        report.problem(f"{ROOT}.entrypoint", NO_ENTRYPOINT, is_gap=True, bare=NO_ENTRYPOINT)

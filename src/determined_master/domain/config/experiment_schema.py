@@ -1,0 +1,144 @@
+"""The whole schema of an experiment's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from determined_master.domain.config.containers import Field, ListOf, MapOf, Object
+from determined_master.domain.config.environment import ENVIRONMENT
+from determined_master.domain.config.hyperparameters import Hyperparameters
+from determined_master.domain.config.layers import DEFAULT_PREEMPTION_TIMEOUT_S
+from determined_master.domain.config.lengths import Length
+from determined_master.domain.config.log_policies import LOG_POLICIES
+from determined_master.domain.config.mounts import BIND_MOUNTS
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.resources import RESOURCES
+from determined_master.domain.config.schema import (
+    Anything,
+    Boolean,
+    Integer,
+    Kind,
+    OneOf,
+    Text,
+    type_name,
+)
+from determined_master.domain.config.searcher import SEARCHER
+from determined_master.domain.config.sections import (
+    INTEGRATIONS,
+    OPTIMIZATIONS,
+    PBS,
+    PROFILING,
+    REPRODUCIBILITY,
+    RETENTION_POLICY,
+    SECURITY,
+    SLURM,
+)
+from determined_master.domain.config.storage import STORAGE, TENSORBOARD_STORAGE
+
+
+class Labels(ListOf):
+    """A set of texts; also the older map from each to true. Layers add up."""
+
+    def read(self, value: Any, at: str, report: Report) -> list[Any] | None:
+        if isinstance(value, Mapping):
+            value = [label for label, is_on in value.items() if is_on]
+        read = super().read(value, at, report)
+        return None if read is None else list(dict.fromkeys(read))
+
+
+class Entrypoint(Kind):
+    """A text for the shell, or a list of arguments."""
+
+    noun = "string"
+
+    def read(self, value: Any, at: str, report: Report) -> str | list[Any] | None:
+        if isinstance(value, str):
+            return Text().read(value, at, report)
+        if isinstance(value, list):
+            return ListOf(Text()).read(value, at, report)
+        text = f"expected string, array or null, but got {type_name(value)}"
+        report.problem(at, text)
+        return None
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+
+class Nothing(Kind):
+    """A key that only very old configurations hold, and only as null."""
+
+    noun = "null"
+
+    def read(self, value: Any, at: str, report: Report) -> None:
+        report.problem(at, f"expected null, but got {type_name(value)}")
+
+
+def _not_blank(name: str) -> str | None:
+    return None if name.strip() else "must not be blank"
+
+
+def _same(label: Any) -> Any:
+    return label
+
+
+_HARNESS = "has no effect any more: set it in the training script"
+
+EXPERIMENT = Object(
+    {
+        "name": Field(Text(_not_blank), is_required=True, doc="Shown in lists."),
+        "description": Field(Text(), doc="Shown beside the name."),
+        "labels": Field(Labels(Text(), key=_same), [], "Words to find it by."),
+        "data": Field(MapOf(Anything()), {}, "Free-form values for the training script."),
+        "workspace": Field(Text(), "", "Name of the workspace; needs project."),
+        "project": Field(Text(), "", "Name of the project; needs workspace."),
+        "entrypoint": Field(Entrypoint(), doc="What to run."),
+        "hyperparameters": Field(Hyperparameters(), {}, "The space to search.", is_required=True),
+        "searcher": Field(SEARCHER, doc="How to search.", is_required=True),
+        "resources": Field(RESOURCES, {}, "What trials need of the machines."),
+        "environment": Field(ENVIRONMENT, {}, "What containers run in."),
+        "bind_mounts": Field(BIND_MOUNTS, [], "Directories of the agent in the containers."),
+        "checkpoint_storage": Field(STORAGE, doc="Where checkpoints go.", is_required=True),
+        "checkpoint_policy": Field(OneOf(("best", "all", "none")), "best"),
+        "perform_initial_validation": Field(Boolean(), False),
+        "max_restarts": Field(Integer(at_least=0), 5, "Runs of a trial after its first fails."),
+        "preemption_timeout": Field(
+            Integer(at_least=0), DEFAULT_PREEMPTION_TIMEOUT_S, "Seconds to save work in."
+        ),
+        "log_policies": Field(LOG_POLICIES, [], "What to do when a line of the log matches."),
+        "retention_policy": Field(RETENTION_POLICY, is_hidden_when_null=True),
+        "integrations": Field(INTEGRATIONS),
+        "reproducibility": Field(REPRODUCIBILITY, {}, is_required=True),
+        "profiling": Field(PROFILING, {}),
+        "slurm": Field(SLURM, {}),
+        "pbs": Field(PBS, {}),
+        "debug": Field(Boolean(), False, "Whether the harness logs more."),
+        "optimizations": Field(OPTIMIZATIONS, {}),
+        "scheduling_unit": Field(Integer(at_least=1), 100, no_effect=_HARNESS),
+        "records_per_epoch": Field(Integer(at_least=0), 0, no_effect=_HARNESS),
+        "min_validation_period": Field(Length(), {"batches": 0}, no_effect=_HARNESS),
+        "min_checkpoint_period": Field(Length(), {"batches": 0}, no_effect=_HARNESS),
+        "data_layer": Field(
+            Anything(), is_hidden_when_null=True, no_effect="has no effect any more"
+        ),
+        "internal": Field(Nothing(), is_hidden_when_null=True),
+        "security": Field(SECURITY, is_hidden_when_null=True, no_effect="has no effect any more"),
+        "tensorboard_storage": Field(
+            TENSORBOARD_STORAGE,
+            is_hidden_when_null=True,
+            no_effect="has no effect: event files go to checkpoint_storage",
+        ),
+    }
+)
+
+
+def json_schema() -> dict[str, Any]:
+    """A JSON Schema of what users write, for their editors."""
+    version = {"type": "integer", "enum": [0]}
+    schema = EXPERIMENT.json_schema()
+    schema["properties"]["version"] = version
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Experiment configuration",
+        **schema,
+    }

@@ -1,0 +1,124 @@
+"""What the cluster's admins and templates add to an experiment's configuration.
+
+From high to low: policies, the submitted configuration, its template, the pool's
+`task_container_defaults`, the cluster's, the workspace's checkpoint storage, the cluster's, the
+pool's default priority, and last the defaults of the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.config.containers import Field, ListOf, Object
+from determined_master.domain.config.environment import (
+    CAPABILITIES,
+    REGISTRY_AUTH,
+    Image,
+    Variables,
+)
+from determined_master.domain.config.log_policies import LOG_POLICIES
+from determined_master.domain.config.mounts import BIND_MOUNTS, DEVICE, container_path
+from determined_master.domain.config.pod_spec import POD_SPEC
+from determined_master.domain.config.policy import Policies
+from determined_master.domain.config.resources import DEFAULT_PRIORITY, MemorySize
+from determined_master.domain.config.schema import Boolean, Integer, Text
+from determined_master.domain.config.sections import PBS, SLURM
+
+DEFAULT_PREEMPTION_TIMEOUT_S = 3600
+DEFAULT_SHM_BYTES = 4 * 1024**3
+
+
+class PoolLayer(msgspec.Struct, frozen=True, kw_only=True):
+    """What one resource pool adds."""
+
+    task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    default_priority: int = DEFAULT_PRIORITY
+
+
+class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything below and above what the user has submitted."""
+
+    template: Mapping[str, Any] | None = None
+    task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """The cluster's; those of a pool are in `pools`."""
+    pools: Mapping[str, PoolLayer] = msgspec.field(default_factory=dict)
+    """By name. While empty, no pool's name is refused."""
+    default_compute_pool: str = "default"
+    default_aux_pool: str = "default"
+    workspace_checkpoint_storage: Mapping[str, Any] | None = None
+    checkpoint_storage: Mapping[str, Any] | None = None
+    policies: Policies = Policies()
+    workspace_id: int = 1
+
+
+TASK_CONTAINER_DEFAULTS = Object(
+    {
+        "shm_size_bytes": Field(MemorySize(), DEFAULT_SHM_BYTES, "Shared memory of containers."),
+        "network_mode": Field(Text(), "bridge", "Docker's network of containers."),
+        "dtrain_network_interface": Field(Text(), "", "Interface between ranks of one trial."),
+        "nccl_port_range": Field(Text(), "", "As MIN:MAX."),
+        "gloo_port_range": Field(Text(), "", "As MIN:MAX."),
+        "cpu_pod_spec": Field(POD_SPEC, doc="Pod of tasks without slots."),
+        "gpu_pod_spec": Field(POD_SPEC, doc="Pod of tasks with slots."),
+        "checkpoint_gc_pod_spec": Field(POD_SPEC),
+        "image": Field(Image()),
+        "registry_auth": Field(REGISTRY_AUTH),
+        "force_pull_image": Field(Boolean(), False),
+        "environment_variables": Field(Variables()),
+        "add_capabilities": Field(CAPABILITIES),
+        "drop_capabilities": Field(CAPABILITIES),
+        "devices": Field(ListOf(DEVICE, key=container_path)),
+        "bind_mounts": Field(BIND_MOUNTS),
+        "work_dir": Field(Text()),
+        "slurm": Field(SLURM, {}),
+        "pbs": Field(PBS, {}),
+        "log_policies": Field(LOG_POLICIES),
+        "startup_hook": Field(Text(), "", "Script that runs before a task's own hook."),
+        "preemption_timeout": Field(Integer(at_least=0), DEFAULT_PREEMPTION_TIMEOUT_S, "Seconds."),
+        "kubernetes": Field(Object({"max_slots_per_pod": Field(Integer(at_least=0))})),
+    }
+)
+"""The section of master.yaml, of the cluster and of each pool."""
+
+
+def merge_container_defaults(
+    pool: Mapping[str, Any], cluster: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The defaults of a pool over those of the cluster, both canonical.
+
+    Capabilities add up: a cluster-wide one is usually a need of the machines, not a taste.
+    """
+    merged = dict(TASK_CONTAINER_DEFAULTS.merge(pool, cluster))
+    for key in ("add_capabilities", "drop_capabilities"):
+        both = {*(pool.get(key) or ()), *(cluster.get(key) or ())}
+        if both:
+            merged[key] = sorted(both)
+    return merged
+
+
+def as_experiment(defaults: Mapping[str, Any], *, has_slots: bool) -> dict[str, Any]:
+    """What `task_container_defaults` say about an experiment, as a partial configuration."""
+    environment = {
+        key: defaults.get(key)
+        for key in (
+            "image",
+            "environment_variables",
+            "force_pull_image",
+            "registry_auth",
+            "add_capabilities",
+            "drop_capabilities",
+        )
+    }
+    environment["pod_spec"] = defaults.get("gpu_pod_spec" if has_slots else "cpu_pod_spec")
+    partial = {
+        "environment": {key: item for key, item in environment.items() if item is not None},
+        "resources": {"devices": defaults.get("devices")} if defaults.get("devices") else None,
+        **{
+            key: defaults.get(key)
+            for key in ("bind_mounts", "slurm", "pbs", "log_policies", "preemption_timeout")
+        },
+    }
+    return {key: item for key, item in partial.items() if item}

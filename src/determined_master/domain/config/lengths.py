@@ -1,0 +1,45 @@
+"""Lengths of training in batches, records or epochs, as older configurations give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import Integer, Kind
+
+UNITS = ("batches", "records", "epochs")
+
+
+@dataclass(frozen=True)
+class Length(Kind):
+    """An object with one of the units as its only key; a bare number where that is allowed."""
+
+    allows_bare_number: bool = False
+
+    def read(self, value: Any, at: str, report: Report) -> Any:
+        if self.allows_bare_number and isinstance(value, (int, float)):
+            return Integer(at_least=0).read(value, at, report)
+        if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in UNITS:
+            report.problem(
+                at,
+                "a length object must have one attribute of batches, records or epochs, "
+                "as in `{batches: 100}`",
+            )
+            return None
+        unit, number = next(iter(value.items()))
+        return {unit: Integer(at_least=0).read(number, f"{at}.{unit}", report)}
+
+    def json_schema(self) -> dict[str, Any]:
+        objects: list[dict[str, Any]] = [
+            {
+                "type": "object",
+                "properties": {unit: {"type": "integer", "minimum": 0}},
+                "required": [unit],
+                "additionalProperties": False,
+            }
+            for unit in UNITS
+        ]
+        bare = [{"type": "integer", "minimum": 0}] if self.allows_bare_number else []
+        return {"anyOf": [*objects, *bare]}

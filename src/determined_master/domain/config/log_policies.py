@@ -1,0 +1,96 @@
+"""Log policies: what to do when a line of a trial's log matches a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import re2
+
+from determined_master.domain.config.containers import Field, ListOf, Object
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import OneOf, Text
+
+
+class LogPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """A pattern in RE2's syntax, searched for anywhere in a line."""
+
+    name: str | None = None
+    pattern: str | None = None
+    """None disables a default policy of the same name."""
+    action: str | None = None
+    """`cancel_retries` or `exclude_node`; None only marks the trial with the name."""
+
+
+DEFAULTS: tuple[dict[str, str], ...] = (
+    {"name": "CUDA OOM", "pattern": ".*CUDA out of memory.*"},
+    {"name": "ECC Error", "pattern": ".*uncorrectable ECC error encountered.*"},
+)
+
+
+def typed_policies(config: Sequence[Mapping[str, Any]]) -> tuple[LogPolicy, ...]:
+    """The typed form of a completed `log_policies` section."""
+    return tuple(msgspec.convert(dict(item), LogPolicy) for item in config)
+
+
+def _compiles(pattern: str) -> str | None:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options)
+    except re2.error as e:
+        reason = e.args[0] if e.args else ""
+        text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        return f'"{pattern}" is not a regular expression of RE2: {text}'
+    return None
+
+
+class _Action(OneOf):
+    """A word; also the older object with the word as its `type`."""
+
+    def read(self, value: Any, at: str, report: Report) -> str | None:
+        if isinstance(value, Mapping) and set(value) == {"type"}:
+            value = value["type"]
+        return super().read(value, at, report)
+
+
+def _is_whole(policy: dict[str, Any], at: str, report: Report) -> None:
+    has_name = policy.get("name") is not None
+    if not has_name and not (policy.get("pattern") and policy.get("action")):
+        report.problem(at, "a log policy needs a name, or a pattern and an action")
+
+
+POLICY = Object(
+    {
+        "name": Field(Text(), is_hidden_when_null=True, doc="Shown on what has matched."),
+        "pattern": Field(Text(_compiles), is_hidden_when_null=True, doc="In the syntax of RE2."),
+        "action": Field(_Action(("cancel_retries", "exclude_node")), is_hidden_when_null=True),
+    },
+    rules=(_is_whole,),
+)
+
+
+def policy_key(policy: Any) -> Any:
+    """What makes two policies the same: the name, without one pattern and action."""
+    if not policy:
+        return None
+    return policy.get("name") or (policy.get("pattern"), policy.get("action"))
+
+
+class LogPolicies(ListOf):
+    """Log policies of one layer; names are unique within it."""
+
+    def read(self, value: Any, at: str, report: Report) -> list[Any] | None:
+        read = super().read(value, at, report)
+        names = [p["name"] for p in read or () if p and p.get("name") is not None]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            report.problem(at, f"names must be unique but found twice: {', '.join(twice)}")
+        return read
+
+    def complete(self, value: Any) -> Any:
+        return super().complete(self.merge(value or [], list(DEFAULTS)))
+
+
+LOG_POLICIES = LogPolicies(POLICY, key=policy_key)

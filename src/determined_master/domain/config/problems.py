@@ -1,0 +1,75 @@
+"""What is wrong with a configuration: every problem with its path, told at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from determined_master.domain.errors import InvalidArgument
+
+MAX_SHOWN = 200
+ROOT = "<config>"
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong; `path` starts at the configuration's root."""
+
+    path: str
+    text: str
+    is_gap: bool = False
+    """Whether something is missing, in place of something being wrong."""
+    bare: str = ""
+    """The whole message when this is the only problem; empty for the usual form."""
+
+
+class Report:
+    """Collects problems and warnings while a configuration is read."""
+
+    def __init__(self) -> None:
+        self._problems: dict[tuple[str, str], Problem] = {}
+        self._warnings: dict[str, None] = {}
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All problems, each once, sorted by path."""
+        return tuple(sorted(self._problems.values()))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All warnings, each once, in the order in which they came up."""
+        return tuple(self._warnings)
+
+    def problem(self, path: str, text: str, *, is_gap: bool = False, bare: str = "") -> None:
+        """Note something that makes the configuration unusable."""
+        self._problems.setdefault((path, text), Problem(path, text, is_gap, bare))
+
+    def warn(self, path: str, text: str) -> None:
+        """Note something that the user should know but that is not in the way."""
+        self._warnings.setdefault(f"{path}: {text}")
+
+    def has_problem_at(self, path: str) -> bool:
+        """Whether something is wrong at this path or below it."""
+        return any(
+            at == path or (at.startswith(path) and at[len(path)] in ".[")
+            for at, _ in self._problems
+        )
+
+
+class ConfigErrors(InvalidArgument):
+    """A configuration that cannot be used; the text names every problem with its path."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__(_message(problems))
+        self.problems = problems
+
+
+def _message(problems: tuple[Problem, ...]) -> str:
+    if len(problems) == 1 and problems[0].bare:
+        return problems[0].bare
+    lines = [f"{p.path}: {p.text}" for p in problems[:MAX_SHOWN]]
+    if len(problems) > MAX_SHOWN:
+        lines.append(f"and {len(problems) - MAX_SHOWN} more")
+    if all(p.is_gap for p in problems):
+        head = "config is invalid or incomplete: "
+    else:
+        head = "version 0 experiment config is invalid: config is invalid: "
+    return "invalid experiment configuration: " + head + "\n".join(lines)

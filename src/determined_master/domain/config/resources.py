@@ -1,0 +1,97 @@
+"""What a trial needs of the machines, and how its experiment shares them with others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.config.containers import Field, ListOf, Object
+from determined_master.domain.config.mounts import DEVICE, container_path
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import Boolean, Integer, Kind, Number, Text
+
+DEFAULT_PRIORITY = 42
+"""Of pools that set none."""
+
+_SIZE = re.compile(r"([0-9]+) ?([kmgtp]?)i?b?", re.IGNORECASE | re.ASCII)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+
+class ResourcesConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The typed form of a completed `resources` section."""
+
+    slots_per_trial: int
+    resource_pool: str
+    priority: int
+    weight: float = 1
+    max_slots: int | None = None
+    """Most slots of all trials together; None for no limit."""
+    is_single_node: bool = False
+    shm_size_bytes: int | None = None
+
+
+def typed_resources(config: Mapping[str, Any]) -> ResourcesConfig:
+    """The typed form of a completed `resources` section."""
+    return ResourcesConfig(
+        slots_per_trial=config["slots_per_trial"],
+        resource_pool=config["resource_pool"],
+        priority=config["priority"],
+        weight=config["weight"],
+        max_slots=config.get("max_slots"),
+        is_single_node=bool(config.get("is_single_node")),
+        shm_size_bytes=config.get("shm_size"),
+    )
+
+
+class MemorySize(Kind):
+    """A number of bytes, or a text such as `64m` or `4 GiB` (units of 1024)."""
+
+    noun = "integer"
+
+    def read(self, value: Any, at: str, report: Report) -> int | None:
+        if not isinstance(value, str):
+            return Integer(at_least=0).read(value, at, report)
+        match = _SIZE.fullmatch(value)
+        if match is None:
+            report.problem(at, f'must be a valid memory size such as "64m", but found "{value}"')
+            return None
+        size = int(match[1]) * 1024 ** _POWERS[match[2].lower()]
+        return Integer(at_least=0).read(size, at, report)
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]}
+
+
+def _fits_its_limit(resources: dict[str, Any], at: str, report: Report) -> None:
+    slots, limit = resources.get("slots_per_trial"), resources.get("max_slots")
+    if slots is not None and limit is not None and slots > limit:
+        text = f"slots_per_trial ({slots}) is more than max_slots ({limit}): no trial could start"
+        report.problem(at, text)
+
+
+PRIORITY = Integer(at_least=1, at_most=99)
+
+RESOURCES = Object(
+    {
+        "slots_per_trial": Field(Integer(at_least=0), 1, "Slots of each trial; 0 for none."),
+        "max_slots": Field(Integer(at_least=0), doc="Most slots of all trials together."),
+        "weight": Field(Number(above=0), 1, "Share of the pool under the fair_share scheduler."),
+        "priority": Field(PRIORITY, doc="1 is the most urgent, 99 the least."),
+        "resource_pool": Field(Text(), "", "Where trials run; empty for the default pool."),
+        "is_single_node": Field(Boolean(), doc="Whether all slots must be of one agent."),
+        "shm_size": Field(MemorySize(), doc="Shared memory of each container."),
+        "devices": Field(ListOf(DEVICE, key=container_path), [], "Devices of the host."),
+        "native_parallel": Field(
+            Boolean(), False, is_required=False, no_effect="has no effect any more"
+        ),
+        "agent_label": Field(
+            Text(),
+            is_hidden_when_null=True,
+            no_effect="has no effect any more: use resource_pool",
+        ),
+    },
+    rules=(_fits_its_limit,),
+)

@@ -1,0 +1,246 @@
+"""Kinds of values: each reads what a user wrote, merges two layers and fills in defaults.
+
+`read` takes any JSON value and gives its one canonical form, so that all later steps meet one
+form only. Reading a canonical value again changes nothing. None stands for an absent value
+everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from determined_master.domain.config.problems import Report
+
+MAX_INT = 2**63 - 1
+BOOLEAN_WORDS = {
+    **dict.fromkeys(("y", "yes", "on", "true"), True),
+    **dict.fromkeys(("n", "no", "off", "false"), False),
+}
+"""Words that YAML 1.1 reads as booleans, in lower case."""
+
+
+class Kind:
+    """A type of value."""
+
+    noun: ClassVar[str] = "value"
+    """The type's name in errors, as JSON Schema has it."""
+
+    def read(self, value: Any, at: str, report: Report) -> Any:
+        """The canonical form of a value that is not None; None when it cannot be used."""
+        raise NotImplementedError
+
+    def merge(self, high: Any, low: Any) -> Any:
+        """One value of two canonical ones of different layers."""
+        return low if high is None else high
+
+    def complete(self, value: Any) -> Any:
+        """A canonical value with all defaults filled in."""
+        return value
+
+    def find_gaps(self, value: Any, at: str, report: Report) -> None:
+        """Report what a completed value still lacks."""
+
+    def json_schema(self) -> dict[str, Any]:
+        """What editors need to know."""
+        return {}
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type in JSON Schema."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case _:
+            return "object"
+
+
+def expected(noun: str, value: Any) -> str:
+    """The text for a value of a wrong type."""
+    return f"expected {noun} or null, but got {type_name(value)}"
+
+
+def plain_number(value: float) -> int | float:
+    """A whole number as an integer, as the API shows it; any other as it is."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+@dataclass(frozen=True)
+class Text(Kind):
+    """A text; `check` gives what is wrong with one, None when nothing is."""
+
+    noun: ClassVar[str] = "string"
+    check: Callable[[str], str | None] | None = None
+
+    def read(self, value: Any, at: str, report: Report) -> str | None:
+        if not isinstance(value, str):
+            report.problem(at, expected("string", value))
+            return None
+        fault = _storable(value) or (self.check(value) if self.check else None)
+        if fault:
+            report.problem(at, fault)
+            return None
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+@dataclass(frozen=True)
+class Integer(Kind):
+    """A whole number within bounds, both included."""
+
+    noun: ClassVar[str] = "integer"
+    at_least: int = -MAX_INT - 1
+    at_most: int = MAX_INT
+
+    def read(self, value: Any, at: str, report: Report) -> int | None:
+        number = plain_number(value) if isinstance(value, float) else value
+        if isinstance(number, bool) or not isinstance(number, int):
+            report.problem(at, expected("integer", value))
+            return None
+        if number < self.at_least:
+            report.problem(at, f"must be >= {self.at_least} but found {number}")
+            return None
+        if number > self.at_most:
+            report.problem(at, f"must be <= {self.at_most} but found {number}")
+            return None
+        return number
+
+    def json_schema(self) -> dict[str, Any]:
+        schema: dict[str, Any] = {"type": "integer"}
+        if self.at_least > -MAX_INT - 1:
+            schema["minimum"] = self.at_least
+        if self.at_most < MAX_INT:
+            schema["maximum"] = self.at_most
+        return schema
+
+
+@dataclass(frozen=True)
+class Number(Kind):
+    """A finite number, above a bound if one is given."""
+
+    noun: ClassVar[str] = "number"
+    above: float | None = None
+
+    def read(self, value: Any, at: str, report: Report) -> int | float | None:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            report.problem(at, expected("number", value))
+            return None
+        if not math.isfinite(value):
+            report.problem(at, f"must be a finite number but found {value}")
+            return None
+        if self.above is not None and value <= self.above:
+            report.problem(at, f"must be > {plain_number(self.above)} but found {value}")
+            return None
+        return plain_number(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        bound = {} if self.above is None else {"exclusiveMinimum": self.above}
+        return {"type": "number", **bound}
+
+
+@dataclass(frozen=True)
+class Boolean(Kind):
+    """true or false; also the words that YAML 1.1 read so, with a warning."""
+
+    noun: ClassVar[str] = "boolean"
+
+    def read(self, value: Any, at: str, report: Report) -> bool | None:
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value.lower() in BOOLEAN_WORDS:
+            meant = BOOLEAN_WORDS[value.lower()]
+            word = "true" if meant else "false"
+            report.warn(at, f"`{value}` is read as {word}; write {word}")
+            return meant
+        report.problem(at, expected("boolean", value))
+        return None
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class OneOf(Kind):
+    """One of some words."""
+
+    noun: ClassVar[str] = "string"
+    words: Sequence[str]
+
+    def read(self, value: Any, at: str, report: Report) -> str | None:
+        if value not in self.words:
+            choices = ", ".join(f'"{word}"' for word in self.words)
+            report.problem(at, f"value must be one of {choices} but found {_quoted(value)}")
+            return None
+        return str(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class Anything(Kind):
+    """Any JSON value that can be stored."""
+
+    def read(self, value: Any, at: str, report: Report) -> Any:
+        match value:
+            case str():
+                return Text().read(value, at, report)
+            case None | bool():
+                return value
+            case int() | float():
+                return _any_number(value, at, report)
+            case list() | tuple():
+                return [self.read(item, f"{at}[{i}]", report) for i, item in enumerate(value)]
+            case dict():
+                return {
+                    key: self.read(item, f"{at}.{key}", report)
+                    for key, item in value.items()
+                    if _is_key(key, at, report)
+                }
+            case _:
+                report.problem(at, f"a {type(value).__name__} is not a JSON value")
+                return None
+
+
+def _any_number(value: float, at: str, report: Report) -> int | float | None:
+    """A number of any size: an integer beyond 64 bits is read as JSON's one kind of number."""
+    if isinstance(value, int) and abs(value) > MAX_INT:
+        report.problem(at, f"must fit in 64 bits but found {str(value)[:40]}")
+        return None
+    return Number().read(value, at, report)
+
+
+def _is_key(key: Any, at: str, report: Report) -> bool:
+    fault = _storable(key) if isinstance(key, str) else f"key {key!r} is not text"
+    if fault:
+        report.problem(at, f"key: {fault}")
+    return fault is None
+
+
+def _storable(text: str) -> str | None:
+    """What keeps a text out of the database, None when nothing does."""
+    if "\0" in text:
+        return "must not contain a NUL character"
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        return "must not contain half of a surrogate pair"
+    return None
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value[:80]}"' if isinstance(value, str) else type_name(value)

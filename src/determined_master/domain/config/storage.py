@@ -1,0 +1,229 @@
+"""Checkpoint storage: where checkpoints go and which of them are kept."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.config.containers import Field, Object, Rule, Tagged
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import Integer, Text
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """How many checkpoints outlive their experiment."""
+
+    save_experiment_best: int = 0
+    save_trial_best: int = 1
+    save_trial_latest: int = 1
+
+
+class SharedFs(Kept, frozen=True, kw_only=True, tag_field="type", tag="shared_fs"):
+    """A directory that every agent has at the same path."""
+
+    host_path: str
+    storage_path: str | None = None
+    propagation: str = "rprivate"
+
+
+class Directory(Kept, frozen=True, kw_only=True, tag_field="type", tag="directory"):
+    """A directory inside the containers."""
+
+    container_path: str
+
+
+class S3(Kept, frozen=True, kw_only=True, tag_field="type", tag="s3"):
+    """A bucket of S3 or of a store that speaks like it."""
+
+    bucket: str
+    access_key: str | None = None
+    secret_key: str | None = None
+    endpoint_url: str | None = None
+    prefix: str | None = None
+
+
+class Gcs(Kept, frozen=True, kw_only=True, tag_field="type", tag="gcs"):
+    """A bucket of Google Cloud Storage."""
+
+    bucket: str
+    prefix: str | None = None
+
+
+class Azure(Kept, frozen=True, kw_only=True, tag_field="type", tag="azure"):
+    """A container of Azure Blob Storage."""
+
+    container: str
+    connection_string: str | None = None
+    account_url: str | None = None
+    credential: str | None = None
+
+
+CheckpointStorage = SharedFs | Directory | S3 | Gcs | Azure
+
+
+def typed_storage(config: Mapping[str, Any]) -> CheckpointStorage:
+    """The typed form of a completed `checkpoint_storage` section."""
+    storage: CheckpointStorage = msgspec.convert(dict(config), CheckpointStorage)
+    return storage
+
+
+def _stays_below(storage: dict[str, Any], at: str, report: Report) -> None:
+    """An absolute storage_path lies in host_path, a relative one does not climb out of it."""
+    host, path = storage.get("host_path"), storage.get("storage_path")
+    if path is None:
+        return
+    clean = posixpath.normpath(path)
+    if path.startswith("/"):
+        root = posixpath.normpath(host) if host else None
+        is_below = root is None or clean == root or clean.startswith(root.rstrip("/") + "/")
+    else:
+        is_below = clean != ".." and not clean.startswith("../")
+    if not is_below:
+        text = f'must be relative or a directory below host_path but found "{path}"'
+        report.problem(f"{at}.storage_path", text)
+
+
+def _one_credential(storage: dict[str, Any], at: str, report: Report) -> None:
+    if storage.get("credential") and storage.get("connection_string"):
+        report.problem(at, "credential and connection_string must not both be set")
+    if storage.get("account_url") and storage.get("connection_string"):
+        report.problem(at, "exactly one of connection_string and account_url must be set")
+
+
+def _no_parents(prefix: str) -> str | None:
+    if ".." in prefix.split("/"):
+        return f'must not contain parent directories ("..") but found "{prefix}"'
+    return None
+
+
+def _absolute(path: str) -> str | None:
+    return None if path.startswith("/") else f'must be an absolute path but found "{path}"'
+
+
+class _Prefix(Text):
+    """A prefix without needless slashes and dots."""
+
+    def read(self, value: Any, at: str, report: Report) -> str | None:
+        read = super().read(value, at, report)
+        if not read:
+            return read
+        start = "/" if read.startswith("/") else ""
+        parts = [part for part in read.split("/") if part not in ("", ".")]
+        return start + "/".join(parts)
+
+
+class _AzureObject(Object):
+    """Merges the three ways to log in as one: they only make sense together."""
+
+    _LOGIN = ("connection_string", "account_url", "credential")
+
+    def merge(self, high: Any, low: Any) -> Any:
+        if high and low and any(high.get(key) for key in self._LOGIN):
+            low = {key: value for key, value in low.items() if key not in self._LOGIN}
+        return super().merge(high, low)
+
+    def find_gaps(self, value: Any, at: str, report: Report) -> None:
+        super().find_gaps(value, at, report)
+        if value and not value.get("connection_string") and not value.get("account_url"):
+            text = "exactly one of connection_string and account_url must be set"
+            report.problem(at, text, is_gap=True)
+
+
+_COUNT = Integer(at_least=0)
+COMMON: dict[str, Field] = {
+    "type": Field(Text(), is_required=True, doc="Kind of storage."),
+    "save_experiment_best": Field(_COUNT, 0, "Best checkpoints of the experiment to keep."),
+    "save_trial_best": Field(_COUNT, 1, "Best checkpoints of each trial to keep."),
+    "save_trial_latest": Field(_COUNT, 1, "Latest checkpoints of each trial to keep."),
+}
+
+
+def _ignored() -> Field:
+    return Field(Text(), is_hidden_when_null=True, no_effect="has no effect any more")
+
+
+class _SharedFsObject(Object):
+    """Forgets older keys, which were never more than hints."""
+
+    def complete(self, value: Any) -> Any:
+        kept = {key: item for key, item in value.items() if key not in _OLDER_PATHS}
+        return super().complete(kept)
+
+
+_OLDER_PATHS = ("container_path", "checkpoint_path", "tensorboard_path")
+_PREFIX = Field(_Prefix(_no_parents), doc="Directory in the bucket.")
+_BUCKET = Field(Text(), is_required=True)
+
+
+def _variant(fields: dict[str, Field], *rules: Rule) -> Object:
+    return Object({**COMMON, **fields}, rules=rules)
+
+
+STORAGE = Tagged(
+    tag="type",
+    common=COMMON,
+    variants={
+        "shared_fs": _SharedFsObject(
+            {
+                **COMMON,
+                "host_path": Field(Text(_absolute), is_required=True, doc="Path on each agent."),
+                "storage_path": Field(Text(), doc="Directory in host_path."),
+                "propagation": Field(Text(), "rprivate"),
+                **{key: _ignored() for key in _OLDER_PATHS},
+            },
+            rules=(_stays_below,),
+        ),
+        "directory": _variant({"container_path": Field(Text(_absolute), is_required=True)}),
+        "s3": _variant(
+            {
+                "bucket": _BUCKET,
+                "access_key": Field(Text()),
+                "secret_key": Field(Text()),
+                "endpoint_url": Field(Text()),
+                "prefix": _PREFIX,
+            }
+        ),
+        "gcs": _variant({"bucket": _BUCKET, "prefix": _PREFIX}),
+        "azure": _AzureObject(
+            {
+                **COMMON,
+                "container": Field(Text(), is_required=True),
+                "connection_string": Field(Text()),
+                "account_url": Field(Text()),
+                "credential": Field(Text()),
+            },
+            rules=(_one_credential,),
+        ),
+    },
+    aliases={},
+    removed={"hdfs": "copy the checkpoints to another kind of storage"},
+)
+
+
+class _SeenStorage(Object):
+    """Older `tensorboard_storage`: read and shown, never used."""
+
+    def read(self, value: Any, at: str, report: Report) -> dict[str, Any] | None:
+        for key in value if isinstance(value, Mapping) else ():
+            if str(key).startswith("save_"):
+                report.problem(f"{at}.{key}", "is not allowed here: set it in checkpoint_storage")
+                value = {k: v for k, v in value.items() if k != key}
+        return super().read(value, at, report)
+
+
+def _without_counters(variant: Object) -> Object:
+    shown = {k: f for k, f in variant.fields.items() if not k.startswith("save_")}
+    kept = {k: f for k, f in shown.items() if k not in _OLDER_PATHS}
+    return _SeenStorage(kept, rules=variant.rules)
+
+
+TENSORBOARD_STORAGE = Tagged(
+    tag="type",
+    common={"type": COMMON["type"]},
+    variants={n: _without_counters(STORAGE.variants[n]) for n in ("shared_fs", "s3", "gcs")},
+    aliases={},
+    removed={},
+)

@@ -1,0 +1,22 @@
+"""What keeps a search finite and its progress within 0 and 1."""
+
+from __future__ import annotations
+
+import math
+
+MAX_GRID_POINTS = 10_000_000
+"""A larger grid is taken for a mistake: at one trial a second it would run four months."""
+
+
+def replacements(trials: int) -> int:
+    """How many invalid trials a search of so many trials replaces.
+
+    A space without any valid point would otherwise be tried for ever. Past the bound an invalid
+    trial counts like any other.
+    """
+    return 100 + 10 * trials
+
+
+def unit_interval(progress: float) -> float:
+    """Progress within 0 and 1; what is not a finite number counts as none."""
+    return min(max(progress, 0.0), 1.0) if math.isfinite(progress) else 0.0

@@ -1,0 +1,173 @@
+"""Workers that apply what waits, and settle every event whatever happens to the connection."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import asyncpg
+
+from determined_master.domain.errors import DetError
+from determined_master.engine import inbox_codec, statements
+from determined_master.engine.apply import Poisoned, Term, apply_batch
+from determined_master.engine.batch import Applied
+from determined_master.engine.connection import DATABASE_ERRORS, Connect, is_connection_loss
+from determined_master.engine.errors import InternalError, StaleEpoch, TermEnded
+from determined_master.engine.queue import Closing, Post, PostQueue, end_all
+from determined_master.store.errors import DatabaseUnavailable
+
+_log = logging.getLogger(__name__)
+_RECONNECT_S = (0.0, 0.05, 0.2, 0.5, 1.0)
+_CONFLICT_RETRIES = 5
+
+
+class Sink(Protocol):
+    """Who hears of committed transactions."""
+
+    def note_applied(self, applied: Applied) -> None:
+        """Act on what was committed: effects, timers, the change feed."""
+        ...
+
+    async def recover(self, applied: Applied) -> None:
+        """Catch up with what an earlier try of this transaction had committed unheard."""
+        ...
+
+
+class Applier:
+    """One worker with a connection of its own; several share a queue."""
+
+    def __init__(
+        self,
+        queue: PostQueue,
+        term: Term,
+        connect: Connect,
+        sink: Sink,
+    ) -> None:
+        self._queue = queue
+        self._term = term
+        self._connect = connect
+        self._sink = sink
+        self._conn: Any = None
+
+    async def run(self) -> None:
+        """Apply batches until cancelled; what it held then is answered with `TermEnded`."""
+        posts: list[Post] = []
+        closings: list[Closing] = []
+        try:
+            while True:
+                posts, closings = await self._queue.take()
+                await self._settle(posts, closings)
+                self._queue.give_back(posts)
+        finally:
+            end_all(posts, closings)
+            if self._conn is not None:
+                self._conn.terminate()
+
+    async def _settle(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
+        """Apply a batch; what spoils it is taken out, and in doubt each is applied alone."""
+        try:
+            applied = await self._apply_until_known(posts, closings)
+        except Poisoned as poisoned:
+            spoilt = poisoned.post
+            if isinstance(spoilt, Closing):
+                spoilt.answer(poisoned.error)
+            else:
+                await self._refuse(spoilt, poisoned.error)
+            await self._settle(
+                [post for post in posts if post is not spoilt],
+                [closing for closing in closings if closing is not spoilt],
+            )
+        except (StaleEpoch, TermEnded):
+            raise
+        except Exception as error:
+            if len(posts) + len(closings) > 1:
+                for post in posts:
+                    await self._settle([post], [])
+                for closing in closings:
+                    await self._settle([], [closing])
+            elif posts:
+                await self._refuse(posts[0], _as_refusal(error, posts[0]))
+            else:
+                closings[0].answer(error)
+        else:
+            self._sink.note_applied(applied)
+            for post, outcome in applied.outcomes:
+                post.answer(outcome)
+            for closing in closings:
+                closing.answer(None)
+
+    async def _apply_until_known(
+        self, posts: Sequence[Post], closings: Sequence[Closing]
+    ) -> Applied:
+        """Apply, again after every lost connection: causes tell what had been committed."""
+        conflicts = 0
+        was_lost = False
+        while True:
+            conn = await self._connection()
+            try:
+                applied = await apply_batch(conn, self._term, posts, closings)
+            except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError):
+                conflicts += 1
+                if conflicts > _CONFLICT_RETRIES:
+                    raise
+            except Exception as error:
+                if isinstance(error, Poisoned) or not is_connection_loss(conn, error):
+                    raise
+                was_lost = True
+                _log.warning("lost the connection in a transaction", extra={"error": repr(error)})
+            else:
+                if was_lost and applied.duplicates:
+                    await self._recover(applied)
+                return applied
+
+    async def _recover(self, applied: Applied) -> None:
+        try:
+            await self._sink.recover(applied)
+        except Exception as error:
+            raise TermEnded from error  # the next term reads everything anew
+
+    async def _connection(self) -> Any:
+        for wait_s in (*_RECONNECT_S, None):
+            if self._conn is not None and not self._conn.is_closed():
+                return self._conn
+            try:
+                self._conn = await self._connect()
+            except DATABASE_ERRORS as error:
+                if wait_s is None:
+                    raise TermEnded from error
+                await asyncio.sleep(wait_s)
+        return self._conn
+
+    async def _refuse(self, post: Post, error: Exception) -> None:
+        """Answer an event that was taken out of its transaction."""
+        if post.inbox_seq is not None:
+            conn = await self._connection()
+            outcome = inbox_codec.encode_outcome(error)
+            await conn.execute(
+                statements.SETTLE_INBOX, [post.inbox_seq], [outcome], self._term.now()
+            )
+        post.answer(error)
+
+
+def _as_refusal(error: Exception, post: Post) -> Exception:
+    if isinstance(error, DetError):
+        return error
+    _log.error(
+        "an event could not be stored",
+        exc_info=error,
+        extra={"kind": post.kind.name, "id": post.id, "cause": post.cause},
+    )
+    where = f"{post.kind.name} {post.id}"
+    refusal: DetError
+    if isinstance(error, asyncpg.InsufficientResourcesError):
+        refusal = DatabaseUnavailable(
+            f"the database has no room for an event of {where}: {error}; free some space"
+        )
+    else:
+        refusal = InternalError(
+            f"an event of {where} could not be stored; the master's log says why"
+        )
+    refusal.__cause__ = error
+    return refusal

@@ -1,0 +1,323 @@
+"""One transaction: lock the aggregates, step each event, write everything, commit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import groupby
+from typing import Any
+
+from determined_master import clock
+from determined_master.domain.errors import DetError
+from determined_master.engine import inbox_codec, statements
+from determined_master.engine.batch import Applied, Subject, Writes, columns
+from determined_master.engine.connection import is_connection_loss
+from determined_master.engine.errors import InternalError, StaleEpoch
+from determined_master.engine.kind import Key, Outcome, tag_of
+from determined_master.engine.queue import Closing, Post
+from determined_master.store.pool import Conn
+
+_log = logging.getLogger(__name__)
+_YIELD_S = 0.005
+
+
+class Poisoned(Exception):
+    """One event spoilt the transaction; `error` is what its caller gets."""
+
+    def __init__(self, post: Post | Closing, error: Exception) -> None:
+        super().__init__(str(error))
+        self.post = post
+        self.error = error
+
+
+class ContextCache:
+    """Contexts of the aggregates used last; taken out for a transaction, put back after it."""
+
+    def __init__(self, limit: int = 256) -> None:
+        self._limit = limit
+        self._entries: OrderedDict[Key, tuple[int, Any]] = OrderedDict()
+
+    def take(self, key: Key, version: int) -> tuple[bool, Any]:
+        """Whether there is one for that version, and it; it is gone from here then."""
+        held_version, context = self._entries.pop(key, (None, None))
+        return held_version == version, context
+
+    def put(self, key: Key, version: int, context: Any) -> None:
+        """Keep the context of a committed version."""
+        self._entries[key] = (version, context)
+        if len(self._entries) > self._limit:
+            self._entries.popitem(last=False)
+
+
+@dataclass(slots=True)
+class Term:
+    """What holds while this process leads under one epoch."""
+
+    epoch: int
+    now: Callable[[], datetime]
+    contexts: ContextCache = field(default_factory=ContextCache)
+    partitions: set[date] = field(default_factory=set)
+
+
+async def apply_batch(
+    conn: Conn, term: Term, posts: Sequence[Post], closings: Sequence[Closing]
+) -> Applied:
+    """Apply events of any aggregates in one transaction.
+
+    An event that the domain refuses is left out and answered with its error, as long as it has
+    written nothing (`within`); its neighbours do not notice.
+
+    Raises:
+        Poisoned: an event that must be taken out before the others can commit.
+        StaleEpoch: another process leads. Errors of the connection: the outcome is unknown, and
+        applying the same events again settles it.
+    """
+    await conn.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+    try:
+        work = _Transaction(conn, term)
+        await work.lock(posts)
+        await work.step_all(posts)
+        await work.write(closings)
+        await conn.execute("COMMIT")
+    except BaseException as error:
+        await _abandon(conn, error)
+        raise
+    return work.finish()
+
+
+async def ensure_partition(conn: Conn, month: date) -> None:
+    """Make the journal's partition for aggregates born in that month."""
+    end = date(month.year + month.month // 12, month.month % 12 + 1, 1)
+    await conn.execute(
+        statements.ENSURE_PARTITION.format(
+            year=month.year, month=month.month, start=month.isoformat(), end=end.isoformat()
+        )
+    )
+
+
+class _Transaction:
+    """The steps between BEGIN and COMMIT."""
+
+    def __init__(self, conn: Conn, term: Term) -> None:
+        self._conn = conn
+        self._term = term
+        self._subjects: dict[Key, Subject] = {}
+        self._told: dict[tuple[str, str, str], int] = {}
+        self._writes = Writes(term.now())
+        self._outcomes: list[tuple[Post, Outcome | Exception]] = []
+        self._duplicates: list[tuple[Subject, int]] = []
+
+    async def lock(self, posts: Sequence[Post]) -> None:
+        """Lock the aggregates in the order of their keys; look the causes up."""
+        keys = {post.key: post.kind for post in posts}
+        rows = await self._conn.fetch(
+            statements.LOCK,
+            *columns(list(keys), 2),
+            *columns([(*post.key, post.cause) for post in posts], 3),
+            statements.EPOCH_LOCK,
+        )
+        for kind, id, version, born, state, cause in rows:
+            if kind is None:
+                if not version:
+                    raise StaleEpoch("another process is taking the lead")
+            elif cause is not None:
+                self._told[kind, id, cause] = version
+            else:
+                decoded = keys[kind, id].codec.state(state)
+                self._subjects[kind, id] = Subject(
+                    keys[kind, id], id, version, born, decoded, decoded, version
+                )
+        month = self._writes.at.date().replace(day=1)
+        for key, kind in keys.items():
+            if key not in self._subjects:
+                self._subjects[key] = Subject(kind, key[1], 0, month, None, None, 0)
+        if month not in self._term.partitions:
+            await ensure_partition(self._conn, month)
+            self._term.partitions.add(month)
+        await self._find_timers([post for post in posts if post.timer is not None])
+
+    async def step_all(self, posts: Sequence[Post]) -> None:
+        """Apply each event to what the ones before it left; yields to the loop now and then."""
+        since = clock.monotonic_s()
+        for post in posts:
+            outcome = await self._step(post)
+            self._outcomes.append((post, outcome))
+            if post.inbox_seq is not None:
+                self._writes.inbox.append((post.inbox_seq, inbox_codec.encode_outcome(outcome)))
+            if clock.monotonic_s() - since > _YIELD_S:
+                await asyncio.sleep(0)
+                since = clock.monotonic_s()
+
+    async def write(self, closings: Sequence[Closing]) -> None:
+        """Save states, journal, outbox, timers and projections.
+
+        Raises:
+            StaleEpoch: the epoch is not ours any more.
+        """
+        writes = self._writes
+        for closing in closings:
+            await self._close(closing)
+        changed = self._changed()
+        if not writes.is_empty():
+            epoch = await self._conn.fetchval(
+                statements.WRITE, *writes.parameters(changed, self._term.epoch)
+            )
+            if epoch != self._term.epoch:
+                raise StaleEpoch(f"epoch {epoch} has begun, this is {self._term.epoch}")
+        await self._write_timers()
+        if writes.inbox:
+            await self._conn.execute(statements.SETTLE_INBOX, *columns(writes.inbox, 2), writes.at)
+        for _, subjects in groupby(changed, key=lambda subject: subject.kind.name):
+            of_kind = list(subjects)
+            project = of_kind[0].kind.project
+            if project is not None:
+                await project(self._conn, [s.change(writes.at) for s in of_kind])
+
+    def finish(self) -> Applied:
+        """What the commit has made true."""
+        changed = self._changed()
+        for subject in self._subjects.values():
+            if subject.has_context:
+                self._term.contexts.put(subject.key, subject.version, subject.context)
+        dues = [timer.due_at for timer in self._writes.timers.values() if timer is not None]
+        return Applied(
+            self._outcomes,
+            changed,
+            self._duplicates,
+            self._writes.effects,
+            self._writes.closed,
+            min(dues) if dues else None,
+        )
+
+    def _changed(self) -> list[Subject]:
+        changed = [s for s in self._subjects.values() if s.version > s.first_version]
+        return sorted(changed, key=lambda subject: subject.key)
+
+    async def _step(self, post: Post) -> Outcome | Exception:
+        """Apply one event; what the domain raises is returned unless `within` has written."""
+        subject = self._subjects[post.key]
+        told = self._told.get((*post.key, post.cause))
+        if told is not None:
+            self._duplicates.append((subject, told))
+            self._writes.close(post.closes)
+            return Outcome(told, is_duplicate=True, state=subject.state)
+        if post.timer is not None and not self._is_due(post):
+            return Outcome(subject.version, is_duplicate=True, state=subject.state)
+        if post.within is not None:
+            await self._run_within(post)
+        try:
+            await self._load_context(subject)
+            state, produced = post.kind.step(subject.state, post.event, subject.context)
+        except Exception as error:
+            if is_connection_loss(self._conn, error):
+                raise
+            refusal = _as_refusal(error, post)
+            if post.within is not None or not isinstance(error, DetError):
+                raise Poisoned(post, refusal) from error
+            return refusal
+        subject.version += 1
+        subject.state = state
+        subject.events.append(post.event)
+        records = self._writes.add(subject, post, produced)
+        if records:
+            subject.records += records
+            if subject.has_context and post.kind.context is not None:
+                subject.context = post.kind.context.advance(subject.context, records)
+        self._writes.close(post.closes)
+        self._told[(*post.key, post.cause)] = subject.version
+        return Outcome(subject.version, state=state)
+
+    async def _close(self, closing: Closing) -> None:
+        """Close an effect; what comes with it is done once, by whoever closes it first."""
+        if closing.within is None:
+            self._writes.close(closing.effect)
+            return
+        id = closing.effect
+        is_first = await self._conn.fetchval(
+            statements.CLOSE_ONE, id.kind, id.aggregate, id.version, id.n
+        )
+        if is_first:
+            self._writes.must_lead = True
+            try:
+                await closing.within(self._conn)
+            except Exception as error:
+                if is_connection_loss(self._conn, error):
+                    raise
+                raise Poisoned(closing, error) from error
+
+    async def _run_within(self, post: Post) -> None:
+        assert post.within is not None
+        try:
+            await post.within(self._conn)
+        except Exception as error:
+            if is_connection_loss(self._conn, error):
+                raise
+            raise Poisoned(post, _as_refusal(error, post)) from error
+
+    async def _load_context(self, subject: Subject) -> None:
+        loader = subject.kind.context
+        if loader is None or subject.has_context:
+            return
+        is_held, context = self._term.contexts.take(subject.key, subject.version)
+        if not is_held:
+            context = await loader.load(self._conn, subject.id, subject.state)
+        subject.context, subject.has_context = context, True
+
+    async def _find_timers(self, posts: Sequence[Post]) -> None:
+        """Note which of the timers that fired are still in force."""
+        self._in_force: set[tuple[str, str, str, int]] = set()
+        if posts:
+            wanted = [(*post.key, post.timer[0]) for post in posts if post.timer is not None]
+            rows = await self._conn.fetch(statements.FIND_TIMERS, *columns(wanted, 3))
+            self._in_force = {tuple(row) for row in rows}
+
+    def _is_due(self, post: Post) -> bool:
+        """Whether the timer was neither cancelled nor set anew; it is spent now."""
+        assert post.timer is not None
+        name, version = post.timer
+        timer = (*post.key, name)
+        if timer in self._writes.timers or (*timer, version) not in self._in_force:
+            return False
+        self._writes.timers[timer] = None
+        return True
+
+    async def _write_timers(self) -> None:
+        timers = self._writes.timers
+        kept = [(*key, t.version, t.due_at, t.event) for key, t in timers.items() if t]
+        dropped = [key for key, timer in timers.items() if timer is None]
+        if kept:
+            await self._conn.execute(statements.SET_TIMERS, *columns(kept, 6))
+        if dropped:
+            await self._conn.execute(statements.DROP_TIMERS, *columns(dropped, 3))
+
+
+def _as_refusal(error: Exception, post: Post) -> Exception:
+    """What the caller gets: its own mistake as it is, ours without the details."""
+    if isinstance(error, DetError):
+        return error
+    _log.error(
+        "an event failed",
+        exc_info=error,
+        extra={"kind": post.kind.name, "id": post.id, "event": tag_of(post.event)},
+    )
+    refusal = InternalError(
+        f"the event {tag_of(post.event)} failed on {post.kind.name} {post.id}; the master's log "
+        "says why"
+    )
+    refusal.__cause__ = error
+    return refusal
+
+
+async def _abandon(conn: Conn, error: BaseException) -> None:
+    """Leave the connection ready for the next transaction, or closed."""
+    if not isinstance(error, Exception) or is_connection_loss(conn, error):
+        conn.terminate()
+        return
+    try:
+        await conn.execute("ROLLBACK")
+    except Exception:
+        conn.terminate()

@@ -1,0 +1,181 @@
+"""What one transaction gathers before it writes: values in arrays, one array a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from determined_master.domain.messages import CancelTimer, Effect, Record, SetTimer
+from determined_master.engine.kind import (
+    STATE_LIMIT_BYTES,
+    Change,
+    EffectId,
+    Key,
+    Kind,
+    Outcome,
+    encode,
+    tag_of,
+)
+from determined_master.engine.queue import Post
+
+_TOLD_EFFECT_CHARS = 400
+"""Longer effects appear in the journal by their name alone."""
+
+
+@dataclass(slots=True)
+class Subject:
+    """One aggregate as the transaction sees it, after the events applied so far."""
+
+    kind: Kind[Any, Any, Any]
+    id: str
+    version: int
+    born: date
+    before: Any
+    state: Any
+    first_version: int
+    context: Any = None
+    has_context: bool = False
+    events: list[Any] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        """Kind and id."""
+        return self.kind.name, self.id
+
+    def change(self, at: datetime) -> Change[Any, Any]:
+        """What the transaction does to it, for its projection."""
+        return Change(
+            self.id, self.version, self.before, self.state, self.events, self.records, at
+        )
+
+
+@dataclass(slots=True)
+class OpenEffect:
+    """An effect that is not closed; `effect` is None when its stored form cannot be read."""
+
+    id: EffectId
+    effect: Any
+    ordered_at: datetime
+    attempts: int = 0
+    due_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class TimerChange:
+    """A timer to set."""
+
+    version: int
+    due_at: datetime
+    event: str
+
+
+@dataclass(slots=True)
+class Applied:
+    """What a committed transaction has done."""
+
+    outcomes: list[tuple[Post, Outcome | Exception]]
+    subjects: list[Subject]
+    """Those that have changed, in the order of their keys."""
+    duplicates: list[tuple[Subject, int]]
+    """Aggregates to which an event had been applied before, and the version that it made."""
+    effects: list[OpenEffect]
+    closed: set[EffectId]
+    next_timer_at: datetime | None
+
+
+class Writes:
+    """Rows of one transaction, in the order in which they came."""
+
+    def __init__(self, at: datetime) -> None:
+        self.at = at
+        self.journal: list[tuple[Any, ...]] = []
+        self.outbox: list[tuple[Any, ...]] = []
+        self.effects: list[OpenEffect] = []
+        self.closed: set[EffectId] = set()
+        self.timers: dict[tuple[str, str, str], TimerChange | None] = {}
+        self.inbox: list[tuple[int, str]] = []
+        self.must_lead = False
+        """Something was written outside of these arrays."""
+
+    def add(self, subject: Subject, post: Post, produced: Sequence[Any]) -> list[Record]:
+        """Take in what `step` returned; gives its records back."""
+        kind, id, version = post.kind.name, post.id, subject.version
+        records: list[Record] = []
+        told: list[str] = []
+        for thing in produced:
+            if isinstance(thing, Record):
+                records.append(thing)
+                continue
+            text = encode(thing)
+            if isinstance(thing, SetTimer):
+                due_at = self.at + timedelta(seconds=thing.after_s)
+                event = bytes(thing.event).decode()
+                self.timers[kind, id, thing.name] = TimerChange(version, due_at, event)
+            elif isinstance(thing, CancelTimer):
+                self.timers[kind, id, thing.name] = None
+            else:
+                self._add_effect(EffectId(kind, id, version, len(told)), thing, text)
+            told.append(text if len(text) <= _TOLD_EFFECT_CHARS else _by_name(thing))
+        effects = f"[{','.join(told)}]" if told else None
+        event = encode(post.event)
+        self.journal.append((subject.born, kind, id, version, post.cause, event, effects))
+        return records
+
+    def close(self, effect: EffectId | None) -> None:
+        """Delete an effect; nothing happens when it is closed already."""
+        if effect is not None:
+            self.closed.add(effect)
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing that only a leader may commit."""
+        return not self.journal and not self.closed and not self.must_lead
+
+    def parameters(self, subjects: Sequence[Subject], epoch: int) -> list[Any]:
+        """The arguments of `statements.WRITE`."""
+        made = [s for s in subjects if s.first_version == 0]
+        saved = [s for s in subjects if s.first_version > 0]
+        return [
+            [s.kind.name for s in made],
+            [s.id for s in made],
+            [s.version for s in made],
+            [s.born for s in made],
+            [_encode_state(s) for s in made],
+            [s.kind.name for s in saved],
+            [s.id for s in saved],
+            [s.version for s in saved],
+            [_encode_state(s) for s in saved],
+            *columns(self.journal, 7),
+            self.at,
+            *columns(self.outbox, 5),
+            epoch,
+            *columns([(e.kind, e.aggregate, e.version, e.n) for e in self.closed], 4),
+        ]
+
+    def _add_effect(self, id: EffectId, effect: Effect, text: str) -> None:
+        self.effects.append(OpenEffect(id, effect, self.at))
+        self.outbox.append((id.kind, id.aggregate, id.version, id.n, text))
+
+
+def columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
+    """Rows turned into one list a column."""
+    return (
+        [list(column) for column in zip(*rows, strict=True)]
+        if rows
+        else [[] for _ in range(width)]
+    )
+
+
+def _by_name(effect: Effect) -> str:
+    return f'{{"effect":"{tag_of(effect)}"}}'
+
+
+def _encode_state(subject: Subject) -> str:
+    text = encode(subject.state)
+    assert len(text) <= STATE_LIMIT_BYTES, (
+        f"the state of {subject.kind.name} {subject.id} takes {len(text)} bytes, over "
+        f"{STATE_LIMIT_BYTES}: what grows belongs into rows"
+    )
+    return text

@@ -1,0 +1,51 @@
+"""The engine's own connections, and how to tell that one was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import asyncpg
+
+from determined_master.store.pool import Address, connect
+
+Connect = Callable[[], Awaitable[Any]]
+"""Opens a connection that the caller owns; tests give one that breaks on purpose."""
+
+_PLANNER = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan")
+DATABASE_ERRORS = (
+    OSError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that died while it was being set up
+)
+"""Whatever connecting and asking may raise while PostgreSQL comes and goes."""
+_LOST = (
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+)
+
+
+def engine_connect(address: Address) -> Connect:
+    """Opens connections for appliers.
+
+    Their statements join short arrays with large tables by key. A plan made while the tables
+    are small or unanalysed must not outlive that, so other ways to join are made unattractive.
+    """
+
+    async def open_one() -> Any:
+        conn = await connect(address)
+        settings = "; ".join(f"SET {name} = off" for name in _PLANNER)
+        await conn.execute(f"{settings}; SET plan_cache_mode = force_generic_plan; SET jit = off")
+        return conn
+
+    return open_one
+
+
+def is_connection_loss(conn: Any, error: BaseException) -> bool:
+    """Whether the fate of a transaction on `conn` is unknown, since the connection is gone."""
+    return isinstance(error, _LOST) or bool(conn.is_closed())

@@ -1,0 +1,348 @@
+"""The one entry for events, in the leader and in every other process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Any
+
+from determined_master import clock
+from determined_master.engine.apply import Term
+from determined_master.engine.connection import DATABASE_ERRORS, Connect, engine_connect
+from determined_master.engine.errors import EngineUnavailable, NotLeader, TermEnded
+from determined_master.engine.feed import Changed, Feed
+from determined_master.engine.handlers import Handlers
+from determined_master.engine.inbox import POSTED, InboxClient
+from determined_master.engine.kind import EffectId, Kind, Outcome, Posting
+from determined_master.engine.leader import Leadership
+from determined_master.engine.queue import Closing, Post
+from determined_master.engine.term import EngineSettings, LeaderTerm
+from determined_master.store.pool import Address, Conn, Pool
+
+_AGAIN_S = 0.05
+_LOOK_S = 0.25
+_GET = "SELECT version, state FROM aggregates WHERE kind = $1 AND id = $2"
+_GET_MANY = "SELECT id, state FROM aggregates WHERE kind = $1 AND id = ANY($2::text[])"
+
+
+@dataclass(frozen=True)
+class Current:
+    """An aggregate as it is stored."""
+
+    version: int
+    state: Any
+
+
+class Engine:
+    """Remembers what happens to aggregates, and sees to it that their effects are carried out.
+
+    Register handlers, then `async with engine:` or `start` and `stop`. Any number of processes
+    may run one on the same database; one of them leads.
+
+    Args:
+        address: for the connections that live as long as the lead or a worker.
+        pool: for everything else.
+        connect: how appliers connect; None is to `address`.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        pool: Pool,
+        kinds: Iterable[Kind[Any, Any, Any]],
+        *,
+        settings: EngineSettings | None = None,
+        now: Callable[[], datetime] = clock.now,
+        connect: Connect | None = None,
+    ) -> None:
+        self.handlers = Handlers()
+        self.feed = Feed()
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._pool = pool
+        self._settings = settings or EngineSettings()
+        self._now = now
+        self._connect = connect or engine_connect(address)
+        self._inbox = InboxClient(pool)
+        self._leadership = Leadership(address, self._lead, self._on_notify)
+        self._term: LeaderTerm | None = None
+        self._term_changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.on_term: list[Callable[[int | None], None]] = []
+        """Called with the epoch when this process begins to lead, with None when it ends."""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process applies events now."""
+        return self._term is not None
+
+    @property
+    def epoch(self) -> int | None:
+        """The epoch under which this process leads; None when it does not."""
+        return None if self._term is None else self._term.term.epoch
+
+    async def __aenter__(self) -> Engine:
+        self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    def start(self) -> None:
+        """Begin to campaign for the lead."""
+        self._task = asyncio.get_running_loop().create_task(self._leadership.run())
+
+    async def stop(self) -> None:
+        """Stop acting and give the lead back; what was posted and not settled is refused."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def run(self) -> None:
+        """The same as one task for the composition root's group."""
+        await self._leadership.run()
+
+    async def wait_while_leading(self, epoch: int) -> None:
+        """Return once this process does not lead under that epoch any more."""
+        while self._term is not None and self._term.term.epoch == epoch:
+            changed = self._term_changed
+            await changed.wait()
+
+    async def wait_until_leading(self, timeout_s: float | None = 30) -> int:
+        """The epoch, once this process leads; TimeoutError when that takes too long."""
+        async with asyncio.timeout(timeout_s):
+            while self._term is None:
+                changed = self._term_changed
+                await changed.wait()
+            return self._term.term.epoch
+
+    async def post(
+        self,
+        kind: str,
+        id: str,
+        event: Any,
+        *,
+        cause: str,
+        closes: EffectId | None = None,
+        within: Callable[[Conn], Awaitable[None]] | None = None,
+        deadline_s: float = 30,
+    ) -> Outcome:
+        """Apply one event to one aggregate, once for its cause.
+
+        Args:
+            closes: an effect that ends in the same transaction.
+            within: SQL in the same transaction, run before `step`; leader only. It is skipped
+                for a cause that was applied before, and may run again when the transaction is
+                repeated, never to any lasting effect but once.
+
+        Raises:
+            DetError: what the domain said; nothing has changed.
+            EngineUnavailable: not settled within `deadline_s`; posting it again is safe.
+            NotLeader: `within` was given and this process did not come to lead in time.
+        """
+        posting = Posting(kind, id, event, cause, closes, within)
+        return await self._post_until(posting, clock.monotonic_s() + deadline_s)
+
+    async def post_many(
+        self, postings: Sequence[Posting], *, deadline_s: float = 30
+    ) -> list[Outcome | Exception]:
+        """Post several events at once; an error takes the place of the outcome that it denies.
+
+        Events of one aggregate are applied in the given order.
+        """
+        until_s = clock.monotonic_s() + deadline_s
+        results = await asyncio.gather(
+            *(self._post_until(posting, until_s) for posting in postings), return_exceptions=True
+        )
+        for result in results:
+            if not isinstance(result, Outcome | Exception):
+                raise result
+        return [result for result in results if isinstance(result, Outcome | Exception)]
+
+    async def close(
+        self, effect: EffectId, *, within: Callable[[Conn], Awaitable[None]] | None = None
+    ) -> None:
+        """Close an effect without an event; `within` is SQL that commits with it, once.
+
+        Raises:
+            NotLeader: this process does not lead.
+            EngineUnavailable: leadership ended before; the effect will be handed out again.
+        """
+        term = self._term
+        if term is None:
+            raise NotLeader(f"the effect {effect} cannot be closed: this process does not lead")
+        closing = Closing(effect, asyncio.get_running_loop().create_future(), within)
+        term.queue.put_closing(closing)
+        error = await closing.future
+        if isinstance(error, TermEnded):
+            raise EngineUnavailable(f"the lead was lost before the effect {effect} was closed")
+        if error is not None:
+            raise error
+
+    async def find(self, kind: str, id: str) -> Current | None:
+        """An aggregate as it is stored now; None when it does not exist."""
+        row = await self._pool.fetchrow(_GET, kind, id)
+        if row is None:
+            return None
+        return Current(row["version"], self._kinds[kind].codec.state(row["state"]))
+
+    async def read(self, kind: str, id: str) -> Any:
+        """The stored state of an aggregate; None when it does not exist."""
+        current = await self.find(kind, id)
+        return None if current is None else current.state
+
+    async def read_many(self, kind: str, ids: Sequence[str]) -> dict[str, Any]:
+        """The stored states of those aggregates that exist, by id."""
+        rows = await self._pool.fetch(_GET_MANY, kind, ids)
+        decode = self._kinds[kind].codec.state
+        return {row["id"]: decode(row["state"]) for row in rows}
+
+    async def wait_for(
+        self, kind: str, id: str, predicate: Callable[[Any], bool], timeout_s: float
+    ) -> Any:
+        """The aggregate's state once it is as wanted; TimeoutError after `timeout_s`."""
+        changed = asyncio.Event()
+        newest: list[Changed] = []
+
+        def notice(change: Changed) -> None:
+            newest[:] = [change]
+            changed.set()
+
+        stop = self.feed.listen(kind, notice, id=id)
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    changed.clear()
+                    state = await self._look(kind, id, newest)
+                    if state is not None and predicate(state):
+                        return state
+                    await _wait_briefly(changed, None if self.is_leader else _LOOK_S)
+        finally:
+            stop()
+
+    def retry_deferred(self) -> None:
+        """Ask again for the effects that handlers have deferred, as when an agent connects."""
+        if self._term is not None:
+            self._term.outbox.retry_deferred()
+
+    async def _look(self, kind: str, id: str, newest: list[Changed]) -> Any:
+        if newest and self.is_leader:
+            return newest[0].state
+        return await self.read(kind, id)
+
+    async def _post_until(self, posting: Posting, until_s: float) -> Outcome:
+        """Try until it is settled; the journal knows what an earlier try has done."""
+        if posting.kind not in self._kinds:
+            raise ValueError(f"there is no kind {posting.kind!r}")
+        while True:
+            try:
+                outcome = await self._post_once(posting, until_s)
+            except DATABASE_ERRORS:
+                outcome = TermEnded()
+            if isinstance(outcome, Outcome):
+                return outcome
+            if not isinstance(outcome, TermEnded):
+                raise outcome
+            if clock.monotonic_s() + _AGAIN_S > until_s:
+                raise _too_late(
+                    posting, is_leader_needed=posting.within is not None and not self._term
+                )
+            await self._wait_for_term(_AGAIN_S)
+
+    async def _post_once(self, posting: Posting, until_s: float) -> Outcome | Exception:
+        """The outcome, or what refused it; `TermEnded` when it must be tried again."""
+        term = self._term
+        if term is not None:
+            return await self._post_here(term, posting, until_s)
+        if posting.within is not None:
+            return TermEnded()
+        outcome = await self._inbox.post(posting, until_s)
+        return TermEnded() if outcome is None else outcome
+
+    async def _post_here(
+        self, term: LeaderTerm, posting: Posting, until_s: float
+    ) -> Outcome | Exception:
+        future = asyncio.get_running_loop().create_future()
+        timer = future.get_loop().call_later(
+            max(until_s - clock.monotonic_s(), 0), _answer_late, future
+        )
+        try:
+            if len(term.queue) >= self._settings.queue_limit:
+                await term.queue.wait_for_room()
+                if self._term is not term:
+                    return TermEnded()
+            term.queue.put(
+                Post(
+                    self._kinds[posting.kind],
+                    posting.id,
+                    posting.event,
+                    posting.cause,
+                    future,
+                    posting.closes,
+                    posting.within,
+                )
+            )
+            outcome: Outcome | Exception = await future
+            return outcome
+        finally:
+            timer.cancel()
+
+    async def _lead(self, epoch: int) -> None:
+        term = LeaderTerm(
+            Term(epoch, self._now), self._kinds, self.handlers, self, self.feed, self._settings
+        )
+        self._set_term(term)
+        try:
+            await term.run(self._pool, self._connect)
+        finally:
+            self._set_term(None)
+
+    def _set_term(self, term: LeaderTerm | None) -> None:
+        self._term = term
+        self._term_changed.set()
+        self._term_changed = asyncio.Event()
+        for listener in self.on_term:
+            listener(self.epoch)
+
+    async def _wait_for_term(self, timeout_s: float) -> None:
+        """Return when leadership changes, or after a moment."""
+        await _wait_briefly(self._term_changed, timeout_s)
+
+    def _on_notify(self, channel: str) -> None:
+        if channel == POSTED and self._term is not None:
+            self._term.inbox.posted.set()
+        elif channel != POSTED:
+            self._inbox.note_settled()
+
+
+def _answer_late(future: asyncio.Future[Outcome | Exception]) -> None:
+    if not future.done():
+        future.set_result(TermEnded())
+
+
+def _too_late(posting: Posting, *, is_leader_needed: bool) -> EngineUnavailable | NotLeader:
+    if is_leader_needed:
+        return NotLeader(
+            f"this process does not lead, and an event of {posting.kind} {posting.id} must be "
+            "applied by the leader; try again"
+        )
+    return EngineUnavailable(
+        f"an event of {posting.kind} {posting.id} was not settled in time; sending the same "
+        "request again is safe"
+    )
+
+
+async def _wait_briefly(event: asyncio.Event, timeout_s: float | None) -> None:
+    try:
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    except TimeoutError:
+        pass

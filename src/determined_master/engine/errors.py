@@ -1,0 +1,38 @@
+"""What a caller of the engine may have to deal with."""
+
+from __future__ import annotations
+
+from determined_master.domain.errors import DetError, Unavailable
+
+
+class EngineUnavailable(Unavailable):
+    """The event could not be settled in time; posting it again under its cause is safe."""
+
+
+class NotLeader(Unavailable):
+    """The call needs the leader, and this process is not it."""
+
+
+class InternalError(DetError):
+    """A defect of ours; the log has the whole story."""
+
+    code = "internal"
+
+
+class Deferred(Exception):
+    """Raised by a handler: the world is not ready for this effect, ask again later.
+
+    It does not count as a failure; `Engine.retry_deferred` asks again at once.
+    """
+
+    def __init__(self, reason: str, *, retry_s: float = 1.0) -> None:
+        super().__init__(reason)
+        self.retry_s = retry_s
+
+
+class TermEnded(Exception):
+    """Inside the engine: leadership was lost before the outcome was known."""
+
+
+class StaleEpoch(Exception):
+    """Inside the engine: another process leads now, the transaction must not commit."""

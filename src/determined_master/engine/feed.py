@@ -1,0 +1,85 @@
+"""Changes of aggregates, told in memory after their commit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from determined_master.engine.batch import Subject
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An aggregate has a new version."""
+
+    kind: str
+    id: str
+    version: int
+    state: Any
+
+
+Listener = Callable[[Changed], None]
+
+
+class Feed:
+    """Tells listeners in the order of each aggregate's versions."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[tuple[str, str | None], list[Listener]] = {}
+
+    def listen(
+        self, kind: str, listener: Listener, *, id: str | None = None
+    ) -> Callable[[], None]:
+        """Call `listener`, which must not block, for each change of a kind or of one aggregate.
+
+        Returns:
+            How to stop that.
+        """
+        key = (kind, id)
+        self._listeners.setdefault(key, []).append(listener)
+
+        def stop() -> None:
+            listeners = self._listeners[key]
+            listeners.remove(listener)
+            if not listeners:
+                del self._listeners[key]
+
+        return stop
+
+    async def subscribe(self, kind: str) -> AsyncIterator[Changed]:
+        """Changes from the first `anext` on; who is slow gets the newest of each aggregate."""
+        waiting: dict[tuple[str, str], Changed] = {}
+        filled = asyncio.Event()
+
+        def keep(changed: Changed) -> None:
+            waiting[changed.kind, changed.id] = changed
+            filled.set()
+
+        stop = self.listen(kind, keep)
+        try:
+            while True:
+                await filled.wait()
+                filled.clear()
+                while waiting:
+                    key = next(iter(waiting))
+                    yield waiting.pop(key)
+        finally:
+            stop()
+
+    def publish(self, subjects: Iterable[Subject]) -> None:
+        """Tell of a committed transaction."""
+        if not self._listeners:
+            return
+        for subject in subjects:
+            changed = Changed(subject.kind.name, subject.id, subject.version, subject.state)
+            for of in (None, subject.id):
+                for listener in tuple(self._listeners.get((subject.kind.name, of), ())):
+                    try:
+                        listener(changed)
+                    except Exception:
+                        _log.exception("a listener of the change feed failed")

@@ -1,0 +1,112 @@
+"""Which function carries out which effect, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from determined_master.engine.errors import Deferred
+from determined_master.engine.kind import EffectId, Outcome
+from determined_master.store.pool import Conn
+
+Handler = Callable[[Any, "EffectContext"], Awaitable[None]]
+
+
+class Poster(Protocol):
+    """The engine, as a handler sees it."""
+
+    async def post(
+        self,
+        kind: str,
+        id: str,
+        event: Any,
+        *,
+        cause: str,
+        closes: EffectId | None = None,
+        within: Callable[[Conn], Awaitable[None]] | None = None,
+        deadline_s: float = 30,
+    ) -> Outcome: ...
+
+
+@dataclass(slots=True)
+class EffectContext:
+    """What a handler may know of the effect that it carries out.
+
+    `attempt` counts from 1. `epoch` goes with every message to an agent: it refuses lower ones.
+    """
+
+    effect_id: EffectId
+    ordered_at: datetime
+    attempt: int
+    epoch: int
+    engine: Poster
+    is_closed: bool = False
+
+    @property
+    def aggregate_id(self) -> str:
+        """Id of the aggregate that ordered it."""
+        return self.effect_id.aggregate
+
+    @property
+    def cause(self) -> str:
+        """The cause of any event that comes of this effect: the same at every attempt."""
+        return f"effect:{self.effect_id}"
+
+    def deferred(self, reason: str) -> Deferred:
+        """To raise when the world is not ready: ask again later, this does not count."""
+        return Deferred(reason)
+
+    async def post(
+        self,
+        kind: str,
+        id: str,
+        event: Any,
+        *,
+        within: Callable[[Conn], Awaitable[None]] | None = None,
+    ) -> Outcome:
+        """Report the outcome and close the effect, in one transaction."""
+        return await self.engine.post(
+            kind, id, event, cause=self.cause, closes=self.effect_id, within=within
+        )
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A handler and the bounds of its patience; None leaves the engine's own."""
+
+    handler: Handler
+    attempts: int | None = None
+    timeout_s: float | None = None
+
+
+class Handlers:
+    """The registry; filled by the composition root before the engine runs."""
+
+    def __init__(self) -> None:
+        self._by_type: dict[type[Any], Registration] = {}
+
+    def register(
+        self,
+        effect: type[Any],
+        handler: Handler,
+        *,
+        attempts: int | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Let `handler` carry out effects of that type, at most `attempts` times each.
+
+        Raises:
+            ValueError: the type has one already.
+        """
+        if effect in self._by_type:
+            raise ValueError(f"{effect.__name__} has a handler already")
+        self._by_type[effect] = Registration(handler, attempts, timeout_s)
+
+    def get(self, effect: type[Any]) -> Registration:
+        """Raises LookupError when nobody carries out such effects."""
+        try:
+            return self._by_type[effect]
+        except KeyError:
+            raise LookupError(f"no handler is registered for {effect.__name__}") from None

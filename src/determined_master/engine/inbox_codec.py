@@ -1,0 +1,47 @@
+"""Outcomes as text, for callers in other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from determined_master.domain.errors import DetError
+from determined_master.engine.errors import InternalError
+from determined_master.engine.kind import Outcome
+
+
+class _Stored(msgspec.Struct, omit_defaults=True):
+    version: int = 0
+    is_duplicate: bool = False
+    error: str | None = None
+    """Name of the class of the error that refused the event."""
+    message: str = ""
+
+
+def encode_outcome(outcome: Outcome | Exception) -> str:
+    """Text of an outcome or of the refusal; the state does not travel."""
+    if isinstance(outcome, Outcome):
+        stored = _Stored(outcome.version, outcome.is_duplicate)
+    else:
+        stored = _Stored(error=type(outcome).__qualname__, message=str(outcome))
+    return msgspec.json.encode(stored).decode()
+
+
+def decode_outcome(text: str) -> Outcome | DetError:
+    """The inverse; an error of a class that this process does not know is an internal one."""
+    stored = msgspec.json.decode(text, type=_Stored)
+    if stored.error is None:
+        return Outcome(stored.version, stored.is_duplicate)
+    for known in _subclasses(DetError):
+        if known.__qualname__ == stored.error:
+            error = known.__new__(known)
+            Exception.__init__(error, stored.message)
+            return error
+    return InternalError(stored.message)
+
+
+def _subclasses(base: type[DetError]) -> Iterator[type[DetError]]:
+    for child in base.__subclasses__():
+        yield child
+        yield from _subclasses(child)

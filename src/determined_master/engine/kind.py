@@ -1,0 +1,170 @@
+"""What the engine must know of one kind of aggregate, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar, get_args
+
+import msgspec
+
+from determined_master.domain.messages import Effect, Event, Record, State
+from determined_master.store.pool import Conn
+
+S = TypeVar("S", bound=State)
+E = TypeVar("E", bound=Event)
+F = TypeVar("F")
+
+Key = tuple[str, str]
+"""Kind and id of one aggregate."""
+
+STATE_LIMIT_BYTES = 10 << 10
+"""What grows with the number of trials is rows, never a part of a state."""
+
+
+class EffectId(msgspec.Struct, frozen=True, order=True):
+    """Names one effect for ever: the `n`-th that the event of that version ordered."""
+
+    kind: str
+    aggregate: str
+    version: int
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.aggregate}/{self.version}/{self.n}"
+
+    @classmethod
+    def parse(cls, text: str) -> EffectId:
+        """The inverse of `str`; ValueError when it is not one."""
+        kind, _, rest = text.partition("/")
+        aggregate, version, n = rest.rsplit("/", 2)
+        return cls(kind, aggregate, int(version), int(n))
+
+
+class ContextLoader(Protocol):
+    """Keeps what `step` needs beside the state: an ordered copy of rows in the leader's memory.
+
+    It is a cache. It is built at the first use, kept for the version of the aggregate that it
+    belongs to, and dropped on any mismatch and whenever a commit fails.
+    """
+
+    async def load(self, conn: Conn, id: str, state: Any | None) -> Any:
+        """Build it from the rows, inside the transaction that has the aggregate locked."""
+        ...
+
+    def advance(self, context: Any, records: Sequence[Record]) -> Any:
+        """The context with the records of one step added; may change it in place."""
+        ...
+
+
+@dataclass(frozen=True)
+class Change(Generic[S, E]):
+    """What one transaction does to one aggregate: one or more events in their order."""
+
+    id: str
+    version: int
+    before: S | None
+    after: S
+    events: Sequence[E]
+    records: Sequence[Record]
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Kind(Generic[S, E, F]):
+    """One kind of aggregate.
+
+    `step` may return records among the effects: rows to add, which `project` writes. `project`
+    writes all changes of a transaction to the resource's own tables, in the order of ids.
+    """
+
+    name: str
+    state: type[S]
+    event: Any
+    effect: Any
+    step: Callable[[S | None, E, Any], tuple[S, Sequence[F]]]
+    project: Callable[[Conn, Sequence[Change[S, E]]], Awaitable[None]] | None = None
+    context: ContextLoader | None = None
+    codec: Codec = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if "/" in self.name:
+            raise ValueError(f"a kind's name has no slash, got {self.name!r}")
+        object.__setattr__(self, "codec", Codec(self.state, self.event, self.effect))
+
+
+class Codec:
+    """JSON of a kind's states, events and effects, as they are stored."""
+
+    def __init__(self, state: Any, event: Any, effect: Any) -> None:
+        self._state: msgspec.json.Decoder[Any] = msgspec.json.Decoder(state)
+        self._event: msgspec.json.Decoder[Any] = msgspec.json.Decoder(event)
+        self._effect: msgspec.json.Decoder[Any] = msgspec.json.Decoder(effect)
+        members = get_args(event) or (event,)
+        named = [member for member in members if member.__name__ == "EffectFailed"]
+        self._effect_failed: type[Any] | None = named[0] if named else None
+
+    def state(self, text: str) -> Any:
+        """A stored state."""
+        return self._state.decode(text)
+
+    def event(self, text: str) -> Any:
+        """A stored event."""
+        return self._event.decode(text)
+
+    def effect(self, text: str) -> Any:
+        """A stored effect."""
+        return self._effect.decode(text)
+
+    def effect_failed(self, effect: Effect, error: str) -> Any | None:
+        """The event that tells an aggregate of an effect given up; None when it has none.
+
+        Fields of the event beyond `effect` and `error` are those of the effect.
+        """
+        if self._effect_failed is None:
+            return None
+        shared = {
+            name: getattr(effect, name)
+            for name in self._effect_failed.__struct_fields__
+            if name not in ("effect", "error") and hasattr(effect, name)
+        }
+        return self._effect_failed(effect=tag_of(effect), error=error, **shared)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an event.
+
+    `version` is the aggregate's after this event. `state` is the newest when the event was
+    applied here, None when another process applied it.
+    """
+
+    version: int
+    is_duplicate: bool = False
+    state: Any = None
+
+
+@dataclass(frozen=True)
+class Posting:
+    """One event for `Engine.post_many`."""
+
+    kind: str
+    id: str
+    event: Any
+    cause: str
+    closes: EffectId | None = None
+    within: Callable[[Conn], Awaitable[None]] | None = None
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(value: Any) -> str:
+    """JSON text of a state, an event or an effect."""
+    return _encoder.encode(value).decode()
+
+
+def tag_of(message: Any) -> str:
+    """The stored name of an event or effect."""
+    return str(message.__struct_config__.tag)

@@ -1,0 +1,156 @@
+"""The kinds of aggregates that this master has, with the rows that follow their states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from determined_master.domain.allocation import machine as allocation_machine
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.config.experiment import typed_config
+from determined_master.domain.experiment import machine as experiment_machine
+from determined_master.domain.experiment import messages as exp
+from determined_master.domain.log_lines import LEVEL_NUMBERS
+from determined_master.domain.messages import Record, WriteTaskLog
+from determined_master.domain.search.memory import SearchMemory
+from determined_master.domain.search.method import SearchContext, build
+from determined_master.domain.states import TERMINAL
+from determined_master.domain.trial import machine as trial_machine
+from determined_master.domain.trial import messages as trial
+from determined_master.engine.kind import Change, Kind
+from determined_master.store import allocations, experiments, searches, task_logs, trials
+from determined_master.store.pool import Conn
+
+
+class SearchContexts:
+    """Loads what an experiment's search needs beside its state."""
+
+    async def load(self, conn: Conn, id: str, state: Any | None) -> SearchContext:
+        """The method from the configuration, the memory from the rows."""
+        row = await experiments.find_experiment(conn, int(id))
+        if row is None:
+            raise RuntimeError(f"experiment {id} has no row")
+        config = typed_config(row.config)
+        method = build(config.searcher, config.hyperparameters, config.seed)
+        memory = SearchMemory.rebuild(
+            await searches.list_bracket_members(conn, row.id),
+            await searches.list_rung_entries(conn, row.id),
+        )
+        return SearchContext(method, memory)
+
+    def advance(self, context: SearchContext, records: Sequence[Record]) -> SearchContext:
+        """The context with the records of one step added."""
+        for record in records:
+            if isinstance(record, exp.RungEntry | exp.BracketMember):
+                context.memory.apply(record)
+        return context
+
+
+async def project_experiments(
+    conn: Conn, changes: Sequence[Change[exp.Experiment, exp.ExperimentEvent]]
+) -> None:
+    """Write the states and the rows of searches."""
+    rows = [
+        (c.after.id, c.after.state, c.after.reason, _ended_at(c.after.state, c.at))
+        for c in changes
+    ]
+    await experiments.update_experiment_states(conn, rows)
+    entries = [(c.after.id, r) for c in changes for r in c.records if isinstance(r, exp.RungEntry)]
+    members = [
+        (c.after.id, r) for c in changes for r in c.records if isinstance(r, exp.BracketMember)
+    ]
+    if members:
+        await searches.upsert_bracket_members(conn, members)
+    if entries:
+        await searches.insert_rung_entries(conn, entries)
+
+
+async def project_trials(
+    conn: Conn, changes: Sequence[Change[trial.Trial, trial.TrialEvent]]
+) -> None:
+    """Write the states of trials and the lines in their logs."""
+    rows = [
+        (
+            c.after.id,
+            c.after.state,
+            c.after.reason,
+            c.after.restarts,
+            c.after.run_id,
+            _ended_at(c.after.state, c.at),
+        )
+        for c in changes
+    ]
+    await trials.update_trial_states(conn, rows)
+    await _write_lines(conn, changes)
+
+
+async def project_allocations(
+    conn: Conn, changes: Sequence[Change[alloc.Allocation, alloc.AllocationEvent]]
+) -> None:
+    """Write the states of allocations and the lines in their tasks' logs."""
+    await allocations.update_allocations(conn, [_allocation_change(c) for c in changes])
+    await _write_lines(conn, changes)
+
+
+async def _write_lines(conn: Conn, changes: Iterable[Change[Any, Any]]) -> None:
+    lines = [
+        (r.task_id, None, None, None, None, c.at, LEVEL_NUMBERS[r.level], "master", "stdout", t)
+        for c in changes
+        for r in c.records
+        if isinstance(r, WriteTaskLog)
+        for t in [f"{r.text}\n"]
+    ]
+    if lines:
+        await task_logs.copy_lines(conn, lines)
+
+
+def _allocation_change(
+    change: Change[alloc.Allocation, alloc.AllocationEvent],
+) -> allocations.AllocationChange:
+    state = change.after
+    outcome = state.outcome
+    is_failed = outcome is not None and outcome.kind in ("failed", "lost", "refused")
+    has_started = any(c.state in ("PULLING", "STARTING", "RUNNING") for c in state.containers)
+    return allocations.AllocationChange(
+        id=state.id,
+        state=state.state,
+        is_ready=state.is_ready,
+        started_at=change.at if has_started else None,
+        ended_at=change.at if state.state == "TERMINATED" else None,
+        exit_reason=outcome.message if outcome is not None else None,
+        exit_error=outcome.message if outcome is not None and is_failed else None,
+        status_code=outcome.exit_code if outcome is not None else None,
+    )
+
+
+def _ended_at(state: str, at: datetime) -> datetime | None:
+    return at if state in TERMINAL else None
+
+
+EXPERIMENT: Kind[exp.Experiment, exp.ExperimentEvent, Any] = Kind(
+    name="experiment",
+    state=exp.Experiment,
+    event=exp.ExperimentEvent,
+    effect=exp.ExperimentEffect,
+    step=experiment_machine.step,
+    project=project_experiments,
+    context=SearchContexts(),
+)
+TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
+    name="trial",
+    state=trial.Trial,
+    event=trial.TrialEvent,
+    effect=trial.TrialOrder,
+    step=trial_machine.step,
+    project=project_trials,
+)
+ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
+    name="allocation",
+    state=alloc.Allocation,
+    event=alloc.AllocationEvent,
+    effect=alloc.AllocationOrder,
+    step=allocation_machine.step,
+    project=project_allocations,
+)
+KINDS: tuple[Kind[Any, Any, Any], ...] = (EXPERIMENT, TRIAL, ALLOCATION)

@@ -1,0 +1,101 @@
+"""Everything that runs while this process leads under one epoch."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from determined_master.engine.applier import Applier
+from determined_master.engine.apply import Term, ensure_partition
+from determined_master.engine.batch import Applied
+from determined_master.engine.connection import Connect
+from determined_master.engine.feed import Feed
+from determined_master.engine.handlers import Handlers
+from determined_master.engine.inbox import DELETE_OLD, KEEP, InboxDrain
+from determined_master.engine.kind import Kind
+from determined_master.engine.outbox import EnginePort, Outbox, Patience
+from determined_master.engine.queue import PostQueue, end_all
+from determined_master.engine.timers import Timers
+from determined_master.store.pool import Pool
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How much the engine does at once, and how long it tries."""
+
+    appliers: int = 2
+    batch: int = 128
+    queue_limit: int = 20_000
+    sweep_s: float = 300.0
+    patience: Patience = field(default_factory=Patience)
+
+
+class LeaderTerm:
+    """The queue, its appliers, and what turns rows into events and effects into acts."""
+
+    def __init__(
+        self,
+        term: Term,
+        kinds: dict[str, Kind[Any, Any, Any]],
+        handlers: Handlers,
+        engine: EnginePort,
+        feed: Feed,
+        settings: EngineSettings,
+    ) -> None:
+        self.term = term
+        self._feed = feed
+        self._settings = settings
+        self.queue = PostQueue(limit=settings.queue_limit, batch=settings.batch)
+        self.outbox = Outbox(term, kinds, handlers, engine, settings.patience)
+        self.timers = Timers(term, kinds, self.queue.put)
+        self.inbox = InboxDrain(term, kinds, self.queue.put)
+
+    async def run(self, pool: Pool, connect: Connect) -> None:
+        """Lead until cancelled or something fails; all that waits then gets `TermEnded`."""
+        try:
+            await self._ensure_partitions(pool)
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(self._settings.appliers):
+                    applier = Applier(self.queue, self.term, connect, self)
+                    tasks.create_task(applier.run())
+                tasks.create_task(self.outbox.run(pool))
+                tasks.create_task(self.timers.run(pool))
+                tasks.create_task(self.inbox.run(pool))
+                tasks.create_task(self._sweep(pool))
+        finally:
+            posts, closings = self.queue.drain()
+            end_all(posts, closings)
+
+    def note_applied(self, applied: Applied) -> None:
+        """Hand out the effects, wake the timers, tell the feed; see `applier.Sink`."""
+        self.outbox.note_closed(applied.closed)
+        self.outbox.take(applied.effects)
+        self.timers.note(applied.next_timer_at)
+        self._feed.publish(applied.subjects)
+
+    async def recover(self, applied: Applied) -> None:
+        """Do the same for what had been committed before the connection was lost."""
+        await self.outbox.reload(
+            {(subject.kind.name, subject.id, version) for subject, version in applied.duplicates}
+        )
+        self.timers.note(self.term.now())
+        self._feed.publish(subject for subject, _ in applied.duplicates)
+
+    async def _sweep(self, pool: Pool) -> None:
+        """Slow upkeep: the journal's next partition, answers that nobody waits for any more."""
+        while True:
+            await asyncio.sleep(self._settings.sweep_s)
+            await self._ensure_partitions(pool)
+            await pool.execute(DELETE_OLD, self.term.now() - KEEP)
+
+    async def _ensure_partitions(self, pool: Pool) -> None:
+        """This month's and the next one's, outside of any event's transaction."""
+        month = self.term.now().date().replace(day=1)
+        following = date(month.year + month.month // 12, month.month % 12 + 1, 1)
+        for start in (month, following):
+            if start not in self.term.partitions:
+                async with pool.acquire() as conn:
+                    await ensure_partition(conn, start)
+                self.term.partitions.add(start)

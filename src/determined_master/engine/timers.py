@@ -1,0 +1,108 @@
+"""Turns timers that are due into events."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from determined_master.engine.apply import Term
+from determined_master.engine.errors import TermEnded
+from determined_master.engine.kind import Kind
+from determined_master.engine.queue import Post
+from determined_master.store.pool import Pool
+
+_log = logging.getLogger(__name__)
+_LOOK_S = 10.0
+"""The longest sleep: timers that another process or a restored backup brought are found too."""
+_RETRY_S = 5.0
+_PAGE = 200
+
+_LIST = """
+    SELECT kind, id, name, version, due_at, event
+      FROM timers
+     ORDER BY due_at
+     LIMIT $1
+"""
+
+
+class Timers:
+    """Fires each timer once: the event and the end of its timer commit together."""
+
+    def __init__(
+        self,
+        term: Term,
+        kinds: dict[str, Kind[Any, Any, Any]],
+        put: Callable[[Post], None],
+    ) -> None:
+        self._term = term
+        self._kinds = kinds
+        self._put = put
+        self._next_at: datetime | None = None
+        self._changed = asyncio.Event()
+        self._in_flight: dict[tuple[str, str, str, int], asyncio.Future[Any]] = {}
+
+    def note(self, due_at: datetime | None) -> None:
+        """A timer was set; wake early when it is the next."""
+        if due_at is not None and (self._next_at is None or due_at <= self._next_at):
+            self._changed.set()
+
+    async def run(self, pool: Pool) -> None:
+        """Fire what is due until cancelled."""
+        while True:
+            self._changed.clear()
+            wait_s = self._fire(await pool.fetch(_LIST, _PAGE + len(self._in_flight)))
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+
+    def _fire(self, rows: list[Any]) -> float:
+        """Post what is due; returns how long nothing else will be."""
+        now = self._term.now()
+        self._next_at = None
+        for row in rows:
+            if row["due_at"] > now:
+                self._next_at = row["due_at"]
+                return min(float((row["due_at"] - now).total_seconds()), _LOOK_S)
+            timer = (row["kind"], row["id"], row["name"], row["version"])
+            if timer not in self._in_flight and row["kind"] in self._kinds:
+                self._post(timer, row["event"])
+        return _LOOK_S
+
+    def _post(self, timer: tuple[str, str, str, int], text: str) -> None:
+        kind, id, name, version = timer
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        self._in_flight[timer] = future
+        future.add_done_callback(lambda done: self._settle(timer, done.result()))
+        of_kind = self._kinds[kind]
+        try:
+            event = of_kind.codec.event(text)
+        except ValueError as error:
+            _log.error("a timer's event cannot be read", extra={"id": id, "error": str(error)})
+            return  # stays in flight: not tried again in this term
+        cause = f"timer:{name}:{version}"
+        self._put(Post(of_kind, id, event, cause, future, timer=(name, version)))
+
+    def _settle(self, timer: tuple[str, str, str, int], outcome: Any) -> None:
+        if isinstance(outcome, TermEnded):
+            return
+        if isinstance(outcome, Exception):
+            kind, id, name, _ = timer
+            _log.warning(
+                "a timer's event was refused",
+                extra={"kind": kind, "id": id, "timer": name, "error": str(outcome)},
+            )
+            # A refusal by the domain has spent the timer; after a defect it is tried again.
+            loop = asyncio.get_running_loop()
+            loop.call_later(_RETRY_S, self._forget, timer)
+        else:
+            self._forget(timer)
+
+    def _forget(self, timer: tuple[str, str, str, int]) -> None:
+        self._in_flight.pop(timer, None)
+        self._changed.set()

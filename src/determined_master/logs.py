@@ -1,0 +1,75 @@
+"""The master's own log: one line an event on standard error, and the last ones in memory."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections import deque
+from datetime import UTC, datetime
+from typing import Any
+
+KEPT_LINES = 10_000
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WARNING}
+
+
+class Entry:
+    """One line of the log; `id` counts from 0 since the start."""
+
+    __slots__ = ("at", "id", "level", "message")
+
+    def __init__(self, id: int, at: datetime, level: str, message: str) -> None:
+        self.id = id
+        self.at = at
+        self.level = level
+        self.message = message
+
+
+class RecentLines(logging.Handler):
+    """Keeps the last lines for `GET /api/v1/master/logs`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: deque[Entry] = deque(maxlen=KEPT_LINES)
+        self._next = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one line."""
+        at = datetime.fromtimestamp(record.created, UTC)
+        level = "CRITICAL" if record.levelno >= logging.CRITICAL else record.levelname
+        self.entries.append(Entry(self._next, at, level, with_fields(record)))
+        self._next += 1
+
+
+RECENT = RecentLines()
+
+
+class _Line(logging.Formatter):
+    """Time, level, message, then fields as `name=value`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and the exception's below it."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = f"{at.replace('+00:00', 'Z')} {record.levelname:<8} {with_fields(record)}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+def configure_logging(level: str) -> None:
+    """Write the log to standard error from that level on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Line())
+    root = logging.getLogger()
+    root.handlers = [handler, RECENT]
+    root.setLevel(
+        _LEVELS.get(level) or logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+    )
+    for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio", "alembic"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def with_fields(record: logging.LogRecord) -> str:
+    """The message and the fields that were logged with it."""
+    fields: dict[str, Any] = {k: v for k, v in vars(record).items() if k not in _STANDARD}
+    return record.getMessage() + "".join(f" {k}={v}" for k, v in fields.items())

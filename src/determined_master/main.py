@@ -1,0 +1,128 @@
+"""`determined-master`: runs the master, or saves and restores its database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import uvicorn
+import uvloop
+
+from determined_master import app, settings
+from determined_master.domain.errors import DetError
+from determined_master.logs import configure_logging
+from determined_master.services.bootstrap import bootstrap
+from determined_master.services.passwords import Passwords
+from determined_master.store.errors import DatabaseError
+from determined_master.store.pool import Address, open_pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+log = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Entry point of the command."""
+    try:
+        chosen = settings.load(sys.argv[1:], os.environ)
+        configure_logging(chosen.log.level)
+        with contextlib.suppress(KeyboardInterrupt):
+            uvloop.run(_run(chosen))
+    except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
+        sys.stderr.write(f"determined-master: {error}\n")
+        sys.exit(1)
+
+
+async def _run(chosen: settings.Settings) -> None:
+    async with app.database(chosen) as address:
+        if chosen.command == "backup":
+            await app.back_up(address, chosen.directory)
+        elif chosen.command == "restore":
+            await app.restore(address, chosen.directory)
+        elif chosen.command == "run":
+            await _serve(chosen, address)
+
+
+async def _serve(chosen: settings.Settings, address: Address) -> None:
+    listener = _listen(chosen)
+    passwords = Passwords()
+    pool = await open_pool(address)
+    try:
+        cluster = await bootstrap(
+            pool, passwords, chosen.security.initial_user_password, app.secrets_dir(chosen)
+        )
+        master = app.App(chosen, address, pool, cluster, passwords)
+        server = _Server(
+            uvicorn.Config(
+                master.api,
+                http="httptools",
+                ws="websockets-sansio",
+                loop="none",
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                date_header=False,
+                ws_max_size=32 * 1024 * 1024,
+                ws_ping_interval=15.0,
+                ws_ping_timeout=60.0,
+                timeout_graceful_shutdown=2,
+                backlog=2048,
+            )
+        )
+        await _until_signal(master, server, listener)
+        master.api.close()
+    finally:
+        pool.terminate()
+        passwords.close()
+        listener.close()
+
+
+async def _until_signal(master: app.App, server: _Server, listener: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    ready = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(master.run(ready))
+        await ready.wait()
+        serving = group.create_task(server.serve(sockets=[listener]))
+        log.info(
+            "the master is ready",
+            extra={"address": f"{master.settings.host}:{master.settings.port}"},
+        )
+        await stop.wait()
+        server.should_exit = True
+        await serving
+        running.cancel()
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to us."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take no signal."""
+        yield
+
+
+def _listen(chosen: settings.Settings) -> socket.socket:
+    try:
+        return socket.create_server((chosen.host, chosen.port), backlog=2048)
+    except OSError as error:
+        raise OSError(
+            f"port {chosen.port} of {chosen.host or 'all addresses'} cannot be used: "
+            f"{error.strerror}; stop what listens there or choose another with --port"
+        ) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Use cases of logging in and out."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from determined_master import clock, entropy
+from determined_master.domain.access import Caller
+from determined_master.domain.errors import InvalidArgument, PermissionDenied, Unauthenticated
+from determined_master.services.identities import Identities
+from determined_master.services.passwords import Passwords, client_hash
+from determined_master.services.tokens import token_hash
+from determined_master.store import sessions, users
+from determined_master.store.pool import Pool
+from determined_master.store.users import UserRow
+
+SESSION_LIFE = timedelta(days=7)
+
+
+class Login(msgspec.Struct, frozen=True):
+    """A new session: the token is told once and never again."""
+
+    token: str
+    user: UserRow
+    expires_at: datetime
+
+
+class Auth:
+    """Opens and ends sessions. Anybody may try, so nothing here asks `access.may`."""
+
+    def __init__(self, pool: Pool, passwords: Passwords, identities: Identities) -> None:
+        self._pool = pool
+        self._passwords = passwords
+        self._identities = identities
+
+    async def login(self, username: str, password: str, *, is_hashed: bool) -> Login:
+        """Check a password and open a session of seven days.
+
+        An unknown name and a wrong password are told, and take, the same.
+
+        Raises:
+            InvalidArgument: no name was given.
+            Unauthenticated: the name or the password is wrong.
+            PermissionDenied: the password is right, but the user was deactivated.
+        """
+        if not username:
+            raise InvalidArgument("missing argument: username")
+        async with self._pool.acquire() as conn:
+            found = await users.find_password(conn, username)
+        user, stored = found or (None, None)
+        hashed = password if is_hashed else client_hash(password)
+        if not await self._passwords.matches(stored, hashed) or user is None:
+            raise Unauthenticated("invalid credentials")
+        if not user.active:
+            raise PermissionDenied("user is not active")
+        return await self._open(user)
+
+    async def logout(self, caller: Caller, token: str) -> None:
+        """End the session of the caller's token, for good."""
+        if caller.session_id is None:
+            return
+        async with self._pool.acquire() as conn:
+            await sessions.update_revoked(conn, caller.session_id, clock.now())
+        self._identities.forget_token(token)
+
+    async def _open(self, user: UserRow) -> Login:
+        token, now = entropy.token(), clock.now()
+        async with self._pool.acquire() as conn, conn.transaction():
+            await sessions.insert_session(
+                conn,
+                user.id,
+                token_hash(token),
+                created_at=now,
+                expires_at=now + SESSION_LIFE,
+            )
+            await users.update_last_auth(conn, user.id, now)
+        self._identities.forget_user(user.id)
+        seen = msgspec.structs.replace(user, last_auth_at=now)
+        return Login(token, seen, now + SESSION_LIFE)

@@ -1,0 +1,99 @@
+"""What an empty database is given at the first start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master import clock, entropy
+from determined_master.services.passwords import hashed_form
+
+if TYPE_CHECKING:
+    from determined_master.services.passwords import Passwords
+    from determined_master.store.pool import Pool
+
+PASSWORD_FILE = "initial-password"
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes this cluster this one."""
+
+    cluster_id: str
+    secret: bytes
+    join_token: str
+
+
+async def bootstrap(
+    pool: Pool, passwords: Passwords, initial_password: str, directory: Path | None
+) -> Cluster:
+    """Make the cluster's identity, its first users and its first workspace, once.
+
+    Args:
+        pool: a migrated database.
+        passwords: hashes them.
+        initial_password: for both users; empty: a random one, printed once and written to
+            `directory`.
+        directory: where the random password is written, readable for its owner alone.
+    """
+    async with pool.acquire() as conn:
+        known = await conn.fetchrow("SELECT cluster_id::text, secret, join_token FROM cluster")
+    if known is not None:
+        return Cluster(**known)
+    password = initial_password or f"{entropy.token()[:20]}aA1"
+    hashed = await passwords.hash(hashed_form(password, is_hashed=False))
+    cluster = Cluster(
+        cluster_id=str(entropy.new_uuid()),
+        secret=entropy.token().encode(),
+        join_token=entropy.token(),
+    )
+    now = clock.now()
+    async with pool.acquire() as conn, conn.transaction():
+        await conn.execute(
+            "INSERT INTO cluster (cluster_id, secret, join_token, created_at) "
+            "VALUES ($1, $2, $3, $4)",
+            cluster.cluster_id,
+            cluster.secret,
+            cluster.join_token,
+            now,
+        )
+        add_user = """
+            INSERT INTO users (username, display_name, admin, active, remote, password_hash,
+                               modified_at)
+            VALUES ($1, '', $2, true, false, $3, $4) RETURNING id
+        """
+        admin_id = await conn.fetchval(add_user, "admin", True, hashed, now)
+        await conn.fetchval(add_user, "determined", False, hashed, now)
+        workspace_id = await conn.fetchval(
+            "INSERT INTO workspaces (name, user_id, immutable) "
+            "VALUES ('Uncategorized', $1, true) RETURNING id",
+            admin_id,
+        )
+        await conn.execute(
+            "INSERT INTO projects (workspace_id, name, key, user_id, immutable) "
+            "VALUES ($1, 'Uncategorized', 'UNCAT', $2, true)",
+            workspace_id,
+            admin_id,
+        )
+    if not initial_password:
+        _tell(password, directory)
+    return cluster
+
+
+def _tell(password: str, directory: Path | None) -> None:
+    where = ""
+    if directory is not None:
+        path = directory / PASSWORD_FILE
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(password + "\n")
+        where = f" (also in {path})"
+    # To the terminal and not to the log: every user may read the master's log.
+    sys.stdout.write(
+        f"First start: the users admin and determined have the password {password}{where}.\n"
+        "Change it with `det user change-password`.\n"
+    )
+    sys.stdout.flush()

@@ -1,0 +1,46 @@
+"""All services of the master, as routes reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.agents import Agents
+from determined_master.services.allocations import Allocations
+from determined_master.services.auth import Auth
+from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiments import Experiments
+from determined_master.services.identities import Identities
+from determined_master.services.master import Master
+from determined_master.services.metrics import Metrics
+from determined_master.services.stories import Stories
+from determined_master.services.task_logs import TaskLogs
+from determined_master.services.tasks import Tasks
+from determined_master.services.trials import Trials
+from determined_master.services.users import Users
+
+
+@dataclass(frozen=True)
+class Services:
+    """One attribute a resource; made once by `app.py`."""
+
+    auth: Auth
+    users: Users
+    master: Master
+    identities: Identities
+    experiments: Experiments
+    experiment_lists: ExperimentLists
+    trials: Trials
+    metrics: Metrics
+    checkpoints: Checkpoints
+    task_logs: TaskLogs
+    tasks: Tasks
+    allocations: Allocations
+    agents: Agents
+    stories: Stories
+    live: LiveAllocations
+    serve_agent: Callable[[Any], Awaitable[None]]
+    """Runs one agent's socket, given Starlette's `WebSocket`, to its end."""

@@ -1,0 +1,127 @@
+"""Whose token a token is, from memory.
+
+An answer is kept for some seconds: at most so long does a change made through another process
+stay unseen. A change made through this one is seen at once, because whoever makes it calls
+`forget_user`, `forget_token` or `forget_allocation` after its commit.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+
+from determined_master import clock
+from determined_master.domain.access import Caller, TaskScope
+from determined_master.domain.errors import Unauthenticated
+from determined_master.services.tokens import token_hash
+from determined_master.store.allocations import find_token_owner
+from determined_master.store.pool import Pool
+from determined_master.store.sessions import find_session
+from determined_master.store.users import UserRow, find_user
+
+FRESH_S = 10.0
+MAX_ENTRIES = 20_000
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """What is known of a token until `stale_at` (monotonic seconds)."""
+
+    caller: Caller
+    user: UserRow
+    stale_at: float
+
+
+class Identities:
+    """An `Authenticator` over the tables of sessions and allocations."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._known: dict[bytes, Identity] = {}
+        self._users: dict[int, Identity] = {}
+        self._changes = 0
+        """Counts what was forgotten: an answer read before a change is not kept after it."""
+
+    async def authenticate(self, token: str) -> Caller | None:
+        """See `ports.Authenticator`."""
+        digest = token_hash(token)
+        known = self._known.get(digest)
+        if known is not None and known.stale_at > clock.monotonic_s():
+            return known.caller
+        changes = self._changes
+        identity = await self._look_up(digest)
+        if identity is not None and changes == self._changes:
+            self._keep(digest, identity)
+        return None if identity is None else identity.caller
+
+    async def user(self, user_id: int) -> UserRow | None:
+        """A user, from memory when one of their tokens was seen just now."""
+        known = self._users.get(user_id)
+        if known is not None and known.stale_at > clock.monotonic_s():
+            return known.user
+        async with self._pool.acquire() as conn:
+            return await find_user(conn, user_id)
+
+    def forget_user(self, user_id: int) -> None:
+        """A user was changed, or their sessions were ended."""
+        self._changes += 1
+        self._users.pop(user_id, None)
+        for digest, known in list(self._known.items()):
+            if known.user.id == user_id:
+                del self._known[digest]
+
+    def forget_token(self, token: str) -> None:
+        """A session was ended."""
+        self._changes += 1
+        self._known.pop(token_hash(token), None)
+
+    def forget_allocation(self, allocation_id: str) -> None:
+        """An allocation has ended: its token dies with it."""
+        self._changes += 1
+        for digest, known in list(self._known.items()):
+            scope = known.caller.scope
+            if scope is not None and scope.allocation_id == allocation_id:
+                del self._known[digest]
+
+    def _keep(self, digest: bytes, identity: Identity) -> None:
+        if len(self._known) >= MAX_ENTRIES:
+            self._known.clear()
+            self._users.clear()
+        self._known[digest] = identity
+        self._users[identity.user.id] = identity
+
+    async def _look_up(self, digest: bytes) -> Identity | None:
+        async with self._pool.acquire() as conn:
+            session = await find_session(conn, digest)
+            if session is None:
+                owner = await find_token_owner(conn, digest)
+                if owner is None:
+                    return None
+                user = await find_user(conn, owner.pop("user_id"))
+                return None if user is None else _identity(user, TaskScope(**owner))
+        if session.revoked_at is not None:
+            is_access = session.kind == "access"
+            raise Unauthenticated(
+                "user access token revoked" if is_access else "invalid credentials"
+            )
+        left = session.expires_at - clock.now()
+        if left <= timedelta(0):
+            return None
+        return _identity(session.user, None, session.id, left.total_seconds())
+
+
+def _identity(
+    user: UserRow,
+    scope: TaskScope | None,
+    session_id: int | None = None,
+    left_s: float = FRESH_S,
+) -> Identity:
+    caller = Caller(
+        user_id=user.id,
+        username=user.username,
+        is_admin=user.admin,
+        is_active=user.active,
+        session_id=session_id,
+        scope=scope,
+    )
+    return Identity(caller, user, clock.monotonic_s() + min(left_s, FRESH_S))

@@ -1,0 +1,256 @@
+"""Use cases of users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from determined_master import clock
+from determined_master.domain import access
+from determined_master.domain.access import Caller
+from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
+from determined_master.domain.paging import Page, page_of
+from determined_master.services.identities import Identities
+from determined_master.services.passwords import Passwords, hashed_form
+from determined_master.store import sessions
+from determined_master.store import users as rows
+from determined_master.store.pool import Conn, Pool
+from determined_master.store.users import UserFilter, UserRow
+
+ONLY_ADMIN_UPDATES = "only admin privileged users can update users"
+ONLY_ADMIN_NAMES = "only admin privileged users can set another user's display name"
+ONLY_ADMIN_PASSWORDS = "only admin privileged users can change other user's passwords"
+AGENT_FIELDS = ("agent_uid", "agent_gid", "agent_user", "agent_group")
+
+
+class UserChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change of a user; None leaves a thing as it is."""
+
+    username: str | None = None
+    display_name: str | None = None
+    admin: bool | None = None
+    active: bool | None = None
+    remote: bool | None = None
+    password: str | None = None
+    is_hashed: bool = False
+    agent: dict[str, Any] | None = None
+    """All of `AGENT_FIELDS`, or None."""
+
+
+class ListOrder(msgspec.Struct, frozen=True):
+    """How to order and cut a list of users; `sort` is a key of `store.users.SORT_COLUMNS`."""
+
+    sort: str = "id"
+    is_descending: bool = False
+    offset: int = 0
+    limit: int = 0
+
+
+class Users:
+    """Users and the settings of their interface."""
+
+    def __init__(self, pool: Pool, passwords: Passwords, identities: Identities) -> None:
+        self._pool = pool
+        self._passwords = passwords
+        self._identities = identities
+
+    async def me(self, caller: Caller) -> UserRow:
+        """The caller; from memory, since every command of a client asks for it first."""
+        access.may(caller, "read", "user", owner_id=caller.user_id)
+        return _found(await self._identities.user(caller.user_id))
+
+    async def get(self, caller: Caller, user_id: int) -> UserRow:
+        """One user by id."""
+        access.may(caller, "read", "user", owner_id=user_id)
+        async with self._pool.acquire() as conn:
+            return _found(await rows.find_user(conn, user_id))
+
+    async def get_by_name(self, caller: Caller, username: str) -> UserRow:
+        """One user by name, in any case."""
+        access.may(caller, "read", "user")
+        async with self._pool.acquire() as conn:
+            return _found(await rows.find_user_by_name(conn, username))
+
+    async def list_all(
+        self, caller: Caller, wanted: UserFilter, order: ListOrder
+    ) -> tuple[list[UserRow], Page]:
+        """Users by filter; limit 0 is all."""
+        access.may(caller, "read", "user")
+        async with self._pool.acquire() as conn:
+            page = page_of(await rows.count_users(conn, wanted), order.offset, order.limit)
+            found = await rows.list_users(
+                conn,
+                wanted,
+                sort=order.sort,
+                is_descending=order.is_descending,
+                start=page.start,
+                end=page.end,
+            )
+        return found, page
+
+    async def create(self, caller: Caller, new: UserChange) -> UserRow:
+        """Make a user.
+
+        Raises:
+            AlreadyExists: the name is taken.
+            InvalidArgument: a blank password, a bad name.
+        """
+        refusal = "only admin privileged users can create users"
+        access.may(caller, "create", "user", refusal=refusal)
+        values = await self._values(new)
+        if not values.get("remote") and "password_hash" not in values:
+            hashed_form("", is_hashed=False)
+        if not values.get("username"):
+            raise InvalidArgument("the user name is empty: its minimum length is 1")
+        async with self._pool.acquire() as conn, conn.transaction():
+            if await rows.find_user_by_name(conn, values["username"]) is not None:
+                raise AlreadyExists(f"user already exists: {values['username']!r}")
+            if new.display_name:
+                await self._check_display_name(conn, 0, values["username"], new.display_name)
+            return await rows.insert_user(conn, values, clock.now())
+
+    async def patch(self, caller: Caller, user_id: int, change: UserChange) -> UserRow:
+        """Change a user. A new password ends every session of theirs, the caller's own too.
+
+        Raises:
+            PermissionDenied: what only an admin may do.
+            AlreadyExists: the new name is taken.
+            InvalidArgument: a value that cannot be.
+        """
+        self._check_rights(caller, user_id, change)
+        values = await self._values(change)
+        now = clock.now()
+        async with self._pool.acquire() as conn, conn.transaction():
+            before = _found(await rows.find_user(conn, user_id))
+            name = change.username or before.username
+            if change.display_name:
+                await self._check_display_name(conn, user_id, name, change.display_name)
+            try:
+                after = _found(await rows.update_user(conn, user_id, values, now))
+            except asyncpg.UniqueViolationError as error:
+                raise AlreadyExists(f"user already exists: {name!r}") from error
+            if "password_hash" in values:
+                await sessions.update_all_revoked(conn, user_id, now)
+        self._identities.forget_user(user_id)
+        return after
+
+    async def activate(
+        self, caller: Caller, user_ids: list[int], *, is_active: bool
+    ) -> list[tuple[int, str]]:
+        """Let users in or keep them out; for each its id and why it failed, or nothing."""
+        results = []
+        for user_id in user_ids:
+            try:
+                await self.patch(caller, user_id, UserChange(active=is_active))
+                results.append((user_id, ""))
+            except DetError as error:
+                results.append((user_id, error.text))
+        return results
+
+    async def settings(self, caller: Caller) -> list[tuple[str, str, str]]:
+        """Key, path and JSON text of each of the caller's settings."""
+        access.may(caller, "read", "user", owner_id=caller.user_id)
+        async with self._pool.acquire() as conn:
+            stored = await rows.list_settings(conn, caller.user_id)
+        return [(key, path, msgspec.json.encode(value).decode()) for key, path, value in stored]
+
+    async def update_settings(self, caller: Caller, items: list[tuple[str, str, str]]) -> None:
+        """Store settings (key, path, JSON text); an empty text forgets its setting.
+
+        Raises:
+            InvalidArgument: a value is not JSON; nothing was stored.
+        """
+        access.may(caller, "edit", "user", owner_id=caller.user_id)
+        async with self._pool.acquire() as conn, conn.transaction():
+            for key, path, value in items:
+                if value:
+                    raw = _json_text(key, value)
+                    await rows.update_setting(conn, caller.user_id, key, path, raw)
+                else:
+                    await rows.delete_setting(conn, caller.user_id, key, path)
+
+    async def reset_settings(self, caller: Caller) -> None:
+        """Forget all of the caller's settings."""
+        access.may(caller, "edit", "user", owner_id=caller.user_id)
+        async with self._pool.acquire() as conn:
+            await rows.delete_settings(conn, caller.user_id)
+
+    async def create_first(self, password: str) -> bool:
+        """Make `admin` and `determined` in an empty database; whether it was empty.
+
+        For the start of a master: no caller is asked.
+        """
+        password_hash = await self._passwords.hash(hashed_form(password, is_hashed=False))
+        async with self._pool.acquire() as conn, conn.transaction():
+            await conn.execute("LOCK TABLE users IN EXCLUSIVE MODE")
+            if await rows.count_users(conn, UserFilter()):
+                return False
+            for name in ("admin", "determined"):
+                values = {
+                    "username": name,
+                    "admin": name == "admin",
+                    "password_hash": password_hash,
+                }
+                await rows.insert_user(conn, values, clock.now())
+        return True
+
+    def _check_rights(self, caller: Caller, user_id: int, change: UserChange) -> None:
+        account = (change.username, change.admin, change.active, change.remote, change.agent)
+        if any(value is not None for value in account):
+            access.may(caller, "configure", "user", refusal=ONLY_ADMIN_UPDATES)
+        if change.display_name is not None:
+            access.may(caller, "edit", "user", owner_id=user_id, refusal=ONLY_ADMIN_NAMES)
+        if change.password is not None:
+            access.may(caller, "edit", "user", owner_id=user_id, refusal=ONLY_ADMIN_PASSWORDS)
+
+    async def _values(self, change: UserChange) -> dict[str, Any]:
+        """Columns to write."""
+        values: dict[str, Any] = {}
+        if change.username is not None:
+            if not change.username.strip():
+                raise InvalidArgument("the user name is empty: its minimum length is 1")
+            values["username"] = change.username.lower()
+        for name in ("display_name", "admin", "active", "remote"):
+            value = getattr(change, name)
+            if value is not None:
+                values[name] = value
+        if change.password is not None:
+            hashed = hashed_form(change.password, is_hashed=change.is_hashed)
+            values["password_hash"] = await self._passwords.hash(hashed)
+        if change.agent is not None:
+            missing = [name for name in AGENT_FIELDS if change.agent.get(name) is None]
+            if missing:
+                raise InvalidArgument(
+                    "agentUserGroup needs all of agentUid, agentGid, agentUser, agentGroup:"
+                    f" {', '.join(missing)} not given"
+                )
+            values |= change.agent
+        return values
+
+    async def _check_display_name(
+        self, conn: Conn, user_id: int, username: str, display_name: str
+    ) -> None:
+        """A display name must not pass for another user, least of all for the admin."""
+        is_taken = await rows.find_namesake(conn, display_name, but=user_id) is not None
+        is_admins = display_name.lower() == "admin" and username != "admin"
+        if is_taken or is_admins:
+            raise InvalidArgument(
+                f"can not change display name to {display_name}"
+                " found a similar username or display name"
+            )
+
+
+def _found(user: UserRow | None) -> UserRow:
+    if user is None:
+        raise NotFound("user not found")
+    return user
+
+
+def _json_text(key: str, value: str) -> msgspec.Raw:
+    try:
+        msgspec.json.decode(value)
+    except msgspec.DecodeError as error:
+        raise InvalidArgument(f"the value of setting {key!r} is not JSON: {error}") from error
+    return msgspec.Raw(value.encode())

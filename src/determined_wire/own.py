@@ -1,0 +1,65 @@
+"""Messages of the routes that this API has beyond the public 0.38.1 list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from determined_wire.proto import Int32, JsonObject, Message, Timestamp
+from determined_wire.rest.trials import ReportTrialMetricsRequest
+from determined_wire.rest.types.shared import Pagination
+
+
+class ReportTrialMetricsBatchRequest(Message, frozen=True):
+    """Up to 1,000 reports of one trial."""
+
+    trial_id: Int32 = 0
+    reports: Sequence[ReportTrialMetricsRequest] = ()
+
+
+class ReportResult(Message, frozen=True):
+    """What became of one report: an empty text, or why it was refused."""
+
+    error: str = ""
+
+
+class ReportTrialMetricsBatchResponse(Message, frozen=True):
+    """One result a report, in their order."""
+
+    results: Sequence[ReportResult] = ()
+
+
+class GetAgentJoinTokenRequest(Message, frozen=True):
+    """Asks what an agent needs to join."""
+
+
+class GetAgentJoinTokenResponse(Message, frozen=True):
+    """What an agent needs to join."""
+
+    token: str = ""
+
+
+class GetStoryRequest(Message, frozen=True):
+    """Asks what happened to a trial, an experiment or an allocation."""
+
+    id: str = ""
+    offset: Int32 = 0
+    limit: Int32 = 0
+
+
+class StoryLine(Message, frozen=True):
+    """One event: when, to what, by what cause, and what was ordered because of it."""
+
+    at: Timestamp | None = None
+    aggregate: str = ""
+    version: Int32 = 0
+    cause: str = ""
+    event: str = ""
+    detail: JsonObject | None = None
+    effects: Sequence[str] = ()
+
+
+class GetStoryResponse(Message, frozen=True):
+    """Lines in the order of time."""
+
+    lines: Sequence[StoryLine] = ()
+    pagination: Pagination | None = None

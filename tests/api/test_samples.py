@@ -1,0 +1,93 @@
+"""Every observed sample of a served route is answered as it was observed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.api import cases_users
+from tests.api.client import Client
+from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
+
+from determined_master.api.app import Api, build_table
+from determined_master.api.routes import Route
+from determined_master.api.table import all_routes
+from determined_master.services.catalog import Services
+from determined_wire.proto import Endpoint
+
+CASES: dict[str, Case] = {**cases_users.CASES}
+SAMPLES = load()
+KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive"}
+TABLE = build_table(all_routes())
+
+
+def served(sample: dict[str, Any]) -> bool:
+    """Whether the route of a sample is in the table; a wrong method counts as its path."""
+    path = PLACEHOLDER.sub("1", sample["path"].partition("?")[0])
+    match = TABLE.find(path.encode())
+    if match is None:
+        return sample["id"] in CASES or not path.startswith("/api/v1/")
+    target = match.targets.get(sample["method"])
+    return not isinstance(target, Endpoint)
+
+
+@pytest.fixture
+def world(services: Services, admin: Client, user: Client, anonymous: Client) -> World:
+    app = anonymous.app
+    clients = {"admin": admin, "user": user, "none": anonymous, "bad": Client(app, "nonsense")}
+    return World(services, clients)
+
+
+def is_unserved_plain(sample: dict[str, Any]) -> bool:
+    path = PLACEHOLDER.sub("1", sample["path"].partition("?")[0])
+    if path.startswith("/api/v1/") or sample["id"].startswith("plain.unknown"):
+        return False
+    match = TABLE.find(path.encode())
+    return match is None or not isinstance(match.targets.get(sample["method"]), Route)
+
+
+def reason_to_skip(sample: dict[str, Any]) -> str:
+    """Why a sample is no test yet; empty when it is one."""
+    if sample["method"] in ("WS", "DELIVERY"):
+        return "not an HTTP exchange: tested with what sends it"
+    if sample.get("setup"):
+        return f"needs another configuration: {sample['setup']}"
+    if not served(sample):
+        return "not served yet (501)"
+    if is_unserved_plain(sample):
+        return "not served yet (404)"
+    if sample["auth"] not in KNOWN_CALLERS:
+        return f"needs the token of a {sample['auth']}: not served yet"
+    return ""
+
+
+def as_parameter(sample: dict[str, Any]) -> Any:
+    reason = reason_to_skip(sample)
+    marks = [pytest.mark.skip(reason)] if reason else []
+    return pytest.param(sample, id=sample["id"], marks=marks)
+
+
+@pytest.mark.parametrize("sample", [as_parameter(s) for s in SAMPLES])
+async def test_sample(sample: dict[str, Any], world: World) -> None:
+    case = CASES.get(sample["id"], Case())
+    if case.prepare is not None:
+        await case.prepare(world)
+    check(sample, case, await send(world, sample, case))
+
+
+async def test_samples_of_routes_not_served_answer_501(api: Api, admin: Client) -> None:
+    """All of them in one test: each needs no more than a look at the table."""
+    wrong = []
+    for sample in SAMPLES:
+        path = PLACEHOLDER.sub("1", sample["path"].partition("?")[0])
+        is_http = sample["method"] not in ("WS", "DELIVERY")
+        if is_http and path.startswith("/api/v1/") and not served(sample):
+            answer = await admin(sample["method"], path)
+            known = TABLE.find(path.encode()) is not None
+            if answer.status != (501 if known else 404):
+                wrong.append((sample["id"], answer.status))
+    assert wrong == []
+
+
+def test_every_case_is_of_a_sample() -> None:
+    assert CASES.keys() <= {sample["id"] for sample in SAMPLES}

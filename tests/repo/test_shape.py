@@ -1,0 +1,100 @@
+"""The house rules that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HOUSES = ("determined", "determined_wire", "determined_master", "determined_agent")
+GENERATED_MARK = "do not edit"
+FORBIDDEN_NAMES = {"utils.py", "helpers.py", "manager.py", "misc.py"}
+MAX_MODULE_LINES = 600
+MAX_MEDIAN_LINES = 150
+MAX_FUNCTION_LINES = 60
+MAX_PARAMETERS = 7
+PUBLIC_API = ("src/determined/common/api/bindings.py", "src/determined/common/api/messages.py")
+
+
+def modules() -> Iterator[Path]:
+    for house in HOUSES:
+        for path in sorted((ROOT / "src" / house).rglob("*.py")):
+            if GENERATED_MARK not in path.read_text()[:400]:
+                yield path
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_no_module_is_longer_than_600_lines() -> None:
+    lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in modules()}
+    assert {n: v for n, v in lengths.items() if v > MAX_MODULE_LINES} == {}
+
+
+def test_the_median_module_is_at_most_150_lines() -> None:
+    assert statistics.median(len(p.read_text().splitlines()) for p in modules()) <= 150
+
+
+def test_no_function_is_longer_than_60_lines() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{f.name}"
+        for path in modules()
+        for f in functions(path)
+        if f.end_lineno is not None and f.end_lineno - f.lineno + 1 > MAX_FUNCTION_LINES
+    ]
+    assert long == []
+
+
+def test_no_function_of_master_and_agent_has_more_than_7_parameters() -> None:
+    """The names that users import are as they are: `determined` is exempt."""
+    wide = []
+    for path in modules():
+        if path.is_relative_to(ROOT / "src" / "determined"):
+            continue
+        for f in functions(path):
+            names = [a.arg for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)]
+            count = len([n for n in names if n not in ("self", "cls")])
+            if count > MAX_PARAMETERS:
+                wide.append(f"{path.relative_to(ROOT)}:{f.name} has {count}")
+    assert wide == []
+
+
+def test_modules_are_named_for_their_subject() -> None:
+    assert [str(p) for p in modules() if p.name in FORBIDDEN_NAMES] == []
+
+
+def test_package_files_only_document_and_export() -> None:
+    allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.If)
+    bad = []
+    for path in modules():
+        if path.name != "__init__.py":
+            continue
+        for node in ast.parse(path.read_text()).body:
+            lazy = isinstance(node, ast.FunctionDef) and node.name in ("__getattr__", "__dir__")
+            if not isinstance(node, allowed) and not lazy:
+                bad.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert bad == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        str(p.relative_to(ROOT))
+        for p in modules()
+        if not ast.get_docstring(ast.parse(p.read_text()))
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("word", ["/work/", "/tmp/v/", "pypi.org", "registry.npmjs"])
+def test_the_repository_names_no_place_of_its_makers(word: str) -> None:
+    command = ["git", "grep", "-lF", word, "--", ":!tests/repo/test_shape.py"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.stdout == ""
