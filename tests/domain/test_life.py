@@ -201,7 +201,7 @@ class Life(RuleBasedStateMachine):
 
 
 class TestLife(Life.TestCase):
-    settings = settings(max_examples=80, stateful_step_count=50, deadline=None)
+    settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
 TestLife.pytestmark = [pytest.mark.slow]

@@ -19,10 +19,10 @@ from determined_master.domain.trial import messages as trial
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 UNIONS: dict[str, Any] = {
     "allocation.event": alloc.AllocationEvent,
-    "allocation.effect": alloc.AllocationEffect,
+    "allocation.effect": alloc.AllocationOrder,
     "allocation.state": alloc.Allocation,
     "trial.event": trial.TrialEvent,
-    "trial.effect": trial.TrialEffect,
+    "trial.effect": trial.TrialOrder,
     "trial.state": trial.Trial,
     "experiment.event": exp.ExperimentEvent,
     "experiment.effect": exp.ExperimentEffect,
