@@ -107,7 +107,7 @@ def test_following_waits_for_the_first_trial(det: Det, master: FakeMaster, model
     ("text", "words"),
     [
         ("name: [1\n", "c.yaml: line"),
-        ("a: 1\nb: 2\na: 3\n", "line 3"),
+        ("a: 1\nb: 2\na: 3\n", "lines 1 and 3"),
         ("- 1\n", "mapping"),
         ("", "this is empty"),
     ],
