@@ -65,7 +65,7 @@ def configure_logging(level: str) -> None:
     root.setLevel(
         _LEVELS.get(level) or logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     )
-    for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio"):
+    for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio", "alembic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -141,7 +141,7 @@ TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     name="trial",
     state=trial.Trial,
     event=trial.TrialEvent,
-    effect=trial.TrialEffect,
+    effect=trial.TrialOrder,
     step=trial_machine.step,
     project=project_trials,
 )
@@ -149,7 +149,7 @@ ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     name="allocation",
     state=alloc.Allocation,
     event=alloc.AllocationEvent,
-    effect=alloc.AllocationEffect,
+    effect=alloc.AllocationOrder,
     step=allocation_machine.step,
     project=project_allocations,
 )

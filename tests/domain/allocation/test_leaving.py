@@ -2,10 +2,6 @@
 
 import msgspec
 import pytest
-
-from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.allocation.machine import step
-from determined_master.domain.messages import CancelTimer, SetTimer
 from tests.domain.builders import (
     assigned,
     changed,
@@ -16,6 +12,10 @@ from tests.domain.builders import (
     running,
     waiting,
 )
+
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.allocation.machine import step
+from determined_master.domain.messages import CancelTimer, SetTimer
 
 PAUSE = alloc.PreemptRequested(reason="user requested pause")
 KILL = alloc.KillRequested(reason="user requested kill")
@@ -35,7 +35,6 @@ def test_a_ready_allocation_is_asked_and_given_its_time() -> None:
             "(reason: user requested pause)",
         )
     ]
-    assert of_type(effects, alloc.WakePreemptionWatchers) == [alloc.WakePreemptionWatchers()]
     assert timers(effects) == {"preemption": 90}
     [timer] = of_type(effects, SetTimer)
     event = msgspec.json.decode(timer.event, type=alloc.AllocationEvent)

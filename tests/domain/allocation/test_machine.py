@@ -2,10 +2,6 @@
 
 import msgspec
 import pytest
-
-from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.allocation.machine import step
-from determined_master.domain.errors import FailedPrecondition, NotFound
 from tests.domain.builders import (
     TASK,
     assigned,
@@ -19,6 +15,10 @@ from tests.domain.builders import (
     waiting,
 )
 
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.allocation.machine import step
+from determined_master.domain.errors import FailedPrecondition, NotFound
+
 NAME = "Trial 3 (Experiment 7)"
 
 
@@ -30,7 +30,6 @@ def test_a_request_waits_and_says_so_in_the_log() -> None:
     state, effects = run(requested())
     assert state.state == "PENDING"
     assert log_of(effects) == [("INFO", f"Scheduling {NAME} (id: {TASK}.1)")]
-    assert of_type(effects, alloc.NudgePool) == [alloc.NudgePool("default")]
 
 
 def test_a_request_told_twice_changes_nothing() -> None:
@@ -138,7 +137,7 @@ def test_exit_0_completes_it_frees_the_pool_and_tells_the_owner() -> None:
         ("INFO", f"{NAME} was terminated: {said}"),
     ]
     assert of_type(effects, alloc.ForgetContainer) == [alloc.ForgetContainer("c-a", "a")]
-    assert effects[-2:] == [alloc.NudgePool("default"), alloc.ReportAllocationEnd(outcome)]
+    assert effects[-1] == alloc.ReportAllocationEnd(outcome)
 
 
 def test_a_non_zero_exit_fails_it() -> None:
@@ -227,6 +226,14 @@ def test_an_agent_lost_twice_changes_nothing() -> None:
     lost = alloc.AgentLost(agent_id="a", container_ids=("c-a",), failure=failure("agent_failed"))
     state, _ = step(running("a", "b"), lost)
     assert step(state, lost) == (state, [])
+
+
+def test_a_container_that_lives_on_after_its_end_is_killed() -> None:
+    lost = alloc.AgentLost(agent_id="a", container_ids=("c-a",), failure=failure("agent_failed"))
+    over, _ = step(running(), lost)
+    signal = alloc.SignalContainer("c-a", "a")
+    assert step(over, changed("a", "RUNNING")) == (over, [signal])
+    assert step(over, exited("a", 137)) == (over, [alloc.ForgetContainer("c-a", "a")])
 
 
 def test_daemons_are_ended_cleanly_when_the_others_are_done() -> None:

@@ -15,7 +15,6 @@ from determined_master.domain.allocation.messages import (
     ForgetContainer,
     KillCause,
     KillExpired,
-    NudgePool,
     ReportAllocationEnd,
     SignalContainer,
 )
@@ -168,5 +167,5 @@ def _finish(allocation: Allocation, outcome: AllocationOutcome) -> Step:
             effects.append(CancelTimer(KILL_TIMER))
         elif allocation.preempt_reason is not None:
             effects.append(CancelTimer(PREEMPTION_TIMER))
-    effects += [NudgePool(allocation.request.pool), ReportAllocationEnd(outcome)]
+    effects.append(ReportAllocationEnd(outcome))
     return replace(allocation, state="TERMINATED", outcome=outcome), effects
