@@ -155,3 +155,7 @@ def main() -> None:
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     sys.exit(asyncio.run(run(load(sys.argv[1:], os.environ))))
+
+
+if __name__ == "__main__":
+    main()

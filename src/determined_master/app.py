@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from determined_master import __version__, clock, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
-from determined_master.backends.agents.backend import AgentBackend
+from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.domain.schedule import fifo
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import KINDS
@@ -140,11 +140,14 @@ class App:
             is_open=_is_join_open(settings),
             allow_process_runtime=settings.is_loopback or settings.security.allow_process_runtime,
         )
+        identity = MasterIdentity(
+            master_id=facts.master_id,
+            cluster_id=facts.cluster_id,
+            cluster_name=facts.cluster_name,
+            version=facts.version,
+        )
         self.backend = AgentBackend(
-            facts=facts,
-            events=reports,
-            join=join,
-            reconnect_wait_s=settings.agent_reconnect_wait_s,
+            identity, reports, join, reconnect_wait_s=lambda pool: settings.agent_reconnect_wait_s
         )
         self.pool_loop = PoolLoop(
             DEFAULT_POOL, self.engine, self.backend.agents, self.live, fifo.plan
@@ -192,8 +195,25 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(self.flusher.run())
             group.create_task(self.pool_loop.run())
-            group.create_task(self.backend.run())
             ready.set()
+            await self._let_agents_in()
+
+    async def _let_agents_in(self) -> None:
+        """While this process leads, and under each of its epochs anew."""
+        try:
+            while True:
+                epoch = await self.engine.wait_until_leading(timeout_s=None)
+                expected = {
+                    container.agent_id: allocation.request.pool
+                    for allocation in self.live.values()
+                    for container in allocation.containers
+                    if container.state != "TERMINATED"
+                }
+                self.backend.open(expected, epoch)
+                await self.engine.wait_while_leading(epoch)
+                await self.backend.close()
+        finally:
+            await self.backend.close()
 
     def _nudge(self, pool: str) -> None:
         self.pool_loop.nudge()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from starlette.websockets import WebSocket
 
 from determined_master import clock
 from determined_master.backends.agents.frames import (
@@ -47,11 +48,12 @@ _TICK_S = 1.0
 class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """What this master says of itself."""
 
-    epoch: int
     master_id: str
     cluster_id: str
     cluster_name: str
     version: str
+    epoch: int = 0
+    """Of the lead under which orders are given; known once agents are let in."""
 
 
 class AgentBackend:
@@ -68,7 +70,7 @@ class AgentBackend:
     ) -> None:
         """
         Args:
-            identity: this master's, with the epoch that it leads in.
+            identity: this master's; `open` adds the epoch that it leads in.
             events: whom to tell.
             joins: who may join.
             reconnect_wait_s: of a pool: how long an agent that was lost may take to come back.
@@ -86,14 +88,18 @@ class AgentBackend:
         self._is_open = False
         self._hostname = socket.gethostname()
 
-    def open(self, expected: Mapping[str, str]) -> None:
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
         """Accept agents from now on.
 
         Args:
+            epoch: of the lead that has begun; orders are numbered anew in it.
             expected: id and pool of each agent on which containers run as far as the
                 database knows; the time in which they may come back starts now.
         """
         self._is_open = True
+        self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
+        self._registry = Registry()
+        self._waits = {}
         for agent_id, pool in expected.items():
             agent = self._registry.add(agent_id, pool, clock.now())
             if agent.session is None:
@@ -110,6 +116,10 @@ class AgentBackend:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Run one agent's socket to its end."""
+        await self.endpoint(socket.scope, socket.receive, socket.send)
 
     def agents(self) -> Sequence[AgentSnapshot]:
         """All agents that are connected or may still come back."""
