@@ -25,7 +25,7 @@ def passwords() -> Iterator[Passwords]:
 
 @pytest.fixture
 async def services(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[Services]:
-    async with running_services(database, pool, passwords) as made:
+    async with running_services(database, pool, passwords) as (made, _):
         yield made
 
 

@@ -16,7 +16,7 @@ from determined_master.domain.access import Caller
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
-from determined_master.ports import AgentSnapshot, NotConnected, StartOrder
+from determined_master.ports import AgentSnapshot, StartOrder
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -54,7 +54,7 @@ ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 
 
 class OneAgent:
-    """A `ClusterBackend` with one agent of one CPU slot that is never reached."""
+    """A `ClusterBackend` with one agent of one CPU slot that takes every order."""
 
     def agents(self) -> Sequence[AgentSnapshot]:
         device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
@@ -72,20 +72,20 @@ class OneAgent:
         ]
 
     async def start_container(self, order: StartOrder) -> None:
-        raise NotConnected
+        """Nothing starts; tests post what the agent would report."""
 
     async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
-        raise NotConnected
+        """Nothing to signal."""
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
-        raise NotConnected
+        """Nothing to forget."""
 
 
 @contextlib.asynccontextmanager
 async def running_services(
     address: Address, pool: Pool, passwords: Passwords
-) -> AsyncIterator[Services]:
-    """All services; the engine leads and metrics are flushed while this lasts."""
+) -> AsyncIterator[tuple[Services, Engine]]:
+    """All services and the engine, which leads while this lasts; metrics are flushed."""
     settings = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"})
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
     engine = Engine(address, pool, KINDS)
@@ -106,7 +106,7 @@ async def running_services(
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(engine.run()), group.create_task(flusher.run())]
         await engine.wait_until_leading()
-        yield Services(
+        services = Services(
             auth=Auth(pool, passwords, identities),
             users=Users(pool, passwords, identities),
             master=Master(facts, pool, settings.masked),
@@ -126,5 +126,6 @@ async def running_services(
             live=live,
             serve_agent=cast(Any, None),
         )
+        yield services, engine
         for task in running:
             task.cancel()

@@ -19,6 +19,7 @@ from typing import Any
 from tests.api.client import Client
 from tests.api.master import PASSWORD
 
+from determined_master.engine import Engine
 from determined_master.services.catalog import Services
 from determined_master.services.passwords import client_hash
 
@@ -39,6 +40,9 @@ class World:
     """What a case prepares and a sample is sent from."""
 
     services: Services
+    engine: Engine
+    shared: dict[str, dict[str, str]]
+    """Names that cases keep for later samples on the same master."""
     clients: dict[str, Client]
     """By the `auth` of samples: admin, user, none, bad, and those that cases add."""
     names: dict[str, str] = field(default_factory=dict)

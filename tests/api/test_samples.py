@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.api import cases_users
+from tests.api import cases_experiments, cases_users
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
@@ -16,14 +16,13 @@ from tests.postgres import new_database
 from determined_master.api.app import Api, build_table
 from determined_master.api.routes import Route
 from determined_master.api.table import all_routes
-from determined_master.services.catalog import Services
 from determined_master.services.passwords import Passwords
 from determined_master.store.pool import Address, open_pool
 from determined_wire.proto import Endpoint
 
-CASES: dict[str, Case] = {**cases_users.CASES}
+CASES: dict[str, Case] = {**cases_users.CASES, **cases_experiments.CASES}
 SAMPLES = load()
-KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive"}
+KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}
 TABLE = build_table(all_routes())
 
 
@@ -38,23 +37,24 @@ def served(sample: dict[str, Any]) -> bool:
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[tuple[Api, Services]]:
+async def master(postgres: Address, passwords: Passwords) -> AsyncIterator[tuple[Api, World]]:
     """One master for all samples: to start one for each would take minutes."""
     async with (
         new_database(postgres) as address,
         await open_pool(address, min_size=1) as pool,
-        running_services(address, pool, passwords) as services,
+        running_services(address, pool, passwords) as (services, engine),
     ):
         api = Api(all_routes(), services, services.identities)
-        yield api, services
+        yield api, World(services, engine, {}, {})
         api.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def world(master: tuple[Api, Services]) -> World:
+async def world(master: tuple[Api, World]) -> World:
     """Fresh users and tokens on that master."""
-    api, services = master
-    made = World(services, {})
+    api, first = master
+    services = first.services
+    made = World(services, first.engine, first.shared, {})
     await made.forget_users()
     for name, username in (("admin", "admin"), ("user", "determined")):
         opened = await services.auth.login(username, PASSWORD, is_hashed=False)

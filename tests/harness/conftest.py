@@ -103,7 +103,9 @@ class Task:
         command = [python, "-S", "-m", "determined.exec.entry", *(args or ("trial",))]
         return _finish(self.start(command, **kwargs))
 
-    def run_script(self, python: str, script: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
+    def run_script(
+        self, python: str, script: str, **kwargs: Any
+    ) -> subprocess.CompletedProcess[str]:
         """Run a script as the entrypoint of this trial would run it, with the info files there."""
         path = self.root / "script.py"
         path.write_text(script)
