@@ -82,8 +82,6 @@ def run_ranks(script: List[str], environments: List[Dict[str, str]]) -> int:
         _end(ranks)
         for pump in pumps:
             pump.join(timeout=1)
-        for p in ranks:
-            p.__exit__(None, None, None)  # closes the pipes
         for signum, handler in before.items():
             signal.signal(signum, handler)
 

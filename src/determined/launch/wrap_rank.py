@@ -99,6 +99,7 @@ def copy_lines(source: IO[bytes], target: IO[bytes], prefix: bytes) -> None:
         target.write(b"".join(marked))
         target.flush()
         if not piece:
+            source.close()
             return
 
 
