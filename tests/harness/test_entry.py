@@ -7,7 +7,6 @@ import signal
 import time
 
 import pytest
-
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble, until
 
