@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -35,7 +36,7 @@ class Worker(State, frozen=True):
 
     steps: int = 0
     label: str = ""
-    facts: dict[str, str] = {}
+    facts: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Reported(Event, frozen=True, tag="reported"):
@@ -103,7 +104,7 @@ class Load:
 async def measure(args: argparse.Namespace) -> None:
     """Run against a durable server in a directory of its own."""
     with tempfile.TemporaryDirectory(prefix="det-bench-", dir="/tmp") as directory:
-        Path(directory).chmod(0o711)
+        os.chmod(directory, 0o711)
         server = EmbeddedServer(Layout(Path(directory) / "postgres"))
         await server.start()
         try:
