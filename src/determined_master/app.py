@@ -47,6 +47,7 @@ from determined_master.services.users import Users
 from determined_master.store import task_logs
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
+from determined_master.store.errors import DataDirInUse
 from determined_master.store.migrate import migrate
 from determined_master.store.pool import (
     Address,
@@ -81,7 +82,11 @@ def layout_of(settings: Settings) -> Layout:
 
 @contextlib.asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[Address]:
-    """A migrated database: the user's, or our own that runs as long as this does."""
+    """A database: the user's, or our own that runs as long as this does.
+
+    It is migrated, but for `restore`, which needs an empty one. `backup` may use the server
+    of a master that runs.
+    """
     if settings.db.host:
         address = Address(
             host=settings.db.host,
@@ -93,14 +98,20 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
             ssl_root_cert=settings.db.ssl_root_cert or None,
         )
         await check_server(address)
-        await _migrate(address)
+        await _migrate(address, settings)
         yield address
         return
     server = EmbeddedServer(layout_of(settings))
-    await server.start()
+    try:
+        await server.start()
+    except DataDirInUse:
+        if settings.command != "backup":
+            raise
+        yield embedded_address(server.connection_options)
+        return
     try:
         address = embedded_address(server.connection_options)
-        await _migrate(address)
+        await _migrate(address, settings)
         async with asyncio.TaskGroup() as group:
             supervisor = group.create_task(server.supervise())
             yield address
@@ -225,7 +236,9 @@ class App:
             self.identities.forget_allocation(change.id)
 
 
-async def _migrate(address: Address) -> None:
+async def _migrate(address: Address, settings: Settings) -> None:
+    if settings.command == "restore":
+        return
     conn = await connect(address)
     try:
         await migrate(conn)

@@ -107,7 +107,9 @@ class MasterDouble:
         route = answer if callable(answer) else lambda _call: answer
         self._routes.insert(0, (method, re.compile(path), route))
 
-    def serve_files(self, files: dict[str, str | bytes], modes: dict[str, int] | None = None) -> None:
+    def serve_files(
+        self, files: dict[str, str | bytes], modes: dict[str, int] | None = None
+    ) -> None:
         """Let the context directory hold these files."""
         raw = io.BytesIO()
         with tarfile.open(fileobj=raw, mode="w:gz") as archive:

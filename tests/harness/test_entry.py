@@ -7,7 +7,6 @@ import signal
 import time
 
 import pytest
-
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble, until
 
@@ -33,7 +32,9 @@ def test_a_trial_is_prepared_and_run(task: Task, master: MasterDouble, python: s
     }
     trial = json.loads((info / "trial.json").read_text())
     assert (trial["trial_id"], trial["hparams"]) == (3, {"lr": 0.1})
-    assert all(c.headers["Grpc-Metadata-x-allocation-token"] == "Bearer token" for c in master.calls)
+    assert all(
+        c.headers["Grpc-Metadata-x-allocation-token"] == "Bearer token" for c in master.calls
+    )
     assert list(task.storage.iterdir()) == []
     until(lambda: master.named("POST", "/acceleratorData"), "the accelerators were reported")
 
