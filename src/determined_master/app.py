@@ -7,13 +7,12 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from determined_master import __version__, clock, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
-from determined_master.backends.agents.backend import AgentBackend
-from determined_master.domain.config.layers import ConfigLayers
+from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.domain.schedule import fifo
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import KINDS
@@ -22,10 +21,11 @@ from determined_master.pools.loop import PoolLoop
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
-from determined_master.services.bootstrap import Cluster, bootstrap
+from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
@@ -47,6 +47,7 @@ from determined_master.services.users import Users
 from determined_master.store import task_logs
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
+from determined_master.store.errors import DataDirInUse
 from determined_master.store.migrate import migrate
 from determined_master.store.pool import (
     Address,
@@ -54,7 +55,6 @@ from determined_master.store.pool import (
     check_server,
     connect,
     embedded_address,
-    open_pool,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +68,11 @@ OPEN_ALLOCATIONS = """
 """
 
 
+def secrets_dir(settings: Settings) -> Path | None:
+    """Where the first password is written: beside our own database; None with the user's."""
+    return None if settings.db.host else layout_of(settings).root.parent
+
+
 def layout_of(settings: Settings) -> Layout:
     """Where the master's own PostgreSQL lies."""
     if settings.db.data_dir:
@@ -77,7 +82,11 @@ def layout_of(settings: Settings) -> Layout:
 
 @contextlib.asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[Address]:
-    """A migrated database: the user's, or our own that runs as long as this does."""
+    """A database: the user's, or our own that runs as long as this does.
+
+    It is migrated, but for `restore`, which needs an empty one. `backup` may use the server
+    of a master that runs.
+    """
     if settings.db.host:
         address = Address(
             host=settings.db.host,
@@ -89,14 +98,20 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
             ssl_root_cert=settings.db.ssl_root_cert or None,
         )
         await check_server(address)
-        await _migrate(address)
+        await _migrate(address, settings)
         yield address
         return
     server = EmbeddedServer(layout_of(settings))
-    await server.start()
+    try:
+        await server.start()
+    except DataDirInUse:
+        if settings.command != "backup":
+            raise
+        yield embedded_address(server.connection_options)
+        return
     try:
         address = embedded_address(server.connection_options)
-        await _migrate(address)
+        await _migrate(address, settings)
         async with asyncio.TaskGroup() as group:
             supervisor = group.create_task(server.supervise())
             yield address
@@ -136,11 +151,14 @@ class App:
             is_open=_is_join_open(settings),
             allow_process_runtime=settings.is_loopback or settings.security.allow_process_runtime,
         )
+        identity = MasterIdentity(
+            master_id=facts.master_id,
+            cluster_id=facts.cluster_id,
+            cluster_name=facts.cluster_name,
+            version=facts.version,
+        )
         self.backend = AgentBackend(
-            facts=facts,
-            events=reports,
-            join=join,
-            reconnect_wait_s=settings.agent_reconnect_wait_s,
+            identity, reports, join, reconnect_wait_s=lambda pool: settings.agent_reconnect_wait_s
         )
         self.pool_loop = PoolLoop(
             DEFAULT_POOL, self.engine, self.backend.agents, self.live, fifo.plan
@@ -155,7 +173,7 @@ class App:
 
     def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
-        layers = config_layers(self.settings)
+        layers = config_layers(self.settings, default_storage(self.settings))
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -188,8 +206,25 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(self.flusher.run())
             group.create_task(self.pool_loop.run())
-            group.create_task(self.backend.run())
             ready.set()
+            await self._let_agents_in()
+
+    async def _let_agents_in(self) -> None:
+        """While this process leads, and under each of its epochs anew."""
+        try:
+            while True:
+                epoch = await self.engine.wait_until_leading(timeout_s=None)
+                expected = {
+                    container.agent_id: allocation.request.pool
+                    for allocation in self.live.values()
+                    for container in allocation.containers
+                    if container.state != "TERMINATED"
+                }
+                self.backend.open(expected, epoch)
+                await self.engine.wait_while_leading(epoch)
+                await self.backend.close()
+        finally:
+            await self.backend.close()
 
     def _nudge(self, pool: str) -> None:
         self.pool_loop.nudge()
@@ -201,7 +236,9 @@ class App:
             self.identities.forget_allocation(change.id)
 
 
-async def _migrate(address: Address) -> None:
+async def _migrate(address: Address, settings: Settings) -> None:
+    if settings.command == "restore":
+        return
     conn = await connect(address)
     try:
         await migrate(conn)
@@ -209,9 +246,11 @@ async def _migrate(address: Address) -> None:
         await conn.close()
 
 
+def default_storage(settings: Settings) -> Path | None:
+    """Where checkpoints go when nobody says: beside our own database."""
+    return None if settings.db.host else layout_of(settings).root.parent / "checkpoints"
+
+
 def _is_join_open(settings: Settings) -> bool:
     chosen = settings.security.agent_join
     return chosen == "open" if chosen else settings.is_loopback
-
-
-__all__ = ["App", "Any", "ConfigLayers", "bootstrap", "database", "layout_of", "open_pool"]

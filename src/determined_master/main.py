@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -19,8 +20,9 @@ from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.passwords import Passwords
+from determined_master.store.backup import back_up, restore
 from determined_master.store.errors import DatabaseError
-from determined_master.store.pool import open_pool
+from determined_master.store.pool import Address, connect, open_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,15 +44,21 @@ def main() -> None:
 
 async def _run(chosen: settings.Settings) -> None:
     async with app.database(chosen) as address:
-        if chosen.command == "backup":
-            await app.back_up(address, chosen.directory)
-        elif chosen.command == "restore":
-            await app.restore(address, chosen.directory)
-        elif chosen.command == "run":
+        if chosen.command == "run":
             await _serve(chosen, address)
+            return
+        conn = await connect(address)
+        try:
+            move = back_up if chosen.command == "backup" else restore
+            manifest = await move(conn, Path(chosen.directory))
+        finally:
+            await conn.close()
+        done = "saved" if chosen.command == "backup" else "restored"
+        rows = sum(table.rows for table in manifest.tables)
+        sys.stdout.write(f"{done} {rows} rows of {len(manifest.tables)} tables\n")
 
 
-async def _serve(chosen: settings.Settings, address: app.Address) -> None:
+async def _serve(chosen: settings.Settings, address: Address) -> None:
     listener = _listen(chosen)
     passwords = Passwords()
     pool = await open_pool(address)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -30,7 +30,7 @@ class Address:
     host: str
     port: int
     user: str
-    password: str
+    password: str = field(repr=False)
     database: str
     ssl_mode: SslMode = "disable"
     ssl_root_cert: str | None = None

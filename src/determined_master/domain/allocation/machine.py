@@ -31,7 +31,6 @@ from determined_master.domain.allocation.messages import (
     ForgetContainer,
     KillExpired,
     KillRequested,
-    NudgePool,
     Placed,
     PreemptAcknowledged,
     PreemptionExpired,
@@ -96,7 +95,7 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
 def _request(event: AllocationRequested) -> Step:
     state = Allocation(id=event.allocation_id, request=event.request)
     said = f"Scheduling {event.request.name} (id: {event.allocation_id})"
-    return state, [texts.line(state, said), NudgePool(event.request.pool)]
+    return state, [texts.line(state, said)]
 
 
 def _assign(state: Allocation, event: Assigned) -> Step:
@@ -135,6 +134,9 @@ def _container_changed(state: Allocation, event: ContainerChanged) -> Step:
     effects: list[AllocationEffect] = []
     if event.state == "TERMINATED" and agent_id:
         effects.append(ForgetContainer(container_id=event.container_id, agent_id=agent_id))
+    if known is not None and known.state == "TERMINATED" and event.state != "TERMINATED":
+        # Given up with its agent, or started after its end: nobody else will end it.
+        return state, [SignalContainer(container_id=known.id, agent_id=known.agent_id)]
     if known is None or _CONTAINER_ORDER[event.state] <= _CONTAINER_ORDER[known.state]:
         return state, effects
     if event.state == "TERMINATED":
