@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.config.layers import ConfigLayers, PoolLayer
 from determined_master.domain.config.problems import Report
 from determined_master.domain.config.storage import STORAGE
 from determined_master.domain.errors import InvalidArgument
@@ -149,24 +148,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def agent_reconnect_wait_s(self) -> float:
         """How long a lost agent of the first pool may take to come back."""
         return self.resource_pools[0].agent_reconnect_wait_s
-
-    def config_layers(self) -> ConfigLayers:
-        """What the cluster's admin adds to every experiment's configuration."""
-        manager = self.resource_manager
-        pools = {
-            pool.pool_name: PoolLayer(
-                task_container_defaults=pool.task_container_defaults,
-                default_priority=(pool.scheduler or manager.scheduler).default_priority,
-            )
-            for pool in self.resource_pools
-        }
-        return ConfigLayers(
-            task_container_defaults=self.task_container_defaults,
-            pools=pools,
-            default_compute_pool=manager.default_compute_resource_pool,
-            default_aux_pool=manager.default_aux_resource_pool,
-            checkpoint_storage=self.checkpoint_storage,
-        )
 
     def masked(self) -> dict[str, Any]:
         """All settings as JSON values, every secret as `********`."""

@@ -8,6 +8,7 @@ have a schema of their own.
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NamedTuple
@@ -77,9 +78,7 @@ Seconds = Annotated[float, Meta(extra={"kind": Duration(), "noun": "duration"})]
 
 def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[Option]:
     """All options of a struct and of the structs in it, in their order."""
-    info = inspect.type_info(cls)
-    assert isinstance(info, inspect.StructType)
-    for field in info.fields:
+    for field in _fields(cls):
         inner, doc, extra = _unwrap(field.type)
         here = (*path, field.encode_name)
         if extra.get("is_derived"):
@@ -92,14 +91,12 @@ def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[O
 
 def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: Report) -> Any:
     """A struct from the values given for it; an option that cannot be read has its default."""
-    info = inspect.type_info(cls)
-    assert isinstance(info, inspect.StructType)
     if given is None:
         return cls()
     if not isinstance(given, Mapping):
         report.problem(at, f"expected object, but got {type_name(given)}")
         return cls()
-    fields = {field.encode_name: field for field in info.fields}
+    fields = {field.encode_name: field for field in _fields(cls)}
     values = {}
     for written, value in given.items():
         key = written if written in fields else str(written).lower()
@@ -110,7 +107,7 @@ def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: Report) 
         read = _read(field.type, value, f"{at}.{key}", report)
         if read is not None:
             values[field.name] = read
-    missing = [f for f in info.fields if f.required and f.name not in values]
+    missing = [f for f in fields.values() if f.required and f.name not in values]
     for field in missing:
         if not report.has_problem_at(f"{at}.{field.encode_name}"):
             report.problem(f"{at}.{field.encode_name}", "is required")
@@ -145,16 +142,21 @@ def show(value: Any, type_: inspect.Type | None = None) -> Any:
     if isinstance(extra.get("kind"), Duration):
         return None if value is None else f"{value:g}s"
     if isinstance(value, msgspec.Struct):
-        info = inspect.type_info(type(value))
-        assert isinstance(info, inspect.StructType)
         return {
             f.encode_name: show(getattr(value, f.name), f.type)
-            for f in info.fields
+            for f in _fields(type(value))
             if not _unwrap(f.type)[2].get("is_derived")
         }
     if isinstance(value, (list, tuple)):
         return [show(item) for item in value]
     return value
+
+
+@functools.cache
+def _fields(cls: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
+    info = inspect.type_info(cls)
+    assert isinstance(info, inspect.StructType)
+    return info.fields
 
 
 def _read(type_: inspect.Type, value: Any, at: str, report: Report) -> Any:
