@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.api.client import Client
+from tests.api.master import PASSWORD
 
+from determined_master.engine import Engine
 from determined_master.services.catalog import Services
 from determined_master.services.passwords import client_hash
 
 DATA = Path(__file__).parent.parent / "data" / "wire.json"
-PASSWORD = "Secret-1234"
 
 FORMS = {
     "<time>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.(\d{3}|\d{6}|\d{9}))?Z"),
@@ -39,10 +40,25 @@ class World:
     """What a case prepares and a sample is sent from."""
 
     services: Services
+    engine: Engine
+    shared: dict[str, dict[str, str]]
+    """Names that cases keep for later samples on the same master."""
     clients: dict[str, Client]
     """By the `auth` of samples: admin, user, none, bad, and those that cases add."""
     names: dict[str, str] = field(default_factory=dict)
     """What stands for `<name>` in the sample's path and request."""
+
+    async def forget_users(self) -> None:
+        """Take away what earlier samples did to users and their names."""
+        query = """
+            UPDATE users SET username = CASE WHEN id > 2 THEN 'old' || id ELSE username END,
+                   display_name = '', active = id < 3, agent_uid = NULL, agent_gid = NULL,
+                   agent_user = NULL, agent_group = NULL
+            RETURNING id
+        """
+        async with self.services.users._pool.acquire() as conn:
+            for row in await conn.fetch(query):
+                self.services.identities.forget_user(row["id"])
 
 
 Prepare = Callable[[World], Awaitable[None]]

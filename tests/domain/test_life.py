@@ -117,6 +117,13 @@ class Life(RuleBasedStateMachine):
         if pick < 4 or event in STEERING[:2]:
             self.world.post(EXPERIMENT, event)
 
+    @rule()
+    def pause_and_think_better_of_it(self) -> None:
+        self.deliver_everything()
+        for event in STEERING[:2]:
+            self.world.post(EXPERIMENT, event)
+            self.deliver_everything()
+
     @rule(pick=picks, event=st.sampled_from(TOLD_TO_TRIALS))
     def tell_a_trial(self, pick, event) -> None:
         if trials := self.world.trials():
@@ -194,7 +201,7 @@ class Life(RuleBasedStateMachine):
 
 
 class TestLife(Life.TestCase):
-    settings = settings(max_examples=120, stateful_step_count=50, deadline=None)
+    settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
 TestLife.pytestmark = [pytest.mark.slow]

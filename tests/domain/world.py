@@ -25,7 +25,6 @@ from determined_master.domain.messages import (
     Event,
     Record,
     SetTimer,
-    WriteTaskLog,
 )
 from determined_master.domain.schedule.fifo import plan
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
@@ -50,7 +49,6 @@ FALLIBLE = (
     trial.KillAllocation,
     alloc.StartContainer,
     alloc.SignalContainer,
-    WriteTaskLog,
 )
 SIGNALS: dict[str, trial.TrialEvent] = {
     "activate": trial.TrialActivated(),

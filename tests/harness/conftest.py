@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,11 +19,14 @@ SOURCE = pathlib.Path(__file__).parents[2] / "src"
 
 
 def _python39() -> str | None:
-    found = shutil.which("python3.9")
-    if found is None:
-        return None
-    probe = subprocess.run([found, "-c", "import sys; print(sys.executable)"], capture_output=True)
-    return probe.stdout.decode().strip() if probe.returncode == 0 else None
+    candidates = [shutil.which("python3.9")]
+    candidates += sorted(map(str, pathlib.Path.home().glob(".pyenv/versions/3.9.*/bin/python3.9")))
+    for candidate in candidates:
+        if candidate is not None:
+            probe = subprocess.run([candidate, "-c", "pass"], capture_output=True)
+            if probe.returncode == 0:
+                return candidate
+    return None
 
 
 @pytest.fixture(params=["this", "3.9"])
@@ -121,3 +125,11 @@ def _finish(p: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def task(master: MasterDouble, tmp_path: pathlib.Path) -> Task:
     return Task(master.url, tmp_path)
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -61,16 +61,16 @@ def agents(tmp_path: Path, listener: Listener) -> Iterator[Any]:
 
 
 def backend_of(
-    listener: Listener, events: Recorder, *, wait_s: float = 25.0, door: Any = None, **facts: Any
+    listener: Listener, events: Recorder, *, wait_s: float = 25.0, door: Any = None, epoch: int = 1
 ) -> AgentBackend:
     backend = AgentBackend(
-        identity(**facts),
+        identity(),
         events,
         door or OpenDoor(),
         reconnect_wait_s=lambda _: wait_s,
         times=FAST,
     )
-    backend.open({})
+    backend.open({}, epoch)
     listener.backend = backend
     return backend
 
@@ -357,7 +357,7 @@ async def test_an_expected_agent_that_never_comes_is_lost(listener: Listener) ->
     backend = AgentBackend(
         identity(), events, OpenDoor(), reconnect_wait_s=lambda pool: 0.1 if pool == "p" else 9
     )
-    backend.open({"agent-7": "p"})
+    backend.open({"agent-7": "p"}, 1)
     listener.backend = backend
     assert [(a.id, a.is_connected) for a in backend.agents()] == [("agent-7", False)]
     await until(lambda: events.lost)

@@ -280,7 +280,7 @@ def test_a_container_that_cannot_be_started_is_a_counted_failure() -> None:
 
 def test_other_failed_effects_are_left_to_what_repeats_them() -> None:
     state = running()
-    assert step(state, alloc.EffectFailed(effect="nudge_pool", error="e")) == (state, [])
+    assert step(state, alloc.EffectFailed(effect="signal_container", error="e")) == (state, [])
 
 
 def test_an_end_that_could_not_be_told_is_logged() -> None:

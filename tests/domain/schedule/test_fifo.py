@@ -160,7 +160,7 @@ def views(draw) -> PoolView:
 
 @pytest.mark.slow
 @given(views())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_plan_never_gives_a_slot_twice_or_one_that_is_not_free(pool) -> None:
     made = plan(pool)
     free = {a.id: set(a.free_slots) for a in pool.agents}
@@ -186,7 +186,7 @@ def test_a_plan_never_gives_a_slot_twice_or_one_that_is_not_free(pool) -> None:
 
 @pytest.mark.slow
 @given(views())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_nobody_who_could_be_held_is_overtaken(pool) -> None:
     made = plan(pool)
     order = {r.allocation_id: (r.submitted_at, r.allocation_id) for r in pool.pending}
@@ -204,7 +204,7 @@ def test_nobody_who_could_be_held_is_overtaken(pool) -> None:
 
 @pytest.mark.slow
 @given(views(), st.randoms(use_true_random=False))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_order_of_a_views_parts_never_changes_the_plan(pool, random) -> None:
     agents, requests = list(pool.agents), list(pool.pending)
     random.shuffle(agents)

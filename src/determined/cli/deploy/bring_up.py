@@ -166,17 +166,20 @@ def _finish(
     address = cluster.address.read_text()
     password = args.initial_user_password or ""
     ready.wait_master(cluster, host, port, _START_LIMIT_S)
-    session = ready.sign_in(cluster, address, ready.USER, password)
-    if config["host"] not in configs.LOOPBACK:
-        with ready.sign_in(cluster, address, ready.ADMIN, password) as admin:
-            answer = admin.get("/api/v1/agents/join-token").json()
-        specs.write_private(cluster.join_token, answer.get("joinToken") or answer["token"])
-    agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S)
-    session.close()
+    with ready.sign_in(cluster, address, ready.USER, password) as session:
+        if config["host"] not in configs.LOOPBACK:
+            _hand_out_join_token(cluster, address, password)
+        agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S)
     if password:
         # It was for the first start; no file needs to keep it.
         specs.write_spec(cluster.specs, _master_spec(cluster, args, password=""))
     return agents
+
+
+def _hand_out_join_token(cluster: layout.Layout, address: str, password: str) -> None:
+    with ready.sign_in(cluster, address, ready.ADMIN, password) as admin:
+        answer = admin.get("/api/v1/agents/join-token").json()
+    specs.write_private(cluster.join_token, answer["token"])
 
 
 def _master_spec(

@@ -92,14 +92,15 @@ class AgentBackend:
         """Accept agents from now on.
 
         Args:
-            epoch: of the lead that has begun; orders are numbered anew in it.
             expected: id and pool of each agent on which containers run as far as the
                 database knows; the time in which they may come back starts now.
+            epoch: of the lead that has begun; orders are numbered anew in it.
         """
+        for agent_id in list(self._waits):
+            self._stop_waiting(agent_id)
         self._is_open = True
         self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
         self._registry = Registry()
-        self._waits = {}
         for agent_id, pool in expected.items():
             agent = self._registry.add(agent_id, pool, clock.now())
             if agent.session is None:

@@ -186,7 +186,7 @@ def _mark_daemon(state: Allocation, event: DaemonMarked) -> Step:
 def _effect_failed(state: Allocation, event: EffectFailed) -> Step:
     """A container that cannot be started is the task's failure: a bound to the attempts."""
     if event.effect != "start_container":
-        return state, []  # a kill is repeated by its timer, the pool looks by itself
+        return state, []  # a kill is repeated by its timer, what is forgotten by the welcome
     failed = next((c for c in live(state) if c.id == event.container_id), None)
     if failed is None:
         return state, []
