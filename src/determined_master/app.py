@@ -94,7 +94,7 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
             user=settings.db.user,
             password=settings.db.password,
             database=settings.db.name,
-            ssl_mode=settings.db.ssl_mode,  # type: ignore[arg-type]  # checked by settings
+            ssl_mode=settings.db.ssl_mode,
             ssl_root_cert=settings.db.ssl_root_cert or None,
         )
         await check_server(address)
@@ -149,7 +149,7 @@ class App:
         join = Join(
             cluster.join_token,
             is_open=_is_join_open(settings),
-            allow_process_runtime=settings.is_loopback or settings.security.allow_process_runtime,
+            allow_process_runtime=bool(settings.security.allow_process_runtime),
         )
         identity = MasterIdentity(
             master_id=facts.master_id,

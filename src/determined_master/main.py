@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 import uvloop
 
-from determined_master import app, settings
+from determined_master import __version__, app, settings
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
 from determined_master.services.bootstrap import bootstrap
@@ -34,7 +34,12 @@ def main() -> None:
     """Entry point of the command."""
     try:
         chosen = settings.load(sys.argv[1:], os.environ)
+        if chosen.command == "version":
+            sys.stdout.write(f"determined-master {__version__}\n")
+            return
         configure_logging(chosen.log.level)
+        for warning in chosen.warnings:
+            log.warning(warning)
         with contextlib.suppress(KeyboardInterrupt):
             uvloop.run(_run(chosen))
     except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
@@ -46,6 +51,9 @@ async def _run(chosen: settings.Settings) -> None:
     async with app.database(chosen) as address:
         if chosen.command == "run":
             await _serve(chosen, address)
+            return
+        if chosen.command == "migrate":
+            sys.stdout.write("the tables are those of this version\n")
             return
         conn = await connect(address)
         try:

@@ -178,8 +178,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
                 "max_length": {"epochs": 7},
             }
         },
-        "searcher: searcher requires `max_time` and `time_metric`, missing: max_time, time_metric; "
-        "write `time_metric: epochs` and `max_time: 7` in place of max_length",
+        "searcher: searcher requires `max_time` and `time_metric`, missing: max_time, "
+        "time_metric; write `time_metric: epochs` and `max_time: 7` in place of max_length",
     ),
     *[
         (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.domain.config.builders import ASHA, LAYERS, STORAGE, build
 from tests.domain.config.test_stored_form import submissions
 
@@ -210,8 +209,8 @@ def test_merging_a_layer_with_itself_changes_nothing(overrides: Any) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(submissions, submissions, st.just(None))
-def test_merging_leaves_its_layers_as_they_are(high: Any, low: Any, _: None) -> None:
+@given(submissions, submissions)
+def test_merging_leaves_its_layers_as_they_are(high: Any, low: Any) -> None:
     before = EXPERIMENT.read(high, "", Report()), EXPERIMENT.read(low, "", Report())
     EXPERIMENT.merge(*before)
     assert before == (EXPERIMENT.read(high, "", Report()), EXPERIMENT.read(low, "", Report()))
