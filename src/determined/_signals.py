@@ -8,7 +8,7 @@ import signal
 import subprocess
 from typing import Any, Dict, Iterator, List
 
-FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH")
+from determined._signals_forwarded import FORWARDED
 
 
 def forwarded_signals() -> List[signal.Signals]:

@@ -7,13 +7,12 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from determined_master import __version__, clock, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
-from determined_master.backends.agents.backend import AgentBackend
-from determined_master.domain.config.layers import ConfigLayers
+from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.domain.schedule import fifo
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import KINDS
@@ -22,10 +21,11 @@ from determined_master.pools.loop import PoolLoop
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
-from determined_master.services.bootstrap import Cluster, bootstrap
+from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
@@ -54,7 +54,6 @@ from determined_master.store.pool import (
     check_server,
     connect,
     embedded_address,
-    open_pool,
 )
 
 if TYPE_CHECKING:
@@ -66,6 +65,11 @@ OPEN_ALLOCATIONS = """
     SELECT g.state FROM aggregates g JOIN allocations a ON a.id = g.id
      WHERE g.kind = 'allocation' AND a.ended_at IS NULL
 """
+
+
+def secrets_dir(settings: Settings) -> Path | None:
+    """Where the first password is written: beside our own database; None with the user's."""
+    return None if settings.db.host else layout_of(settings).root.parent
 
 
 def layout_of(settings: Settings) -> Layout:
@@ -136,11 +140,14 @@ class App:
             is_open=_is_join_open(settings),
             allow_process_runtime=settings.is_loopback or settings.security.allow_process_runtime,
         )
+        identity = MasterIdentity(
+            master_id=facts.master_id,
+            cluster_id=facts.cluster_id,
+            cluster_name=facts.cluster_name,
+            version=facts.version,
+        )
         self.backend = AgentBackend(
-            facts=facts,
-            events=reports,
-            join=join,
-            reconnect_wait_s=settings.agent_reconnect_wait_s,
+            identity, reports, join, reconnect_wait_s=lambda pool: settings.agent_reconnect_wait_s
         )
         self.pool_loop = PoolLoop(
             DEFAULT_POOL, self.engine, self.backend.agents, self.live, fifo.plan
@@ -155,7 +162,7 @@ class App:
 
     def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
-        layers = config_layers(self.settings)
+        layers = config_layers(self.settings, default_storage(self.settings))
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -188,8 +195,25 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(self.flusher.run())
             group.create_task(self.pool_loop.run())
-            group.create_task(self.backend.run())
             ready.set()
+            await self._let_agents_in()
+
+    async def _let_agents_in(self) -> None:
+        """While this process leads, and under each of its epochs anew."""
+        try:
+            while True:
+                epoch = await self.engine.wait_until_leading(timeout_s=None)
+                expected = {
+                    container.agent_id: allocation.request.pool
+                    for allocation in self.live.values()
+                    for container in allocation.containers
+                    if container.state != "TERMINATED"
+                }
+                self.backend.open(expected, epoch)
+                await self.engine.wait_while_leading(epoch)
+                await self.backend.close()
+        finally:
+            await self.backend.close()
 
     def _nudge(self, pool: str) -> None:
         self.pool_loop.nudge()
@@ -209,9 +233,11 @@ async def _migrate(address: Address) -> None:
         await conn.close()
 
 
+def default_storage(settings: Settings) -> Path | None:
+    """Where checkpoints go when nobody says: beside our own database."""
+    return None if settings.db.host else layout_of(settings).root.parent / "checkpoints"
+
+
 def _is_join_open(settings: Settings) -> bool:
     chosen = settings.security.agent_join
     return chosen == "open" if chosen else settings.is_loopback
-
-
-__all__ = ["App", "Any", "ConfigLayers", "bootstrap", "database", "layout_of", "open_pool"]

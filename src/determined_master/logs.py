@@ -62,8 +62,10 @@ def configure_logging(level: str) -> None:
     handler.setFormatter(_Line())
     root = logging.getLogger()
     root.handlers = [handler, RECENT]
-    root.setLevel(_LEVELS.get(level) or getattr(logging, level.upper(), logging.INFO))
-    for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio"):
+    root.setLevel(
+        _LEVELS.get(level) or logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+    )
+    for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio", "alembic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -20,7 +20,7 @@ from determined_master.logs import configure_logging
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.passwords import Passwords
 from determined_master.store.errors import DatabaseError
-from determined_master.store.pool import open_pool
+from determined_master.store.pool import Address, open_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ async def _run(chosen: settings.Settings) -> None:
             await _serve(chosen, address)
 
 
-async def _serve(chosen: settings.Settings, address: app.Address) -> None:
+async def _serve(chosen: settings.Settings, address: Address) -> None:
     listener = _listen(chosen)
     passwords = Passwords()
     pool = await open_pool(address)

@@ -12,7 +12,6 @@ the master's stream by its `epoch`: a higher epoch starts anew at 1, a lower one
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -137,18 +136,15 @@ class ContainerSpec(Frozen, frozen=True):
     """Extra host devices as `HOST:CONTAINER:MODE`."""
 
 
-class LogLine(Frozen, frozen=True):
-    """One line of a task's output, or a note of the agent about it.
+class LogSpan(Frozen, frozen=True, array_like=True):
+    """Consecutive lines of a batch that came out of one stream at one time."""
 
-    `seq` counts a container's lines from 1, both streams together and the agent's notes
-    among them; the master stores each number once.
-    """
-
-    seq: int
-    at: datetime
-    text: str
+    count: int
+    at_us: int
+    """Microseconds since 1970-01-01T00:00:00Z."""
     stdtype: Literal["stdout", "stderr"] = "stdout"
     source: Literal["task", "agent"] = "task"
+    """`agent`: a note of the agent about the task."""
 
 
 # Agent to master -------------------------------------------------------------------------
@@ -171,6 +167,8 @@ class Hello(Message, frozen=True, tag="hello"):
     """Highest epoch of a master this agent has obeyed; a lower master is refused."""
     acknowledged: int = 0
     """Number of the last message received in the stream of that epoch."""
+    cluster_id: str = ""
+    """The cluster whose epoch that is; epochs of another cluster do not compare."""
 
 
 class ContainerChanged(Message, frozen=True, tag="container_changed"):
@@ -183,15 +181,27 @@ class ContainerChanged(Message, frozen=True, tag="container_changed"):
 class LogBatch(Message, frozen=True, tag="log_batch"):
     """Output of one container, in order; acknowledged by `LogStored`, not by number.
 
-    At most 1 MiB or 4,000 lines a batch and 4 batches a container not acknowledged.
+    Lines are numbered from 1, both streams together and the agent's notes among them; the
+    master stores each number once. They travel as one text, which costs a hundredth of one
+    object a line. About 512 KiB or 4,000 lines a batch (what was read at once is not cut), and
+    at most 4 batches a container not acknowledged.
     """
 
     container_id: str
     allocation_id: str
     task_id: str
-    lines: tuple[LogLine, ...]
+    first_seq: int
+    """Number of the first line; of the next one to come when there is none."""
+    text: str = ""
+    """The lines, joined by line feeds; none holds one itself."""
+    spans: tuple[LogSpan, ...] = ()
+    """Their counts sum to the number of lines; empty when there is none."""
     is_last: bool = False
     """No further line of this container will come."""
+
+
+class Pong(Message, frozen=True, tag="pong"):
+    """Answer to `Ping`."""
 
 
 class AgentAck(Message, frozen=True, tag="agent_ack"):
@@ -261,6 +271,12 @@ class LogStored(Message, frozen=True, tag="log_stored"):
 
     container_id: str
     seq: int
+    is_last: bool = False
+    """The batch that said it was the last is stored."""
+
+
+class Ping(Message, frozen=True, tag="ping"):
+    """Asks for a `Pong`: sent when nothing came for a while, or another claims the same id."""
 
 
 class MasterAck(Message, frozen=True, tag="master_ack"):
@@ -269,7 +285,7 @@ class MasterAck(Message, frozen=True, tag="master_ack"):
     number: int
 
 
-FromAgent = Hello | ContainerChanged | LogBatch | AgentAck
-FromMaster = (
-    Welcome | Refused | StartContainer | SignalContainer | ForgetContainer | LogStored | MasterAck
-)
+FromAgent = Hello | ContainerChanged | LogBatch | AgentAck | Pong
+Order = StartContainer | SignalContainer | ForgetContainer
+"""What is numbered in the master's stream."""
+FromMaster = Welcome | Refused | Order | LogStored | Ping | MasterAck

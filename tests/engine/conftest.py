@@ -29,12 +29,12 @@ async def engine(database: Address, toy_pool: Pool) -> AsyncIterator[Engine]:
         yield made
 
 
-def make_engine(database: Address, pool: Pool, **options) -> Engine:
+def make_engine(database: Address, pool: Pool, *, echo: bool = True, **options) -> Engine:
     made = Engine(database, pool, [toy.TALLY], settings=QUICK, **options)
 
-    async def echo(effect, context):
+    async def send_back(effect, context):
         await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
 
-    if options.pop("echo", True):
-        made.handlers.register(toy.Echo, echo)
+    if echo:
+        made.handlers.register(toy.Echo, send_back)
     return made

@@ -9,9 +9,9 @@ import json
 import logging
 import os
 import pathlib
-import uuid as uuidlib
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
+from determined._uuid import new_uuid
 from determined.common.storage import list_directory
 from determined.core._checkpoint_shards import METADATA_FILE, agree, divide, merge_metadata
 from determined.core._metrics import plain_metrics
@@ -101,7 +101,7 @@ class CheckpointContext:
             for path, size in list_directory(folder).items()
             if selector is None or selector(path)
         }
-        uuid = str(uuidlib.uuid4())
+        uuid = new_uuid()
         try:
             self._storage.upload(folder, uuid, list(resources))
         except Exception:
@@ -167,7 +167,7 @@ class CheckpointContext:
             self._refuse_workers("store_path")
         values = merge_metadata(self._dist.allgather(metadata or {})) if shard else metadata
         values = _checked(values)
-        uuid = str(uuidlib.uuid4())
+        uuid = new_uuid()
         if shard:
             uuid = self._dist.broadcast(uuid)
         with self._storage.store_path(uuid) as path:
@@ -236,7 +236,7 @@ class CheckpointContext:
     ) -> str:
         values = _checked(merge_metadata(self._dist.allgather(metadata or {})))
         share = divide(self._dist, folder, selector)
-        uuid = self._dist.broadcast(str(uuidlib.uuid4()))
+        uuid: str = self._dist.broadcast(new_uuid())
 
         def store() -> None:
             paths = list(share.paths)
@@ -248,7 +248,7 @@ class CheckpointContext:
 
         agree(self._dist, store)
         agree(self._dist, lambda: self._report_on_chief(uuid, share.resources, values))
-        return str(uuid)
+        return uuid
 
     def _report_on_chief(
         self, uuid: str, resources: Dict[str, int], metadata: Dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Any, List, Optional, Tuple
 
 from determined import _constants
 from determined._info import get_cluster_info
-from determined.ipc import BroadcastClient, BroadcastServer
+from determined.ipc._broadcast import BroadcastClient, BroadcastServer
 
 
 class DistributedContext:

@@ -1,21 +1,36 @@
-"""Messages between the processes of one task."""
+"""Messages between the processes of one task; each name is loaded when first used."""
 
-from determined.ipc._broadcast import BroadcastClient, BroadcastServer
-from determined.ipc._channel import NotAuthentic, PeerGone
-from determined.ipc._pid_client import PIDClient
-from determined.ipc._pid_server import PIDServer, read_pid_server_addr
+TYPE_CHECKING = False  # type checkers take it for true; `typing` costs 10 ms to load
 
-ZMQBroadcastServer = BroadcastServer
-ZMQBroadcastClient = BroadcastClient
+if TYPE_CHECKING:
+    from determined.ipc._broadcast import BroadcastClient as BroadcastClient
+    from determined.ipc._broadcast import BroadcastServer as BroadcastServer
+    from determined.ipc._channel import NotAuthentic as NotAuthentic
+    from determined.ipc._channel import PeerGone as PeerGone
+    from determined.ipc._pid_client import PIDClient as PIDClient
+    from determined.ipc._pid_server import PIDServer as PIDServer
+    from determined.ipc._pid_server import read_pid_server_addr as read_pid_server_addr
 
-__all__ = [
-    "BroadcastClient",
-    "BroadcastServer",
-    "NotAuthentic",
-    "PIDClient",
-    "PIDServer",
-    "PeerGone",
-    "ZMQBroadcastClient",
-    "ZMQBroadcastServer",
-    "read_pid_server_addr",
-]
+    ZMQBroadcastClient = BroadcastClient
+    ZMQBroadcastServer = BroadcastServer
+
+_HOMES = {
+    "BroadcastClient": ("_broadcast", "BroadcastClient"),
+    "BroadcastServer": ("_broadcast", "BroadcastServer"),
+    "NotAuthentic": ("_channel", "NotAuthentic"),
+    "PIDClient": ("_pid_client", "PIDClient"),
+    "PIDServer": ("_pid_server", "PIDServer"),
+    "PeerGone": ("_channel", "PeerGone"),
+    "ZMQBroadcastClient": ("_broadcast", "BroadcastClient"),
+    "ZMQBroadcastServer": ("_broadcast", "BroadcastServer"),
+    "read_pid_server_addr": ("_pid_server", "read_pid_server_addr"),
+}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'determined.ipc' has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    return getattr(import_module(f"determined.ipc.{module}"), attribute)

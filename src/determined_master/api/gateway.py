@@ -79,7 +79,7 @@ class GatewayRoute:
         else:
             message = self._decode(body)
         if self._body != "*" and http.query:
-            pairs = parse_qsl(http.query, keep_blank_values=True)
+            pairs = parse_qsl(http.query.replace("%00", "%EF%BF%BD"), keep_blank_values=True)
             for name, value in read_query(self._request, pairs).items():
                 if name != self._body:
                     msgspec.structs.force_setattr(message, name, value)

@@ -98,4 +98,9 @@ class PathTable(Generic[T]):
 
 
 def _decoded(value: bytes) -> str:
-    return (unquote_to_bytes(value) if b"%" in value else value).decode(errors="replace")
+    """As text; what no database can hold becomes U+FFFD."""
+    return (
+        (unquote_to_bytes(value) if b"%" in value else value)
+        .decode(errors="replace")
+        .replace("\0", "\ufffd")
+    )

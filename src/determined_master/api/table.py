@@ -37,6 +37,18 @@ MODULES = (
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""
 
+OURS: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("GET", "/api/v1/openapi.json"),
+        ("GET", "/api/v1/api.swagger.json"),
+        ("GET", "/api/v1/trials/{trial_id}/story"),
+        ("GET", "/api/v1/experiments/{experiment_id}/story"),
+        ("GET", "/api/v1/allocations/{allocation_id}/story"),
+        ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
+    }
+)
+"""Routes below `/api/v1` that the public API does not have."""
+
 
 @plain_route("GET", "/api/v1/openapi.json")
 async def openapi(call: Call) -> Reply:

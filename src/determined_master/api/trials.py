@@ -14,6 +14,7 @@ from determined_master.api.shapes import (
     seconds_between,
 )
 from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.trial.messages import EarlyExitReason
 from determined_master.services.experiment_lists import bounds
 from determined_master.services.metrics import as_stored
 from determined_master.services.trials import TrialPage
@@ -36,7 +37,7 @@ CHECKPOINT_SORTS = {
     SortBy.SORT_BY_STATE: "state",
     SortBy.SORT_BY_SEARCHER_METRIC: "searcher_metric",
 }
-EARLY_EXITS = {
+EARLY_EXITS: dict[TrialEarlyExitExitedReason, EarlyExitReason] = {
     TrialEarlyExitExitedReason.EXITED_REASON_INVALID_HP: "INVALID_HP",
     TrialEarlyExitExitedReason.EXITED_REASON_INIT_INVALID_HP: "INIT_INVALID_HP",
 }

@@ -31,8 +31,8 @@ STOPPED_AS: dict[RunState, RunState] = {
 """The terminal state that each stopping state ends in."""
 
 EXPERIMENT_NEXT: dict[RunState, frozenset[RunState]] = {
-    "ACTIVE": frozenset({"PAUSED"}) | STOPPING,
-    "PAUSED": frozenset({"ACTIVE"}) | STOPPING,
+    "ACTIVE": frozenset({"PAUSED", *STOPPING}),
+    "PAUSED": frozenset({"ACTIVE", *STOPPING}),
     "STOPPING_COMPLETED": frozenset({"COMPLETED", "STOPPING_ERROR"}),
     "STOPPING_CANCELED": frozenset({"CANCELED", "STOPPING_KILLED", "STOPPING_ERROR"}),
     "STOPPING_KILLED": frozenset({"CANCELED", "STOPPING_ERROR"}),
@@ -55,8 +55,8 @@ SEVERITY: dict[RunState, int] = {
 """A trial that stops may only come to stop for a graver reason."""
 
 TRIAL_NEXT: dict[RunState, frozenset[RunState]] = {
-    "ACTIVE": frozenset({"PAUSED", "COMPLETED", "ERROR"}) | STOPPING,
-    "PAUSED": frozenset({"ACTIVE", "COMPLETED", "ERROR"}) | STOPPING,
+    "ACTIVE": frozenset({"PAUSED", "COMPLETED", "ERROR", *STOPPING}),
+    "PAUSED": frozenset({"ACTIVE", "COMPLETED", "ERROR", *STOPPING}),
     "STOPPING_COMPLETED": frozenset(
         {"STOPPING_CANCELED", "STOPPING_KILLED", "STOPPING_ERROR", "COMPLETED", "ERROR"}
     ),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import asyncpg
 
@@ -13,14 +13,26 @@ from determined_master.domain.errors import DetError
 from determined_master.engine import inbox_codec, statements
 from determined_master.engine.apply import Poisoned, Term, apply_batch
 from determined_master.engine.batch import Applied
-from determined_master.engine.connection import Connect, is_connection_loss
-from determined_master.engine.errors import InternalError, StaleEpoch
+from determined_master.engine.connection import DATABASE_ERRORS, Connect, is_connection_loss
+from determined_master.engine.errors import InternalError, StaleEpoch, TermEnded
 from determined_master.engine.queue import Closing, Post, PostQueue, end_all
 from determined_master.store.errors import DatabaseUnavailable
 
 _log = logging.getLogger(__name__)
 _RECONNECT_S = (0.0, 0.05, 0.2, 0.5, 1.0)
 _CONFLICT_RETRIES = 5
+
+
+class Sink(Protocol):
+    """Who hears of committed transactions."""
+
+    def note_applied(self, applied: Applied) -> None:
+        """Act on what was committed: effects, timers, the change feed."""
+        ...
+
+    async def recover(self, applied: Applied) -> None:
+        """Catch up with what an earlier try of this transaction had committed unheard."""
+        ...
 
 
 class Applier:
@@ -31,12 +43,12 @@ class Applier:
         queue: PostQueue,
         term: Term,
         connect: Connect,
-        on_applied: Callable[[Applied], None],
+        sink: Sink,
     ) -> None:
         self._queue = queue
         self._term = term
         self._connect = connect
-        self._on_applied = on_applied
+        self._sink = sink
         self._conn: Any = None
 
     async def run(self) -> None:
@@ -67,7 +79,7 @@ class Applier:
                 [post for post in posts if post is not spoilt],
                 [closing for closing in closings if closing is not spoilt],
             )
-        except (StaleEpoch, OSError):
+        except (StaleEpoch, TermEnded):
             raise
         except Exception as error:
             if len(posts) + len(closings) > 1:
@@ -80,7 +92,7 @@ class Applier:
             else:
                 closings[0].answer(error)
         else:
-            self._on_applied(applied)
+            self._sink.note_applied(applied)
             for post, outcome in applied.outcomes:
                 post.answer(outcome)
             for closing in closings:
@@ -91,10 +103,11 @@ class Applier:
     ) -> Applied:
         """Apply, again after every lost connection: causes tell what had been committed."""
         conflicts = 0
+        was_lost = False
         while True:
             conn = await self._connection()
             try:
-                return await apply_batch(conn, self._term, posts, closings)
+                applied = await apply_batch(conn, self._term, posts, closings)
             except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError):
                 conflicts += 1
                 if conflicts > _CONFLICT_RETRIES:
@@ -102,7 +115,18 @@ class Applier:
             except Exception as error:
                 if isinstance(error, Poisoned) or not is_connection_loss(conn, error):
                     raise
+                was_lost = True
                 _log.warning("lost the connection in a transaction", extra={"error": repr(error)})
+            else:
+                if was_lost and applied.duplicates:
+                    await self._recover(applied)
+                return applied
+
+    async def _recover(self, applied: Applied) -> None:
+        try:
+            await self._sink.recover(applied)
+        except Exception as error:
+            raise TermEnded from error  # the next term reads everything anew
 
     async def _connection(self) -> Any:
         for wait_s in (*_RECONNECT_S, None):
@@ -110,9 +134,9 @@ class Applier:
                 return self._conn
             try:
                 self._conn = await self._connect()
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except DATABASE_ERRORS as error:
                 if wait_s is None:
-                    raise  # ends the term; the leader's loop goes on from there
+                    raise TermEnded from error
                 await asyncio.sleep(wait_s)
         return self._conn
 

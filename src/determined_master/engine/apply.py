@@ -109,6 +109,7 @@ class _Transaction:
         self._told: dict[tuple[str, str, str], int] = {}
         self._writes = Writes(term.now())
         self._outcomes: list[tuple[Post, Outcome | Exception]] = []
+        self._duplicates: list[tuple[Subject, int]] = []
 
     async def lock(self, posts: Sequence[Post]) -> None:
         """Lock the aggregates in the order of their keys; look the causes up."""
@@ -186,6 +187,7 @@ class _Transaction:
         return Applied(
             self._outcomes,
             changed,
+            self._duplicates,
             self._writes.effects,
             self._writes.closed,
             min(dues) if dues else None,
@@ -200,6 +202,7 @@ class _Transaction:
         subject = self._subjects[post.key]
         told = self._told.get((*post.key, post.cause))
         if told is not None:
+            self._duplicates.append((subject, told))
             self._writes.close(post.closes)
             return Outcome(told, is_duplicate=True, state=subject.state)
         if post.timer is not None and not self._is_due(post):

@@ -78,6 +78,9 @@ class Applied:
 
     outcomes: list[tuple[Post, Outcome | Exception]]
     subjects: list[Subject]
+    """Those that have changed, in the order of their keys."""
+    duplicates: list[tuple[Subject, int]]
+    """Aggregates to which an event had been applied before, and the version that it made."""
     effects: list[OpenEffect]
     closed: set[EffectId]
     next_timer_at: datetime | None

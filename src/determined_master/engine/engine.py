@@ -9,11 +9,9 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any
 
-import asyncpg
-
 from determined_master import clock
 from determined_master.engine.apply import Term
-from determined_master.engine.connection import Connect, engine_connect
+from determined_master.engine.connection import DATABASE_ERRORS, Connect, engine_connect
 from determined_master.engine.errors import EngineUnavailable, NotLeader, TermEnded
 from determined_master.engine.feed import Changed, Feed
 from determined_master.engine.handlers import Handlers
@@ -28,7 +26,6 @@ _AGAIN_S = 0.05
 _LOOK_S = 0.25
 _GET = "SELECT version, state FROM aggregates WHERE kind = $1 AND id = $2"
 _GET_MANY = "SELECT id, state FROM aggregates WHERE kind = $1 AND id = ANY($2::text[])"
-_DATABASE_ERRORS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 @dataclass(frozen=True)
@@ -113,7 +110,13 @@ class Engine:
         """The same as one task for the composition root's group."""
         await self._leadership.run()
 
-    async def wait_until_leading(self, timeout_s: float = 30) -> int:
+    async def wait_while_leading(self, epoch: int) -> None:
+        """Return once this process does not lead under that epoch any more."""
+        while self._term is not None and self._term.term.epoch == epoch:
+            changed = self._term_changed
+            await changed.wait()
+
+    async def wait_until_leading(self, timeout_s: float | None = 30) -> int:
         """The epoch, once this process leads; TimeoutError when that takes too long."""
         async with asyncio.timeout(timeout_s):
             while self._term is None:
@@ -242,7 +245,7 @@ class Engine:
         while True:
             try:
                 outcome = await self._post_once(posting, until_s)
-            except _DATABASE_ERRORS:
+            except DATABASE_ERRORS:
                 outcome = TermEnded()
             if isinstance(outcome, Outcome):
                 return outcome

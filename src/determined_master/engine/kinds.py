@@ -8,7 +8,7 @@ from typing import Any
 
 from determined_master.domain.allocation import machine as allocation_machine
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.config.experiment import search_of
+from determined_master.domain.config.experiment import typed_config
 from determined_master.domain.experiment import machine as experiment_machine
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.log_lines import LEVEL_NUMBERS
@@ -31,12 +31,13 @@ class SearchContexts:
         row = await experiments.find_experiment(conn, int(id))
         if row is None:
             raise RuntimeError(f"experiment {id} has no row")
-        searcher, space, seed = search_of(row.config)
+        config = typed_config(row.config)
+        method = build(config.searcher, config.hyperparameters, config.seed)
         memory = SearchMemory.rebuild(
             await searches.list_bracket_members(conn, row.id),
             await searches.list_rung_entries(conn, row.id),
         )
-        return SearchContext(build(searcher, space, seed), memory)
+        return SearchContext(method, memory)
 
     def advance(self, context: SearchContext, records: Sequence[Record]) -> SearchContext:
         """The context with the records of one step added."""
@@ -140,7 +141,7 @@ TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     name="trial",
     state=trial.Trial,
     event=trial.TrialEvent,
-    effect=trial.TrialEffect,
+    effect=trial.TrialOrder,
     step=trial_machine.step,
     project=project_trials,
 )
@@ -148,7 +149,7 @@ ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     name="allocation",
     state=alloc.Allocation,
     event=alloc.AllocationEvent,
-    effect=alloc.AllocationEffect,
+    effect=alloc.AllocationOrder,
     step=allocation_machine.step,
     project=project_allocations,
 )

@@ -8,8 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import asyncpg
-
+from determined_master.engine.connection import DATABASE_ERRORS
 from determined_master.engine.inbox import POSTED, SETTLED
 from determined_master.engine.statements import EPOCH_LOCK
 from determined_master.store.pool import Address, connect
@@ -45,7 +44,7 @@ class Leadership:
         while True:
             try:
                 conn = await connect(self._address)
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except DATABASE_ERRORS as error:
                 _log.warning("the database does not answer", extra={"error": repr(error)})
                 await asyncio.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
                 failures += 1
@@ -53,7 +52,7 @@ class Leadership:
             try:
                 await self._campaign(conn)
                 failures = 0
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except DATABASE_ERRORS as error:
                 _log.warning("lost the lead", extra={"error": repr(error)})
             except Exception:
                 _log.exception("leading has failed")

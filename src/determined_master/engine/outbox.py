@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from determined_master.domain.errors import DetError
 from determined_master.engine.apply import Term
-from determined_master.engine.batch import OpenEffect
+from determined_master.engine.batch import OpenEffect, columns
 from determined_master.engine.errors import Deferred
 from determined_master.engine.handlers import EffectContext, Handlers, Poster
 from determined_master.engine.kind import EffectId, Key, Kind
@@ -32,6 +32,12 @@ _LIST = """
      WHERE (kind, id, version, n) > ($1, $2, $3, $4) AND claimed_epoch = $5
      ORDER BY kind, id, version, n
      LIMIT $6
+"""
+_LIST_OF_EVENTS = """
+    SELECT o.kind, o.id, o.version, o.n, o.effect, o.ordered_at, o.due_at, o.attempts
+      FROM unnest($1::text[], $2::text[], $3::bigint[]) AS w (kind, id, version)
+      JOIN outbox o ON o.kind = w.kind AND o.id = w.id AND o.version = w.version
+     ORDER BY o.kind, o.id, o.version, o.n
 """
 _NOTE_FAILURE = """
     UPDATE outbox
@@ -95,7 +101,8 @@ class Outbox:
             key = (effect.id.kind, effect.id.aggregate)
             lane = self._lanes.get(key)
             if lane is not None:
-                lane.append(effect)
+                if effect.id > lane[-1].id:  # else `reload` was faster
+                    lane.append(effect)
                 continue
             self._lanes[key] = deque((effect,))
             if self._start_lane is not None:
@@ -107,6 +114,15 @@ class Outbox:
             context = self._active.get(id)
             if context is not None:
                 context.is_closed = True
+
+    async def reload(self, events: Iterable[tuple[str, str, int]]) -> None:
+        """Take the open effects of events (kind, id, version) whose commit went unheard.
+
+        The caller sees to it that no later event of these aggregates is applied meanwhile.
+        """
+        assert self._pool is not None
+        rows = await self._pool.fetch(_LIST_OF_EVENTS, *columns(sorted(events), 3))
+        self.take(self._open_effect(row) for row in rows)
 
     def retry_deferred(self) -> None:
         """Ask again at once for every effect that the world was not ready for."""
@@ -133,18 +149,20 @@ class Outbox:
         while True:
             rows = await pool.fetch(_LIST, *after, self._term.epoch, _PAGE)
             for row in rows:
-                id = EffectId(row["kind"], row["id"], row["version"], row["n"])
-                if id not in seen and id.kind in self._kinds:
-                    effect = self._decode(id, row["effect"])
-                    loaded = OpenEffect(
-                        id, effect, row["ordered_at"], row["attempts"], row["due_at"]
-                    )
-                    self._lanes.setdefault((id.kind, id.aggregate), deque()).append(loaded)
+                if row["kind"] in self._kinds:
+                    loaded = self._open_effect(row)
+                    if loaded.id not in seen:
+                        self._lanes.setdefault((row["kind"], row["id"]), deque()).append(loaded)
             if len(rows) < _PAGE:
                 break
             after = tuple(rows[-1])[:4]
         for key, lane in newer.items():
             self._lanes.setdefault(key, deque()).extend(lane)
+
+    def _open_effect(self, row: Any) -> OpenEffect:
+        id = EffectId(row["kind"], row["id"], row["version"], row["n"])
+        effect = self._decode(id, row["effect"])
+        return OpenEffect(id, effect, row["ordered_at"], row["attempts"], row["due_at"])
 
     def _decode(self, id: EffectId, text: str) -> Any:
         try:

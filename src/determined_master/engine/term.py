@@ -58,7 +58,7 @@ class LeaderTerm:
             await self._ensure_partitions(pool)
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(self._settings.appliers):
-                    applier = Applier(self.queue, self.term, connect, self._on_applied)
+                    applier = Applier(self.queue, self.term, connect, self)
                     tasks.create_task(applier.run())
                 tasks.create_task(self.outbox.run(pool))
                 tasks.create_task(self.timers.run(pool))
@@ -68,11 +68,20 @@ class LeaderTerm:
             posts, closings = self.queue.drain()
             end_all(posts, closings)
 
-    def _on_applied(self, applied: Applied) -> None:
+    def note_applied(self, applied: Applied) -> None:
+        """Hand out the effects, wake the timers, tell the feed; see `applier.Sink`."""
         self.outbox.note_closed(applied.closed)
         self.outbox.take(applied.effects)
         self.timers.note(applied.next_timer_at)
         self._feed.publish(applied.subjects)
+
+    async def recover(self, applied: Applied) -> None:
+        """Do the same for what had been committed before the connection was lost."""
+        await self.outbox.reload(
+            {(subject.kind.name, subject.id, version) for subject, version in applied.duplicates}
+        )
+        self.timers.note(self.term.now())
+        self._feed.publish(subject for subject, _ in applied.duplicates)
 
     async def _sweep(self, pool: Pool) -> None:
         """Slow upkeep: the journal's next partition, answers that nobody waits for any more."""

@@ -46,7 +46,7 @@ class Timers:
 
     def note(self, due_at: datetime | None) -> None:
         """A timer was set; wake early when it is the next."""
-        if due_at is not None and (self._next_at is None or due_at < self._next_at):
+        if due_at is not None and (self._next_at is None or due_at <= self._next_at):
             self._changed.set()
 
     async def run(self, pool: Pool) -> None:

@@ -162,15 +162,15 @@ class Allocations:
         live = self._live.find(_checked(allocation_id))
         if live is not None:
             return live
-        current = await self._engine.find("allocation", allocation_id)
-        if current is None:
+        state: alloc.Allocation | None = await self._engine.read("allocation", allocation_id)
+        if state is None:
             raise NotFound(f"allocation '{allocation_id}' not found")
-        state: alloc.Allocation = current.state
         return state
 
     async def _wait(self, allocation_id: str, until: Any, timeout_s: float) -> alloc.Allocation:
-        current = await self._engine.wait_for("allocation", allocation_id, until, timeout_s)
-        state: alloc.Allocation = current.state
+        state: alloc.Allocation = await self._engine.wait_for(
+            "allocation", allocation_id, until, timeout_s
+        )
         return state
 
     async def _post(self, allocation_id: str, event: alloc.AllocationEvent, cause: str) -> None:

@@ -8,7 +8,8 @@ import msgspec
 
 from determined_master import entropy
 from determined_master.domain.config.experiment import BuiltExperiment, build_experiment
-from determined_master.domain.errors import NotFound
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.search.method import SearchError, build
 from determined_master.services.names import pet_name
 from determined_master.services.yaml_text import parse_yaml
 
@@ -41,4 +42,8 @@ class ExperimentConfigs:
         parsed = parse_yaml(text)
         name = f"Experiment ({pet_name()})"
         built = build_experiment(parsed.value, layers=self._layers, seed=entropy.seed(), name=name)
+        try:
+            build(built.typed.searcher, built.typed.hyperparameters, built.typed.seed)
+        except SearchError as error:
+            raise InvalidArgument(f"invalid experiment configuration: {error}") from None
         return Prepared(built, (*parsed.warnings, *built.warnings))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -142,9 +144,7 @@ class Metrics:
 
     async def _report_to_search(self, report: Report, facts: TrialFacts) -> None:
         """Row, trial and the event for the search commit together, once."""
-        metric = as_number(report.metrics.get(facts.searcher_metric))
-        if metric is not None and not facts.smaller_is_better:
-            metric = -metric
+        metric = _judged(as_number(report.metrics.get(facts.searcher_metric)), facts)
         time = as_number(report.metrics.get(facts.time_metric)) if facts.time_metric else None
         event = ValidationReported(
             request_id=facts.request_id,
@@ -164,6 +164,19 @@ class Metrics:
         )
         if outcome.is_duplicate:
             await self._flusher.report(report, facts)  # settles equal, added or clashing values
+
+
+def _judged(value: float | None, facts: TrialFacts) -> float | None:
+    """The value with the sign that makes smaller better, as JSON can say it.
+
+    Not-a-number is the worst of all; so are the infinities the largest finite numbers.
+    """
+    if value is None:
+        return None
+    if math.isnan(value):
+        return sys.float_info.max
+    signed = value if facts.smaller_is_better else -value
+    return min(max(signed, -sys.float_info.max), sys.float_info.max)
 
 
 def as_stored(group: str, row: rows.StoredReport) -> dict[str, Any]:

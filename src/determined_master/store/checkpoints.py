@@ -106,7 +106,7 @@ async def insert_checkpoint(conn: Conn, new: NewCheckpoint) -> bool:
         size,
         new.storage_id,
     )
-    is_new = status.endswith(" 1")
+    is_new = bool(status.endswith(" 1"))
     if is_new and new.trial_id is not None and new.state == "COMPLETED":
         await _count(conn, new, size)
     return is_new
@@ -174,7 +174,7 @@ async def find_resume_point(conn: Conn, trial_id: int) -> tuple[str, int] | None
 async def update_metadata(conn: Conn, uuid: str, metadata: dict[str, Any]) -> bool:
     """Replace a checkpoint's metadata; whether there is such a checkpoint."""
     query = "UPDATE checkpoints SET metadata = $2 WHERE uuid = $1"
-    return (await conn.execute(query, uuid, metadata)).endswith(" 1")
+    return bool((await conn.execute(query, uuid, metadata)).endswith(" 1"))
 
 
 async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], state: str) -> None:

@@ -110,7 +110,8 @@ def end_left_behind(cluster: layout.Layout, names: Iterable[str]) -> None:
 
 def _has_started(cluster: layout.Layout, names: Set[str]) -> bool:
     known = specs.list_status(cluster.status)
-    return all(name in known and known[name].pid for name in names)
+    seen = (known.get(name) for name in names)
+    return all(s is not None and (s.pid or s.exit_code is not None) for s in seen)
 
 
 def _start(cluster: layout.Layout) -> None:

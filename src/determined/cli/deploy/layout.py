@@ -4,6 +4,7 @@ import dataclasses
 import os
 import pathlib
 import re
+from typing import Tuple
 
 from determined.cli import errors
 
@@ -34,8 +35,14 @@ class Layout:
         return self.root / "checkpoints"
 
     @property
-    def initial_password(self) -> pathlib.Path:
-        return self.root / "initial-password"
+    def initial_passwords(self) -> Tuple[pathlib.Path, ...]:
+        """Where a master writes the password of its first start, by its settings."""
+        return (self.root / "initial-password", self.database / "initial-password")
+
+    @property
+    def address(self) -> pathlib.Path:
+        """The file with the address of the master that was started last."""
+        return self.root / "address"
 
     @property
     def join_token(self) -> pathlib.Path:
@@ -64,16 +71,22 @@ class Layout:
     def agent_config(self, name: str) -> pathlib.Path:
         return self.root / f"{name}.yaml"
 
-    def agent_work(self, name: str) -> pathlib.Path:
-        return self.root / "agents" / name
+    @property
+    def agents(self) -> pathlib.Path:
+        """The agents' work directory: a directory an agent, in it one a task."""
+        return self.root / "agents"
 
     def log(self, name: str) -> pathlib.Path:
         return self.logs / f"{name}.log"
 
     def create(self) -> None:
-        """Make the directories; what they hold is nobody else's to read."""
-        for path in (self.root, self.logs, self.specs, self.status):
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Make the directories; what they hold is nobody else's to read.
+
+        Root's may be passed through: PostgreSQL and tasks run as other users below it.
+        """
+        self.root.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
+        for path in (self.logs, self.specs, self.status):
+            path.mkdir(mode=0o700, exist_ok=True)
 
 
 def layout_of(cluster: str) -> Layout:
@@ -85,12 +98,17 @@ def layout_of(cluster: str) -> Layout:
     Raises:
         CliError: the name could not be a directory's name.
     """
-    if not _NAME.match(cluster):
-        raise errors.CliError(
-            f"cluster name {cluster!r} is not valid: use letters, digits, '.', '_' and '-', "
-            "beginning with a letter or a digit"
-        )
+    check_name("cluster name", cluster)
     return Layout(cluster=cluster, root=_parent() / cluster)
+
+
+def check_name(what: str, name: str) -> None:
+    """Refuse a name that could not be a file's, with `CliError`."""
+    if not _NAME.match(name):
+        raise errors.CliError(
+            f"{what} {name!r} is not valid: use letters, digits, '.', '_' and '-', beginning "
+            "with a letter or a digit"
+        )
 
 
 def _parent() -> pathlib.Path:

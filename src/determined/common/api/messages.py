@@ -40,7 +40,7 @@ Field = Tuple[str, str, str, str, Any]
 """Attribute, JSON name, kind, container (`list`, `map`, empty), class or None for itself."""
 
 
-class WireEnum(str, Enum):  # noqa: UP042 - StrEnum needs Python 3.11
+class WireEnum(str, Enum):
     """Base of the enums; the value is the name on the wire."""
 
     def __str__(self) -> str:

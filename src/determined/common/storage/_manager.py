@@ -6,9 +6,9 @@ import abc
 import contextlib
 import os
 import pathlib
-import uuid as uuidlib
 from typing import Dict, Iterator, List, Optional, Sequence, Union
 
+from determined._uuid import new_uuid
 from determined.common.storage import _files
 from determined.common.storage._files import Selector
 from determined.errors import CheckpointNotFound
@@ -123,7 +123,7 @@ class DirectoryStorageManager(StorageManager):
         return _files.list_directory(self._existing(src))
 
     def validate(self) -> None:
-        name = str(uuidlib.uuid4())
+        name = new_uuid()
         _files.make_dirs(self.base_path)
         folder = self._path(name)
         _files.make_dirs(folder)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -23,6 +24,11 @@ from determined_wire.proto import FieldMask, Message
 
 M = TypeVar("M", bound=Message)
 
+NUL = b"\\u0000"
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+LOST = "\ufffd"
+"""Stands for what no database and no UTF-8 can hold: NUL and halves of surrogate pairs."""
+
 
 def decode(cls: type[M], body: bytes) -> M:
     """Read the body of a request.
@@ -32,10 +38,12 @@ def decode(cls: type[M], body: bytes) -> M:
     """
     if not body:
         return cls()
-    try:
-        return cast(M, _decoder(cls).decode(body))
-    except (msgspec.DecodeError, RecursionError):
-        return read_message(cls, parse(body))
+    if NUL not in body:
+        try:
+            return cast(M, _decoder(cls).decode(body))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # the walk understands it, or tells what is wrong
+    return read_message(cls, parse(body))
 
 
 def decode_field(cls: type[M], name: str, body: bytes) -> M:
@@ -57,7 +65,8 @@ def parse(body: bytes) -> Any:
     """
     try:
         text = body.decode().lstrip(" \t\r\n")
-        return _json.raw_decode(text)[0] if text else None
+        value = _json.raw_decode(text)[0] if text else None
+        return _storable(value) if b"\\u" in body else value
     except json.JSONDecodeError as error:
         raise InvalidArgument(_syntax(text, error.pos)) from error
     except UnicodeDecodeError as error:
@@ -123,6 +132,16 @@ def _syntax(text: str, position: int) -> str:
     if text[position] == '"' and '"' not in text[position + 1 :]:
         return "unexpected EOF"
     return f"invalid character {text[position]!r} looking for beginning of value"
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return UNSTORABLE.sub(LOST, value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return value
 
 
 def _finite(text: str) -> float:

@@ -15,13 +15,15 @@ from determined_master.domain.allocation.messages import (
     ForgetContainer,
     KillCause,
     KillExpired,
-    NudgePool,
     ReportAllocationEnd,
     SignalContainer,
 )
 from determined_master.domain.messages import CancelTimer, timer
 
 KILL_RETRY_S = 30.0
+MAX_MESSAGE_CHARACTERS = 1000
+"""Kept of a failure's text; the task's log has it whole."""
+
 KILL_TIMER = "kill_retry"
 PREEMPTION_TIMER = "preemption"
 
@@ -87,10 +89,14 @@ def end_containers(allocation: Allocation, ended: list[Container]) -> Step:
     """Note the ends of containers, newest facts in `ended`, and do what follows from them."""
     effects: list[AllocationEffect] = []
     for container in ended:
-        allocation = with_container(allocation, replace(container, state="TERMINATED"))
+        failure = container.failure
+        brief = replace(failure, message="") if failure else None  # a gang's state stays small
+        over = replace(container, state="TERMINATED", failure=brief)
+        allocation = with_container(allocation, over)
         effects.append(texts.exit_line(allocation, container))
-        if allocation.failure is None and allocation.kill_cause is None:
-            allocation = replace(allocation, failure=container.failure)
+        if failure and allocation.failure is None and allocation.kill_cause is None:
+            first = replace(failure, message=failure.message[:MAX_MESSAGE_CHARACTERS])
+            allocation = replace(allocation, failure=first)
     allocation = replace(allocation, state="TERMINATING")
     after, more = settle(allocation)
     return after, [*effects, *more]
@@ -161,5 +167,5 @@ def _finish(allocation: Allocation, outcome: AllocationOutcome) -> Step:
             effects.append(CancelTimer(KILL_TIMER))
         elif allocation.preempt_reason is not None:
             effects.append(CancelTimer(PREEMPTION_TIMER))
-    effects += [NudgePool(allocation.request.pool), ReportAllocationEnd(outcome)]
+    effects.append(ReportAllocationEnd(outcome))
     return replace(allocation, state="TERMINATED", outcome=outcome), effects

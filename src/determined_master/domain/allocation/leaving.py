@@ -16,7 +16,6 @@ from determined_master.domain.allocation.messages import (
     PreemptionExpired,
     PreemptRequested,
     Refused,
-    WakePreemptionWatchers,
 )
 from determined_master.domain.messages import timer
 
@@ -63,7 +62,6 @@ def _preempt(state: Allocation, reason: str) -> Step:
     said = f"gracefully terminating allocation's remaining resources (reason: {reason})"
     return replace(state, preempt_reason=reason), [
         texts.line(state, said),
-        WakePreemptionWatchers(),
         timer(ending.PREEMPTION_TIMER, state.request.preemption_timeout_s, PreemptionExpired()),
     ]
 

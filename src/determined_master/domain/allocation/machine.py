@@ -31,7 +31,6 @@ from determined_master.domain.allocation.messages import (
     ForgetContainer,
     KillExpired,
     KillRequested,
-    NudgePool,
     Placed,
     PreemptAcknowledged,
     PreemptionExpired,
@@ -96,7 +95,7 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
 def _request(event: AllocationRequested) -> Step:
     state = Allocation(id=event.allocation_id, request=event.request)
     said = f"Scheduling {event.request.name} (id: {event.allocation_id})"
-    return state, [texts.line(state, said), NudgePool(event.request.pool)]
+    return state, [texts.line(state, said)]
 
 
 def _assign(state: Allocation, event: Assigned) -> Step:

@@ -259,30 +259,19 @@ class ForgetContainer(Effect, frozen=True, tag="forget_container"):
     agent_id: str
 
 
-class WakePreemptionWatchers(Effect, frozen=True, tag="wake_preemption_watchers"):
-    """Answer the calls that wait for the request to leave."""
-
-
-class NudgePool(Effect, frozen=True, tag="nudge_pool"):
-    """Something that the scheduler looks at has changed."""
-
-    pool: str
-
-
 class ReportAllocationEnd(Effect, frozen=True, tag="report_allocation_end"):
     """Tell the owner how it ended, and end the allocation's tokens."""
 
     outcome: AllocationOutcome
 
 
-AllocationEffect = (
+AllocationOrder = (
     StartContainer
     | SignalContainer
     | ForgetContainer
-    | WakePreemptionWatchers
-    | NudgePool
     | ReportAllocationEnd
-    | WriteTaskLog
     | SetTimer
     | CancelTimer
 )
+"""What is stored until it is carried out."""
+AllocationEffect = AllocationOrder | WriteTaskLog

@@ -99,12 +99,41 @@ class Arguments(ListOf):
         return super().merge(high, low) if high is None or low is None else after(low, high)
 
 
-_SBATCH_LONG = (
-    "--ntasks-per-node --gpus --nodes --ntasks --chdir --error --output --partition "
-    "--no-requeue --requeue"
-).split()
-_SBATCH_SHORT = "-G -N -n -D -e -o -p".split()
-_PBS_SHORT = "-c -C -e -G -h -I -j -J -k -o -q -r -R -S -u -v -V -W -X -z".split()
+_SBATCH_LONG = [
+    "--ntasks-per-node",
+    "--gpus",
+    "--nodes",
+    "--ntasks",
+    "--chdir",
+    "--error",
+    "--output",
+    "--partition",
+    "--no-requeue",
+    "--requeue",
+]
+_SBATCH_SHORT = ["-G", "-N", "-n", "-D", "-e", "-o", "-p"]
+_PBS_SHORT = [
+    "-c",
+    "-C",
+    "-e",
+    "-G",
+    "-h",
+    "-I",
+    "-j",
+    "-J",
+    "-k",
+    "-o",
+    "-q",
+    "-r",
+    "-R",
+    "-S",
+    "-u",
+    "-v",
+    "-V",
+    "-W",
+    "-X",
+    "-z",
+]
 
 
 def _refusing(is_ours: Callable[[str], bool]) -> Callable[[str], str | None]:

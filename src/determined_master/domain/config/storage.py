@@ -66,7 +66,8 @@ CheckpointStorage = SharedFs | Directory | S3 | Gcs | Azure
 
 def typed_storage(config: Mapping[str, Any]) -> CheckpointStorage:
     """The typed form of a completed `checkpoint_storage` section."""
-    return msgspec.convert(dict(config), CheckpointStorage)
+    storage: CheckpointStorage = msgspec.convert(dict(config), CheckpointStorage)
+    return storage
 
 
 def _stays_below(storage: dict[str, Any], at: str, report: Report) -> None:

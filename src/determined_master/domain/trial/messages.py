@@ -155,12 +155,13 @@ class ReportTrialEnd(Effect, frozen=True, tag="report_trial_end"):
     end: TrialEnd
 
 
-TrialEffect = (
+TrialOrder = (
     RequestAllocation
     | PreemptAllocation
     | KillAllocation
     | ReportTrialEnd
-    | WriteTaskLog
     | SetTimer
     | CancelTimer
 )
+"""What is stored until it is carried out."""
+TrialEffect = TrialOrder | WriteTaskLog

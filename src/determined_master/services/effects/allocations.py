@@ -44,7 +44,7 @@ class AllocationEffects:
         order = StartOrder(
             agent_id=effect.agent_id,
             container_id=effect.container_id,
-            allocation_id=ctx.aggregate,
+            allocation_id=ctx.aggregate_id,
             slot_ids=effect.slot_ids,
             spec=await self._specs.build(state, effect),
         )
@@ -74,9 +74,9 @@ class AllocationEffects:
         state = await self._state(ctx)
         if state is None or state.request.trial_id is None:
             return
-        event = AllocationEnded(allocation_id=ctx.aggregate, outcome=effect.outcome)
+        event = AllocationEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
         await ctx.post("trial", str(state.request.trial_id), event)
 
     async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
-        current = await self._engine.find("allocation", ctx.aggregate)
-        return None if current is None else current.state
+        state: alloc.Allocation | None = await self._engine.read("allocation", ctx.aggregate_id)
+        return state

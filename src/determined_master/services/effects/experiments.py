@@ -44,7 +44,7 @@ class ExperimentEffects:
 
     async def create_trial(self, effect: exp.CreateTrial, ctx: EffectContext) -> None:
         """Store the trial and start its machine, in one transaction."""
-        experiment_id = int(ctx.aggregate)
+        experiment_id = int(ctx.aggregate_id)
         async with self._pool.acquire() as conn:
             row = await experiments.find_experiment(conn, experiment_id)
             known = await trials.find_trial_id(conn, experiment_id, effect.request_id)
@@ -82,7 +82,7 @@ class ExperimentEffects:
     async def stop_trial(self, effect: exp.StopTrial, ctx: EffectContext) -> None:
         """Tell the trial that the search has seen enough of it."""
         async with self._pool.acquire() as conn:
-            trial_id = await trials.find_trial_id(conn, int(ctx.aggregate), effect.request_id)
+            trial_id = await trials.find_trial_id(conn, int(ctx.aggregate_id), effect.request_id)
         if trial_id is None:
             raise RuntimeError(f"trial {effect.request_id} to be stopped does not exist")
         await ctx.post("trial", str(trial_id), trial.TrialStopped())
@@ -90,7 +90,7 @@ class ExperimentEffects:
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
         """Tell every live trial; each once, however often this is repeated."""
         async with self._pool.acquire() as conn:
-            open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate))
+            open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
         event = SIGNALS[effect.signal]
         outcomes = await self._engine.post_many(
             [Posting("trial", str(trial_id), event, ctx.cause) for trial_id in open_ids]
@@ -103,5 +103,5 @@ class ExperimentEffects:
         """Nothing is left to do here yet: tokens end with their allocations."""
 
     async def _is_active(self, experiment_id: int) -> bool:
-        current = await self._engine.find("experiment", str(experiment_id))
-        return current is not None and current.state.state == "ACTIVE"
+        state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))
+        return state is not None and state.state == "ACTIVE"

@@ -42,9 +42,9 @@ class TrialEffects:
     ) -> None:
         """Store the allocation with its tokens' hashes and let it wait for slots."""
         async with self._pool.acquire() as conn:
-            row = await trials.find_trial(conn, int(ctx.aggregate))
+            row = await trials.find_trial(conn, int(ctx.aggregate_id))
             if row is None:
-                raise RuntimeError(f"trial {ctx.aggregate} has no row")
+                raise RuntimeError(f"trial {ctx.aggregate_id} has no row")
             experiment = await experiments.find_experiment(conn, row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")

@@ -1,0 +1,232 @@
+"""Starting clusters, masters and agents on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import shutil
+import sys
+import time
+from typing import Any, Dict, List, Sequence, Tuple
+
+from determined.cli import declare, errors
+from determined.cli.deploy import configs, control, extras, layout, ports, ready, specs, take_down
+
+_START_LIMIT_S = 120.0
+_AGENT_LIMIT_S = 60.0
+_AGENT_ORDER = 10
+_WITHOUT_MEANING = ("det_version", "db_password", "image_repo_prefix", "enterprise_edition")
+
+
+def cluster_up(args: argparse.Namespace) -> None:
+    """Start a master and agents, wait until an experiment could start, log the caller in.
+
+    A cluster that is up already is left as it is.
+    """
+    started_s = time.monotonic()
+    cluster = _prepare(args, ("master", "agent"))
+    if args.agents < 0:
+        raise errors.CliError(f"--agents {args.agents}: the number cannot be negative")
+    names = [f"{cluster.cluster}-agent-{number}" for number in range(args.agents)]
+    with control.only_command(cluster):
+        if _is_up(cluster, ["master", *names], args):
+            return
+        config = _configure_master(cluster, args)
+        _configure_agents(cluster, config, names, args.gpu)
+        _start(cluster, args, ["master", *names])
+        try:
+            agents = _finish(cluster, config, names, args)
+        except ready.Failed:
+            take_down.stop_all(cluster, say=_silent)
+            raise
+    _tell(cluster, agents, time.monotonic() - started_s)
+
+
+def master_up(args: argparse.Namespace) -> None:
+    """Start a master without agents, wait until it answers, log the caller in."""
+    started_s = time.monotonic()
+    cluster = _prepare(args, ("master",))
+    with control.only_command(cluster):
+        if _is_up(cluster, ["master"], args):
+            return
+        config = _configure_master(cluster, args)
+        _start(cluster, args, ["master"])
+        try:
+            _finish(cluster, config, [], args)
+        except ready.Failed:
+            take_down.stop_all(cluster, say=_silent)
+            raise
+    _tell(cluster, [], time.monotonic() - started_s)
+
+
+def agent_up(args: argparse.Namespace) -> None:
+    """Start one agent that joins a master, which may be on another machine."""
+    cluster = _prepare(args, ("agent",))
+    name = args.agent_name
+    layout.check_name("agent name", name)
+    with control.only_command(cluster):
+        known = specs.list_status(cluster.status).get(name)
+        if known is not None and known.process is not None:
+            print(f"agent '{name}' is already running")
+            return
+        options = configs.AgentOptions(
+            name=name,
+            master_host=args.master_host,
+            master_port=args.master_port,
+            slot_type="auto" if args.gpu else "cpu",
+            pool=args.agent_resource_pool,
+            config_path=args.agent_config_path,
+        )
+        configs.write_agent(cluster, options)
+        control.apply(cluster, [_agent_spec(cluster, name, args)])
+    print(f"agent '{name}' runs; its log is {cluster.log(name)}")
+
+
+def _prepare(args: argparse.Namespace, roles: Sequence[str]) -> layout.Layout:
+    extras.check(roles)
+    for name in _WITHOUT_MEANING:
+        value = getattr(args, name, None)
+        if value and value not in ("postgres", "determinedai"):
+            declare.warn(f"--{name.replace('_', '-')} has no meaning here: what is installed runs")
+    cluster = layout.layout_of(args.cluster_name)
+    cluster.create()
+    return cluster
+
+
+def _is_up(cluster: layout.Layout, names: Sequence[str], args: argparse.Namespace) -> bool:
+    """Whether all of these run already; says so.
+
+    Raises:
+        CliError: the cluster runs at another port than the one asked for.
+    """
+    known = specs.list_status(cluster.status)
+    master = known.get("master")
+    if master is None or master.process is None or control.find_supervisor(cluster) is None:
+        return False
+    address = cluster.address.read_text()
+    if args.master_port is not None and not address.endswith(f":{args.master_port}"):
+        raise errors.CliError(
+            f"cluster '{cluster.cluster}' is already up at {address}; stop it first, or name "
+            "another one with --cluster-name"
+        )
+    if any(name not in known for name in names):
+        return False
+    print(f"cluster '{cluster.cluster}' is already up at {address}")
+    return True
+
+
+def _configure_master(cluster: layout.Layout, args: argparse.Namespace) -> Dict[str, Any]:
+    options = configs.MasterOptions(
+        port=args.master_port,
+        host=args.listen,
+        config_path=args.master_config_path,
+        storage_path=args.storage_host_path,
+        work_dir=args.auto_work_dir,
+    )
+    config = configs.write_master(cluster, options)
+    master = specs.list_status(cluster.status).get("master")
+    if master is None or master.process is None:
+        ports.check_free(config["host"], int(config["port"]), "--master-port")
+        if args.delete_db:
+            take_down.stop_database(cluster)
+            shutil.rmtree(cluster.database, ignore_errors=True)
+    host = ready.reachable(config["host"])
+    origin = f"[{host}]" if ":" in host else host
+    specs.write_private(cluster.address, f"http://{origin}:{config['port']}")
+    return config
+
+
+def _configure_agents(
+    cluster: layout.Layout, config: Dict[str, Any], names: Sequence[str], with_gpus: bool
+) -> None:
+    if config["host"] not in configs.LOOPBACK:
+        cluster.join_token.touch(mode=0o600)  # filled as soon as the master tells it
+    for name, share in zip(names, configs.share_gpus(len(names), with_gpus)):
+        host, port = ready.reachable(config["host"]), int(config["port"])
+        options = dataclasses.replace(share, name=name, master_host=host, master_port=port)
+        configs.write_agent(cluster, options)
+
+
+def _start(cluster: layout.Layout, args: argparse.Namespace, names: Sequence[str]) -> None:
+    known = specs.list_status(cluster.status)
+    for name in names:
+        if name in known and known[name].process is None:
+            specs.delete_status(cluster.status, name)  # of an earlier time
+    wanted = [
+        _master_spec(cluster, args) if name == "master" else _agent_spec(cluster, name, args)
+        for name in names
+    ]
+    control.apply(cluster, wanted)
+
+
+def _finish(
+    cluster: layout.Layout, config: Dict[str, Any], names: Sequence[str], args: argparse.Namespace
+) -> List[Dict[str, Any]]:
+    host, port = ready.reachable(config["host"]), int(config["port"])
+    address = cluster.address.read_text()
+    password = args.initial_user_password or ""
+    ready.wait_master(cluster, host, port, _START_LIMIT_S)
+    session = ready.sign_in(cluster, address, ready.USER, password)
+    if config["host"] not in configs.LOOPBACK:
+        with ready.sign_in(cluster, address, ready.ADMIN, password) as admin:
+            answer = admin.get("/api/v1/agents/join-token").json()
+        specs.write_private(cluster.join_token, answer.get("joinToken") or answer["token"])
+    agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S)
+    session.close()
+    if password:
+        # It was for the first start; no file needs to keep it.
+        specs.write_spec(cluster.specs, _master_spec(cluster, args, password=""))
+    return agents
+
+
+def _master_spec(
+    cluster: layout.Layout, args: argparse.Namespace, password: Any = None
+) -> specs.Spec:
+    first = args.initial_user_password if password is None else password
+    return specs.Spec(
+        name="master",
+        argv=_command("determined_master.main", str(cluster.master_config)),
+        log=str(cluster.log("master")),
+        env={"DET_SECURITY_INITIAL_USER_PASSWORD": first} if first else {},
+        autorestart=not args.no_autorestart,
+        stop_grace_s=30.0,
+    )
+
+
+def _agent_spec(cluster: layout.Layout, name: str, args: argparse.Namespace) -> specs.Spec:
+    return specs.Spec(
+        name=name,
+        argv=_command("determined_agent.main", str(cluster.agent_config(name))),
+        log=str(cluster.log(name)),
+        order=_AGENT_ORDER,
+        autorestart=not args.no_autorestart,
+    )
+
+
+def _command(module: str, config: str) -> List[str]:
+    return [sys.executable, "-m", module, "--config-file", config]
+
+
+def _tell(cluster: layout.Layout, agents: Sequence[Dict[str, Any]], took_s: float) -> None:
+    name = "" if cluster.cluster == "determined" else f" --cluster-name {cluster.cluster}"
+    address = cluster.address.read_text()
+    slots = sum(len(agent["slots"]) for agent in agents)
+    lines: List[Tuple[str, str]] = [
+        ("agents", f"{len(agents)} with {slots} slots"),
+        ("logs", f"det deploy local logs{name}"),
+        ("stop", f"det deploy local cluster-down{name}"),
+        ("data", str(cluster.root)),
+    ]
+    if address != "http://127.0.0.1:8080":
+        lines.insert(0, ("use it", f"export DET_MASTER={address}"))
+    for path in cluster.initial_passwords:
+        if path.exists():
+            lines.append(("password", f"of users admin and determined: in {path}"))
+    print(f"cluster '{cluster.cluster}' is up at {address} ({took_s:.1f} s)")
+    print(f"  logged in as {ready.USER}")
+    for label, text in lines:
+        print(f"  {label:<9} {text}")
+
+
+def _silent(text: str) -> None:
+    pass

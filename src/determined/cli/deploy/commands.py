@@ -1,0 +1,116 @@
+"""What the commands of `det deploy` are called."""
+
+from __future__ import annotations
+
+from determined.cli.declare import Command, OneOf, arg, flag
+
+_HERE = "determined.cli.deploy"
+_CLUSTER = arg("--cluster-name", default="determined", help="name for the cluster resources")
+_VERSION = arg("--det-version", help="accepted for older scripts: what is installed runs")
+_EDITION = flag("--enterprise-edition", help="accepted for older scripts: there is one edition")
+_RESTART = flag("--no-autorestart", help="disable auto-restart (for local development)")
+_IMAGES = arg(
+    "--image-repo-prefix", default="determinedai", help="accepted for older scripts: no images"
+)
+_DELETE_DB = flag("--delete-db", help="remove current master database")
+_GPU = (
+    arg("--gpu", action="store_true", default=True, help="enable GPU support for agent"),
+    arg("--no-gpu", dest="gpu", action="store_false", help="disable GPU support for agent"),
+)
+_MASTER = (
+    OneOf(
+        (
+            arg("--master-config-path", help="path to master configuration"),
+            arg("--storage-host-path", help="Storage location for checkpoints"),
+        )
+    ),
+    arg("--initial-user-password", help="Initial password for admin/determined users"),
+    arg("--master-port", type=int, help="port to expose master on (default: 8080)"),
+    arg("--listen", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"),
+    _CLUSTER,
+    _VERSION,
+    arg("--db-password", default="postgres", help="accepted for older scripts: made at random"),
+    _DELETE_DB,
+    _RESTART,
+    arg("--auto-work-dir", help="the default work dir, used for interactive jobs"),
+    _EDITION,
+)
+
+_LOCAL = Command(
+    "local",
+    "manage clusters on this machine",
+    commands=(
+        Command(
+            "agent-down",
+            "stop a Determined agent",
+            f"{_HERE}.take_down:agent_down",
+            (
+                arg("--agent-name", default="det-agent-vm", help="agent name"),
+                flag("--all", help="stop all running agents"),
+                _CLUSTER,
+            ),
+        ),
+        Command(
+            "agent-up",
+            "start a Determined agent",
+            f"{_HERE}.bring_up:agent_up",
+            (
+                arg("master_host", help="master hostname"),
+                arg("--master-port", type=int, default=8080, help="master port"),
+                arg("--agent-config-path", help="path to agent configuration"),
+                _VERSION,
+                arg("--agent-name", default="det-agent-vm", help="agent name"),
+                arg("--agent-resource-pool", help="agent resource pool"),
+                *_GPU,
+                _RESTART,
+                _CLUSTER,
+                _IMAGES,
+                _EDITION,
+            ),
+        ),
+        Command(
+            "cluster-down",
+            "stop a Determined cluster",
+            f"{_HERE}.take_down:cluster_down",
+            (_CLUSTER, _DELETE_DB),
+        ),
+        Command(
+            "cluster-up",
+            "create a Determined cluster",
+            f"{_HERE}.bring_up:cluster_up",
+            (
+                *_MASTER,
+                arg("--agents", type=int, default=1, help="number of agents to start"),
+                *_GPU,
+            ),
+        ),
+        Command(
+            "logs",
+            "show the logs of a Determined cluster",
+            f"{_HERE}.tail:logs",
+            (_CLUSTER, flag("--no-follow", help="disable following logs")),
+        ),
+        Command(
+            "master-down",
+            "stop a Determined master",
+            f"{_HERE}.take_down:master_down",
+            (arg("--master-name", help="accepted for older scripts"), _DELETE_DB, _CLUSTER),
+        ),
+        Command(
+            "master-up",
+            "start a Determined master",
+            f"{_HERE}.bring_up:master_up",
+            (*_MASTER, arg("--master-name", help="accepted for older scripts"), _IMAGES),
+        ),
+    ),
+)
+
+NOUN = Command(
+    "deploy|d",
+    "manage deployments",
+    args=(
+        flag("--no-preflight-checks", help="accepted for older scripts"),
+        flag("--no-wait-for-master", help="accepted for older scripts"),
+    ),
+    commands=(_LOCAL,),
+)

@@ -1,0 +1,162 @@
+"""The configuration files of a local cluster, made from flags and the user's own files."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import shutil
+import subprocess
+from typing import Any, Dict, List, Optional
+
+from determined.cli import errors, plain_yaml
+from determined.cli.deploy import layout, specs
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclasses.dataclass(frozen=True)
+class MasterOptions:
+    """How a master was asked for on the command line; None where nothing was said."""
+
+    port: Optional[int] = None
+    host: Optional[str] = None
+    config_path: Optional[str] = None
+    storage_path: Optional[str] = None
+    work_dir: Optional[str] = None
+
+
+def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, Any]:
+    """Write `master.yaml`: our values, below those of the user's file, below those of flags.
+
+    Returns:
+        What was written; `host` and `port` are always in it.
+
+    Raises:
+        CliError: the user's file cannot be read as a mapping.
+    """
+    config: Dict[str, Any] = {
+        "host": LOOPBACK[0],
+        "port": 8080,
+        "cluster_name": cluster.cluster,
+    }
+    given = read(options.config_path) if options.config_path else {}
+    if not given.get("db", {}).get("host"):
+        config["db"] = {"data_dir": str(cluster.database)}
+    if "checkpoint_storage" not in given:
+        storage = pathlib.Path(options.storage_path or cluster.checkpoints).absolute()
+        storage.mkdir(parents=True, exist_ok=True)
+        config["checkpoint_storage"] = {"type": "shared_fs", "host_path": str(storage)}
+    config = merged(config, given)
+    flags: Dict[str, Any] = {"host": options.host, "port": options.port}
+    config.update({key: value for key, value in flags.items() if value is not None})
+    if options.work_dir:
+        config = merged(config, {"task_container_defaults": {"work_dir": options.work_dir}})
+    if config["host"] not in LOOPBACK:
+        # The agents of `det deploy local` run tasks as processes, wherever the master listens.
+        config = merged({"security": {"allow_process_runtime": True}}, config)
+    specs.write_private(cluster.master_config, plain_yaml.dump(config) + "\n")
+    return config
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentOptions:
+    """How an agent was asked for; `visible_gpus` None for all that there are."""
+
+    name: str
+    master_host: str
+    master_port: int
+    slot_type: str = "auto"
+    visible_gpus: Optional[str] = None
+    pool: Optional[str] = None
+    config_path: Optional[str] = None
+
+
+def write_agent(cluster: layout.Layout, options: AgentOptions) -> None:
+    """Write the agent's own YAML file; the user's file wins over our values.
+
+    Raises:
+        CliError: the user's file cannot be read as a mapping.
+    """
+    config: Dict[str, Any] = {
+        "master_host": options.master_host,
+        "master_port": options.master_port,
+        "agent_id": options.name,
+        "container_runtime": "process",
+        "slot_type": options.slot_type,
+        "work_dir": str(cluster.agents),
+    }
+    if cluster.join_token.exists():
+        config["join_token_file"] = str(cluster.join_token)
+    if options.visible_gpus is not None:
+        config["visible_gpus"] = options.visible_gpus
+    if options.pool:
+        config["resource_pool"] = options.pool
+    given = read(options.config_path) if options.config_path else {}
+    path = cluster.agent_config(options.name)
+    specs.write_private(path, plain_yaml.dump(merged(config, given)) + "\n")
+
+
+def share_gpus(count: int, with_gpus: bool) -> List[AgentOptions]:
+    """How `count` agents of one machine divide its GPUs: no GPU is two agents' slot.
+
+    Returns:
+        Options of which only `slot_type` and `visible_gpus` matter, one an agent.
+    """
+    if not with_gpus:
+        return [AgentOptions("", "", 0, "cpu") for _ in range(count)]
+    if count == 1:
+        return [AgentOptions("", "", 0, "auto")]
+    gpus = _gpu_indexes()
+    shares = [gpus[number::count] for number in range(count)]
+    return [
+        AgentOptions("", "", 0, "auto", ",".join(share))
+        if share
+        else AgentOptions("", "", 0, "cpu")
+        for share in shares
+    ]
+
+
+def merged(lower: Dict[str, Any], higher: Dict[str, Any]) -> Dict[str, Any]:
+    """Two nested mappings in one; where both have a value, that of `higher`."""
+    out = dict(lower)
+    for key, value in higher.items():
+        both = isinstance(value, dict) and isinstance(out.get(key), dict)
+        out[key] = merged(out[key], value) if both else value
+    return out
+
+
+def read(path: str) -> Dict[str, Any]:
+    """A YAML file of the user's as plain data.
+
+    Raises:
+        CliError: it is not there, not YAML, or no mapping.
+    """
+    from determined.common import config_text  # 80 ms, and few give a file
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        return _plain(config_text.load(text, path)) if text.strip() else {}
+    except OSError as error:
+        raise errors.CliError(f"config file '{path}': {error.strerror}") from None
+    except config_text.ConfigTextError as error:
+        raise errors.CliError(str(error)) from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    return value
+
+
+def _gpu_indexes() -> List[str]:
+    if shutil.which("nvidia-smi") is None:
+        return []
+    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    return asked.stdout.split() if asked.returncode == 0 else []

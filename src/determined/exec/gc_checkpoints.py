@@ -1,0 +1,120 @@
+"""Deletes checkpoints' files, and tells the master what is left of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any, Dict, List
+
+from determined.common import storage
+from determined.common.api import errors
+from determined.common.api._task_session import TaskSession
+from determined.errors import CheckpointNotFound
+from determined.exec._notes import EntryFailed, note
+from determined.exec._surroundings import set_up
+
+
+def main(argv: List[str]) -> int:
+    """Delete what the arguments name; 0 when all of it is done."""
+    args = _parse(argv)
+    set_up(os.environ)
+    config = _load(args.storage_config)
+    uuids: List[str] = _load(args.delete) if args.delete else []
+    globs: List[str] = _load(args.globs) if args.globs else ["**/*"]
+    for glob in globs:
+        if not glob or ".." in glob.split("/"):
+            raise EntryFailed(f"the pattern {glob!r} is empty or leads out of the checkpoint")
+    if args.dry_run:
+        note(f"would delete {globs} of checkpoints {uuids}")
+        return 0
+    manager = storage.build(config)
+    left = delete_files(manager, uuids, globs)
+    if left:
+        _report(left)
+    if args.delete_tensorboards:
+        _delete_tensorboards(config, args.experiment_id)
+    note(f"garbage collection is done: {len(left)} of {len(uuids)} checkpoints were there")
+    return 0
+
+
+def delete_files(
+    manager: storage.StorageManager, uuids: List[str], globs: List[str]
+) -> Dict[str, Dict[str, int]]:
+    """Delete files of checkpoints; return what is left of each. A missing one is passed over.
+
+    Raises:
+        EntryFailed: some could not be deleted; the others have been.
+    """
+    left: Dict[str, Dict[str, int]] = {}
+    failures: List[str] = []
+    for uuid in uuids:
+        try:
+            left[uuid] = manager.delete(uuid, globs) if globs else manager.list_paths(uuid)
+        except CheckpointNotFound:
+            note(f"checkpoint {uuid} is not in the storage any more", "WARNING")
+        except (OSError, ValueError) as error:
+            failures.append(f"{uuid}: {error}")
+    if failures:
+        raise EntryFailed("checkpoints could not be deleted: " + "; ".join(failures))
+    return left
+
+
+def _report(left: Dict[str, Dict[str, int]]) -> None:
+    session = TaskSession.from_environment(os.environ)
+    items = [
+        {"uuid": uuid, "resources": {"resources": {p: str(n) for p, n in resources.items()}}}
+        for uuid, resources in left.items()
+    ]
+    session.patch("/api/v1/checkpoints", json={"checkpoints": items})
+
+
+def _delete_tensorboards(config: Dict[str, Any], experiment_id: int) -> None:
+    from determined.tensorboard import get_experiment_sync_path
+
+    below = get_experiment_sync_path(os.environ["DET_CLUSTER_ID"], str(experiment_id))
+    storage.remove_tree(os.path.join(storage.base_path(config), below))
+
+
+def _load(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError) as error:
+        raise EntryFailed(f"{path} cannot be read: {error}") from error
+
+
+def _parse(argv: List[str]) -> argparse.Namespace:
+    env = os.environ
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--experiment-id", type=int, required=True)
+    parser.add_argument("--storage-config", default=env.get("DET_STORAGE_CONFIG"))
+    parser.add_argument("--delete", default=env.get("DET_DELETE"), help="a JSON list of uuids")
+    parser.add_argument("--globs", default=env.get("DET_GLOB"), help="a JSON list of patterns")
+    parser.add_argument(
+        "--delete-tensorboards",
+        action="store_true",
+        default=env.get("DET_DELETE_TENSORBOARDS", "").lower() in ("1", "true"),
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        default=env.get("DET_DRY_RUN", "").lower() in ("1", "true"),
+    )
+    parser.add_argument("--log-level", default=env.get("DET_LOG_LEVEL", "INFO"))
+    args = parser.parse_args(argv)
+    if not args.storage_config:
+        parser.error("--storage-config is required")
+    return args
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except EntryFailed as error:
+        note(str(error), "ERROR")
+        sys.exit(error.code)
+    except (errors.BadRequestException, OSError) as error:
+        note(f"garbage collection failed: {error}", "ERROR")
+        sys.exit(1)

@@ -1,0 +1,132 @@
+"""The last link of a trial's entry chain: check the storage, and run the entrypoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Dict, List, Mapping, Union
+
+from determined._constants import run_dir
+from determined._info import ClusterInfo, read_cluster_info
+from determined._masking import mask_config_dict
+from determined.exec._child import NOT_EXECUTABLE, NOT_FOUND, Child
+from determined.exec._notes import EntryFailed, note
+
+REPORTED_MARK = "reported"
+_TRIAL_CLASS_LETTERS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+def prepare(info: ClusterInfo, env: Mapping[str, str]) -> List[str]:
+    """Note the configuration, check the storage, and return the command to run.
+
+    Raises:
+        EntryFailed: the storage cannot be used.
+    """
+    config = info.trial._config
+    container = env.get("DET_CONTAINER_ID", "")
+    masked = json.dumps(mask_config_dict(config))
+    note(f"New trial runner in (container {container}) on agent {info.agent_id}: {masked}.")
+    note("Validating checkpoint storage ...")
+    validate_storage(config.get("checkpoint_storage") or {})
+    command = command_of(config.get("entrypoint"))
+    note(f"Launching: {command}")
+    return command
+
+
+def validate_storage(config: Dict[str, Any]) -> None:
+    """Write, read and delete a small file in the checkpoint storage.
+
+    Raises:
+        EntryFailed: that cannot be done; the text names storage, place and reason.
+    """
+    from determined.common import storage
+
+    try:
+        storage.build(config).validate()
+    except ValueError as error:
+        raise EntryFailed(f"checkpoint storage cannot be used: {error}") from error
+    except OSError as error:
+        where = config.get("storage_path") or config.get("host_path") or ""
+        raise EntryFailed(
+            f"checkpoint storage of type {config.get('type')} cannot be written "
+            f"({config.get('container_path') or where}): {error}. See that the directory exists "
+            "on the agent and that the task's user may write to it"
+        ) from error
+
+
+def command_of(entrypoint: Union[str, List[str], None]) -> List[str]:
+    """The command that an entrypoint stands for: a text is a shell's, a list runs as it is.
+
+    Raises:
+        EntryFailed: there is none.
+    """
+    if isinstance(entrypoint, list) and entrypoint:
+        return [str(part) for part in entrypoint]
+    if not isinstance(entrypoint, str) or not entrypoint.strip():
+        raise EntryFailed(
+            "the experiment has no entrypoint: set `entrypoint` in its configuration"
+        )
+    if is_trial_class(entrypoint):
+        python = os.environ.get("DET_PYTHON_EXECUTABLE") or "python3"
+        return [python, "-m", "determined.exec.harness", entrypoint]
+    return ["sh", "-c", entrypoint]
+
+
+def is_trial_class(entrypoint: str) -> bool:
+    """Whether an entrypoint is of the old form `module:Class`."""
+    module, colon, name = entrypoint.partition(":")
+    letters = set(module.replace(".", "_")) | set(name)
+    return bool(colon and module and name) and letters <= _TRIAL_CLASS_LETTERS
+
+
+def run(command: List[str], env: Mapping[str, str], meanwhile: Any = None) -> int:
+    """Run a command to its end; return its exit code, 128 + n when signal n ended it.
+
+    Args:
+        meanwhile: called once the command runs.
+    """
+    child = Child(command, env)
+    if meanwhile is not None:
+        meanwhile()
+    return child.wait()
+
+
+def explain(command: List[str], code: int) -> None:
+    """Add a line where an exit code alone would leave the reader guessing."""
+    shown = command[-1] if command[:2] == ["sh", "-c"] else " ".join(command)
+    if code == NOT_FOUND:
+        note(
+            f"the entrypoint {shown!r} ended with code 127: a program or file that it names was "
+            "not found (see the line above)",
+            "ERROR",
+        )
+    elif code == NOT_EXECUTABLE:
+        note(
+            f"the entrypoint {shown!r} ended with code 126: a file that it names may not be "
+            "executed; make it executable or start it with its interpreter",
+            "ERROR",
+        )
+    elif code > 128:
+        note(f"the entrypoint {shown!r} was ended by signal {code - 128}", "ERROR")
+    elif code == 0 and not os.path.exists(os.path.join(run_dir(), "info", REPORTED_MARK)):
+        note("the entrypoint ended with exit code 0; it reported no metrics", "WARNING")
+
+
+def main() -> int:
+    """Run the trial of this container, whose info files are in place."""
+    info = read_cluster_info(os.path.join(run_dir(), "info"))
+    if info is None or info.task_type != "TRIAL":
+        raise EntryFailed("this container runs no trial: there is no trial.json")
+    command = prepare(info, os.environ)
+    code = run(command, os.environ)
+    explain(command, code)
+    return code
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except EntryFailed as error:
+        note(str(error), "ERROR")
+        sys.exit(error.code)

@@ -1,0 +1,46 @@
+"""The steps before a task's program, one by one, for images whose own scripts call them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import List
+
+from determined._constants import run_dir
+from determined._info import write_info
+from determined.common.api._task_session import TaskSession
+from determined.exec import _accelerators, _context, _rendezvous, _surroundings
+from determined.exec._notes import EntryFailed, note
+
+
+def main(argv: List[str]) -> int:
+    """Do the steps that the flags name, in this order: context, resources, rendezvous."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--download_context_directory", action="store_true")
+    parser.add_argument("--resources", action="store_true")
+    parser.add_argument("--rendezvous", action="store_true")
+    parser.add_argument("--proxy", action="store_true", help="nothing to do for containers")
+    parser.add_argument("--notify_container_running", action="store_true", help="nothing to do")
+    args = parser.parse_args(argv)
+    env = os.environ
+    _surroundings.set_up(env)
+    session = TaskSession.from_environment(env)
+    if args.download_context_directory:
+        _context.fetch(session, env, os.getcwd())
+    if args.resources:
+        found = _accelerators.detect()
+        write_info(os.path.join(run_dir(), "info"), "resources.json", {"gpu_uuids": found.uuids})
+        _accelerators.describe(env, found)
+        _accelerators.report(session, env, found)
+    if args.rendezvous:
+        _rendezvous.meet(session, env)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except EntryFailed as error:
+        note(str(error), "ERROR")
+        sys.exit(error.code)

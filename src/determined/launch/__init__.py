@@ -1,0 +1,1 @@
+"""Starts the processes of a distributed trial, one a slot."""

@@ -1,0 +1,57 @@
+"""Reaching the other containers of a trial over ssh."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from typing import List
+
+from determined import _constants
+from determined._constants import run_dir
+from determined._info import ClusterInfo
+from determined._signals import exit_code_of, forward_signals
+from determined.launch import _arguments
+from determined.util import check_sshd
+
+BANNER_WAIT_S = 20.0
+
+
+def mark_daemon(info: ClusterInfo) -> None:
+    """Tell the master that this container ends with the chief's."""
+    from determined.common.api._task_session import TaskSession
+
+    path = (
+        f"/api/v1/allocations/{info.allocation_id}/resources/"
+        f"{os.environ['DET_RESOURCES_ID']}/daemon"
+    )
+    TaskSession.from_environment(os.environ).post(path, json={})
+
+
+def server_command() -> List[str]:
+    """An ssh server in the foreground, with the experiment's keys."""
+    port = str(_constants.DTRAIN_SSH_PORT)
+    config = os.path.join(run_dir(), "ssh", "sshd_config")
+    return ["/usr/sbin/sshd", "-p", port, "-f", config, "-D"]
+
+
+def serve(info: ClusterInfo) -> int:
+    """Run a worker container: an ssh server that ends with the ranks that came over it."""
+    mark_daemon(info)
+    watch = _arguments.pid_server_command(
+        info.allocation_id, len(info.slot_ids), on_exit="SIGTERM"
+    )
+    p = subprocess.Popen([*watch[:-3], "--signal-children", *watch[-3:], *server_command()])
+    with forward_signals(p):
+        return exit_code_of(p.wait())
+
+
+def wait_for_servers(addresses: List[str]) -> None:
+    """Wait until the ssh servers of other containers greet.
+
+    Raises:
+        ValueError: one did not within twenty seconds.
+    """
+    deadline = time.time() + BANNER_WAIT_S
+    for address in addresses:
+        check_sshd(address, deadline, _constants.DTRAIN_SSH_PORT)

@@ -1,0 +1,143 @@
+"""Starts one process a slot with DeepSpeed's launcher.
+
+usage: python3 -m determined.launch.deepspeed SCRIPT...
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from typing import List, Mapping, Tuple
+
+from determined import _constants
+from determined._info import ClusterInfo
+from determined._signals import exit_code_of, forward_signals
+from determined.launch import _arguments, _ssh
+
+ENV_FILE = ".deepspeed_env"
+_KEPT_HERE = re.compile(
+    r"BASH_FUNC_.*|OLDPWD|HOSTNAME|.*CUDA_VISIBLE_DEVICES|SLURM_PROCID|DET_SLOT_IDS|DET_AGENT_ID"
+)
+"""Variables that are each container's own."""
+
+
+def write_hostfile(info: ClusterInfo) -> str:
+    """Write DeepSpeed's list of containers; return its path."""
+    path = os.path.join(tempfile.gettempdir(), f"hostfile-{info.allocation_id}.txt")
+    lines = [
+        f"{address} slots={count}\n"
+        for address, count in zip(info.container_addrs, info.container_slot_counts)
+    ]
+    temporary = f"{path}.{os.getpid()}"
+    with open(temporary, "w", encoding="ascii") as file:
+        file.writelines(lines)
+    os.replace(temporary, path)  # several containers of one host may write the same
+    return path
+
+
+def env_file_lines(env: Mapping[str, str]) -> List[str]:
+    """The variables that DeepSpeed is to hand to other containers, one a line."""
+    return [
+        f"{name}={shlex.quote(value)}\n"
+        for name, value in env.items()
+        if not _KEPT_HERE.fullmatch(name) and "\n" not in value
+    ]
+
+
+def create_run_command(master_address: str, hostfile: str, version: Tuple[int, ...]) -> List[str]:
+    """DeepSpeed's launcher; `hostfile` is empty for a single container."""
+    return [
+        "deepspeed",
+        *(("-H", hostfile) if hostfile else ()),
+        *("--master_addr", master_address),
+        "--no_python",
+        "--no_local_rank",
+        *(("--no_ssh_check",) if version > (0, 6, 4) else ()),
+        "--",
+    ]
+
+
+def main(script: List[str]) -> int:
+    """Start all ranks from the chief, or serve as a worker; return the exit code."""
+    info = _arguments.require_cluster_info("determined.launch.deepspeed", is_trial=True)
+    is_multi = len(info.container_addrs) > 1
+    version = deepspeed_version()
+    if is_multi and (0, 6, 1) <= version <= (0, 6, 4):
+        raise SystemExit("DeepSpeed 0.6.1 to 0.6.4 cannot train in several containers: update it")
+    os.environ["DET_CHIEF_IP"] = info.container_addrs[0]
+    os.environ["USE_DEEPSPEED"] = "1"
+    _choose_interface(info)
+    hostfile = ""
+    if is_multi:
+        hostfile = os.environ["DET_DEEPSPEED_HOSTFILE_PATH"] = write_hostfile(info)
+        if info.container_rank > 0:
+            return _ssh.serve(info)
+        port = _constants.DTRAIN_SSH_PORT
+        os.environ["PDSH_SSH_ARGS"] = (
+            f"-o PasswordAuthentication=no -o StrictHostKeyChecking=no -p {port} -2 -a -x %h"
+        )
+        with open(ENV_FILE, "w", encoding="utf-8") as file:
+            file.writelines(env_file_lines(os.environ))
+    return _run_chief(info, create_run_command(info.container_addrs[0], hostfile, version), script)
+
+
+def deepspeed_version() -> Tuple[int, ...]:
+    """The installed DeepSpeed's version.
+
+    Raises:
+        SystemExit: there is none.
+    """
+    from importlib import metadata
+
+    try:
+        text = metadata.version("deepspeed")
+    except metadata.PackageNotFoundError:
+        raise SystemExit("this image has no DeepSpeed: install the package deepspeed") from None
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
+
+
+def parse_args(args: List[str]) -> List[str]:
+    """Read each rank's command."""
+    rest = args[1:] if args[:1] == ["--"] else args
+    return _arguments.script_of(rest, "deepspeed SCRIPT...")
+
+
+def _run_chief(info: ClusterInfo, launcher: List[str], script: List[str]) -> int:
+    server = None
+    if len(info.container_addrs) > 1:
+        server = subprocess.Popen(_ssh.server_command())
+        _ssh.wait_for_servers(info.container_addrs)
+    watch = _arguments.pid_server_command(
+        info.allocation_id, len(info.slot_ids), on_exit="SIGTERM"
+    )
+    command = [
+        *watch[:-3],
+        *("--grace-period", "5", "--signal-children"),
+        *watch[-3:],
+        *launcher,
+        *_arguments.pid_client_command(info.allocation_id),
+        *_arguments.wrap_rank_command("RANK"),
+        *script,
+    ]
+    try:
+        p = subprocess.Popen(command)
+        with forward_signals(p):
+            return exit_code_of(p.wait())
+    finally:
+        if server is not None:
+            server.terminate()
+            server.wait()
+
+
+def _choose_interface(info: ClusterInfo) -> None:
+    interface = info.trial._inter_node_network_interface
+    if interface and os.environ.get("CUDA_VISIBLE_DEVICES"):
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", interface)
+
+
+if __name__ == "__main__":
+    sys.exit(main(parse_args(sys.argv[1:])))

@@ -1,0 +1,85 @@
+"""Starts one process a slot with torch's launcher.
+
+usage: python3 -m determined.launch.torch_distributed [TORCH_ARGS --] SCRIPT...
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import List, Tuple
+
+from determined import _constants
+from determined._signals import exit_code_of, forward_signals
+from determined.launch import _arguments
+
+C10D_PORT = _constants.C10D_PORT
+
+
+def create_launch_cmd(
+    num_nodes: int, proc_per_node: int, node_rank: int, master_addr: str, override_args: List[str]
+) -> List[str]:
+    """Torch's launcher for one container."""
+    return [
+        *(_arguments.python(), "-m", "torch.distributed.run"),
+        *("--nnodes", str(num_nodes)),
+        *("--nproc_per_node", str(proc_per_node)),
+        *("--node_rank", str(node_rank)),
+        *("--max_restarts", "0"),
+        *("--master_addr", master_addr),
+        *("--master_port", str(C10D_PORT)),
+        "--module",
+        *override_args,
+    ]
+
+
+def create_log_redirect_cmd() -> List[str]:
+    """The beginning of a rank's command line, that marks its output."""
+    return _arguments.wrap_rank_command("RANK")
+
+
+def create_pid_server_cmd(allocation_id: str, num_slot_ids: int) -> List[str]:
+    """The beginning of the launcher's command line, that watches its ranks."""
+    return _arguments.pid_server_command(allocation_id, num_slot_ids)
+
+
+def create_pid_client_cmd(allocation_id: str) -> List[str]:
+    """The beginning of a rank's command line, that makes it watched."""
+    # torch's --module runs the module itself, so the interpreter is left out.
+    return _arguments.pid_client_command(allocation_id)[2:]
+
+
+def main(override_args: List[str], script: List[str]) -> int:
+    """Start the ranks of this container and wait for them; return the exit code."""
+    info = _arguments.require_cluster_info("determined.launch.torch_distributed")
+    chief_ip = info.container_addrs[0]
+    os.environ["USE_TORCH_DISTRIBUTED"] = "True"
+    os.environ["DET_CHIEF_IP"] = chief_ip
+    nodes = len(info.container_addrs)
+    command = [
+        *create_pid_server_cmd(info.allocation_id, len(info.slot_ids)),
+        *create_launch_cmd(
+            nodes,
+            len(info.slot_ids),
+            info.container_rank,
+            "localhost" if nodes == 1 else chief_ip,
+            override_args,
+        ),
+        *create_pid_client_cmd(info.allocation_id),
+        *create_log_redirect_cmd(),
+        *script,
+    ]
+    p = subprocess.Popen(command)
+    with forward_signals(p):
+        return exit_code_of(p.wait())
+
+
+def parse_args(args: List[str]) -> Tuple[List[str], List[str]]:
+    """Split the arguments into those of torch and each rank's command."""
+    override_args, rest = _arguments.split_overrides(args)
+    return override_args, _arguments.script_of(rest, "torch_distributed [TORCH_ARGS --] SCRIPT...")
+
+
+if __name__ == "__main__":
+    sys.exit(main(*parse_args(sys.argv[1:])))

@@ -1,0 +1,114 @@
+"""Runs one rank and marks every line of its output: `wrap_rank RANK -- COMMAND`.
+
+RANK is a number, or a comma list of environment variables of which the first that is set holds
+it. Lines get the prefix `[rank=N] `, by which the master knows whose they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import threading
+from typing import IO, Any, List, Mapping, Optional
+
+from determined._constants import run_dir
+from determined._signals import exit_code_of, forward_signals
+
+LINE_BYTES = 8191
+"""Longer lines are broken, as the log would break them."""
+
+
+def main(argv: List[str]) -> int:
+    """Return the command's exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--no-redirect-stdio", action="store_true")
+    parser.add_argument("rank", help="a number, or names of variables")
+    parser.add_argument("script", nargs=argparse.REMAINDER)
+    args = parser.parse_args(argv)
+    command = args.script[1:] if args.script[:1] == ["--"] else args.script
+    if not command:
+        parser.error("a command to run is required")
+    rank = read_rank(args.rank, os.environ)
+    if rank is None:
+        sys.stderr.write(f"none of {args.rank} is set: which rank is this?\n")
+        return 1
+    return run_rank(rank, command, is_redirected=not args.no_redirect_stdio)
+
+
+def read_rank(text: str, env: Mapping[str, str]) -> Optional[int]:
+    """The rank that the first argument means, None when no variable is set."""
+    if text.isdigit():
+        return int(text)
+    return next((int(env[name]) for name in text.split(",") if env.get(name, "").isdigit()), None)
+
+
+def run_rank(rank: int, command: List[str], is_redirected: bool = True) -> int:
+    """Run a command with its lines marked; return its exit code.
+
+    Args:
+        rank: the number in the mark.
+        command: the rank's program.
+        is_redirected: write to the container's log where there is one, since what launched
+            this process may swallow its output.
+    """
+    p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with forward_signals(p):
+        pumps = pump_output(p, rank, is_redirected)
+        code = p.wait()
+        for pump in pumps:
+            pump.join(timeout=1)  # what the program left behind may hold the pipe open
+    return exit_code_of(code)
+
+
+def pump_output(
+    p: subprocess.Popen[Any], rank: int, is_redirected: bool
+) -> List[threading.Thread]:
+    """Start copying a process's output, marked, to this process's own."""
+    pumps = []
+    for name, source, fallback in (
+        ("stdout", p.stdout, sys.stdout.buffer),
+        ("stderr", p.stderr, sys.stderr.buffer),
+    ):
+        target = _target(name, fallback) if is_redirected else fallback
+        pump = threading.Thread(
+            target=copy_lines, args=(source, target, f"[rank={rank}] ".encode()), daemon=True
+        )
+        pump.start()
+        pumps.append(pump)
+    return pumps
+
+
+def copy_lines(source: IO[bytes], target: IO[bytes], prefix: bytes) -> None:
+    """Copy lines, each with a prefix; `\\r` ends a line too, and long ones are broken."""
+    rest = b""
+    while True:
+        piece = source.read1(65536)  # type: ignore[attr-defined]  # pipes are buffered readers
+        lines = (rest + piece).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        rest = lines.pop() if piece else b""
+        while len(rest) > LINE_BYTES:
+            lines.append(rest[:LINE_BYTES])
+            rest = rest[LINE_BYTES:]
+        marked = [
+            prefix + line[at : at + LINE_BYTES] + b"\n"
+            for line in lines
+            for at in range(0, len(line) or 1, LINE_BYTES)
+            if line or piece
+        ]
+        target.write(b"".join(marked))
+        target.flush()
+        if not piece:
+            return
+
+
+def _target(name: str, fallback: IO[bytes]) -> IO[bytes]:
+    path = os.path.join(run_dir(), "train", "logs", f"{name}.log")
+    try:
+        return open(path, "ab")  # kept open for the rank's life
+    except OSError:
+        return fallback
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,161 @@
+"""The agent's process: puts its parts together and runs until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+import socket as net
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from determined_agent import entropy
+from determined_agent.devices.detect import detect
+from determined_agent.devices.rocm import MalformedOutput
+from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
+from determined_agent.runtimes.process import ProcessRuntime
+from determined_agent.runtimes.unavailable import Unavailable
+from determined_agent.settings import Settings
+from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
+from determined_agent.supervisor import Supervisor
+from determined_wire.agent_link import Device
+
+log = logging.getLogger(__name__)
+
+EXIT_CONNECTION_LOST = 1
+EXIT_CANNOT_START = 2
+EXIT_REFUSED = 3
+
+
+class CannotStart(Exception):
+    """The agent cannot work here; the text names the remedy."""
+
+
+async def run(settings: Settings) -> int:
+    """Serve as an agent until a signal detaches it. Returns the exit code.
+
+    Containers run on, whatever ends this process; the next one finds them again.
+    """
+    try:
+        root, lock_fd = _own_root(settings)
+    except CannotStart as error:
+        log.error("%s", error)
+        return EXIT_CANNOT_START
+    try:
+        return await _run(settings, root)
+    except (RuntimeUnavailable, MalformedOutput) as error:
+        log.error("%s", error)
+        return EXIT_CANNOT_START
+    finally:
+        os.close(lock_fd)
+
+
+async def _run(settings: Settings, root: Path) -> int:
+    devices = detect(settings)
+    runtime = _runtime(settings, root, devices)
+    runtime.check()
+    identity = Identity(
+        boot_id=str(entropy.new_uuid()),
+        version=_version(),
+        hostname=net.gethostname(),
+        devices=devices,
+    )
+    link = Link(settings, identity)
+    supervisor = Supervisor(runtime, devices, root, link)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        await supervisor.attach_all()
+        return await _serve(link, supervisor, stop)
+    except GivenUp as error:
+        log.error("%s", error)
+        _run_hook(settings.hooks.on_connection_lost)
+        return EXIT_CONNECTION_LOST
+    except JoinRefused as error:
+        log.error("the master refused this agent: %s", error)
+        return EXIT_REFUSED
+    finally:
+        await supervisor.detach()
+
+
+async def _serve(link: Link, supervisor: Supervisor, stop: asyncio.Event) -> int:
+    linking = asyncio.create_task(link.run(supervisor))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({linking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if linking.done():
+            linking.result()
+        log.info("detaching; containers run on")
+        return 0
+    finally:
+        linking.cancel()
+        stopping.cancel()
+        await asyncio.gather(linking, stopping, return_exceptions=True)
+
+
+def _own_root(settings: Settings) -> tuple[Path, int]:
+    """The directory of this agent's tasks, and the lock by which this process alone owns it."""
+    if not settings.agent_id or "/" in settings.agent_id or settings.agent_id.startswith("."):
+        raise CannotStart(f"agent_id '{settings.agent_id}' is no name for a directory")
+    root = Path(settings.work_dir).absolute() / settings.agent_id
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CannotStart(
+            f"work_dir '{settings.work_dir}' cannot be used: {error.strerror}: set `work_dir` "
+            "to a directory that the agent may write"
+        ) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        owner = os.pread(fd, 100, 0).decode(errors="replace").strip() or "unknown"
+        os.close(fd)
+        raise CannotStart(
+            f"another agent (process {owner}) already serves as '{settings.agent_id}' from "
+            f"{root}: stop it, or give this one another `agent_id`"
+        ) from error
+    os.truncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return root, fd
+
+
+def _runtime(settings: Settings, root: Path, devices: tuple[Device, ...]) -> Runtime:
+    if settings.container_runtime == "process":
+        has_gpus = any(d.type != "cpu" for d in devices)
+        return ProcessRuntime(settings, root, has_gpus=has_gpus)
+    return Unavailable(settings.container_runtime)
+
+
+def _run_hook(command: tuple[str, ...]) -> None:
+    if not command:
+        return
+    try:
+        subprocess.run(command, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        log.error("hooks.on_connection_lost failed: %s", error)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("determined")
+    except metadata.PackageNotFoundError:
+        return "0.0.0"
+
+
+def main() -> None:
+    """The command `determined-agent`."""
+    from determined_agent.settings import load
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    sys.exit(asyncio.run(run(load(sys.argv[1:], os.environ))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,307 @@
+"""The link to the master: opening it, keeping it, and what passes over it.
+
+The agent dials. When the socket is lost it dials again, for ever unless told otherwise, and
+both sides send again what the other has not acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from pathlib import Path
+from typing import Protocol, assert_never
+
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from determined_agent import entropy
+from determined_agent.logs import Disconnected
+from determined_agent.settings import Settings
+from determined_agent.streams import Inbox, Outbox
+from determined_wire.agent_link import (
+    PROTOCOL,
+    AgentAck,
+    ContainerReport,
+    Device,
+    ForgetContainer,
+    FromMaster,
+    Hello,
+    LogBatch,
+    LogStored,
+    MasterAck,
+    Order,
+    Ping,
+    Pong,
+    Refused,
+    SignalContainer,
+    StartContainer,
+    Welcome,
+)
+
+log = logging.getLogger(__name__)
+
+MAX_FRAME_BYTES = 128 * 1024**2
+_WELCOME_S = 60.0
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 30.0
+_ATTEMPTS = 5
+"""With a hook for a lost connection and no number of attempts set."""
+
+
+class GivenUp(Exception):
+    """The master was not reached in as many attempts as the settings allow."""
+
+
+class JoinRefused(Exception):
+    """The master does not want this agent; the text tells why and what to do."""
+
+
+class _Interrupted(Exception):
+    """The connection failed or ended; it is tried again."""
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """What this agent says of itself."""
+
+    boot_id: str
+    """New at each start of the process."""
+    version: str
+    hostname: str
+    devices: tuple[Device, ...]
+
+
+class Containers(Protocol):
+    """Who keeps the containers."""
+
+    def reports(self) -> tuple[ContainerReport, ...]:
+        """All containers as they are now."""
+
+    def newest_master(self) -> tuple[str, int]:
+        """Cluster and epoch of the newest master that was obeyed."""
+
+    def welcome(self, welcome: Welcome) -> None:
+        """A master is in."""
+
+    def obey(self, order: Order) -> None:
+        """Carry an order out, or store it."""
+
+    def log_stored(self, message: LogStored) -> None:
+        """The master has stored output."""
+
+    def disconnected(self) -> None:
+        """The connection is gone."""
+
+
+class Link:
+    """The connection to the master, whichever it is at the moment."""
+
+    def __init__(self, settings: Settings, identity: Identity) -> None:
+        self._settings = settings
+        self._identity = identity
+        self._outbox = Outbox()
+        self._inbox = Inbox()
+        self._decoder = msgspec.json.Decoder(FromMaster)
+        self._socket: ClientConnection | None = None
+        self._count = 0
+        self._is_up = asyncio.Event()
+        self._news = asyncio.Event()
+        self._failures = 0
+
+    @property
+    def connection(self) -> int:
+        """Number of the connection that is up, 0 when none is."""
+        return self._count if self._is_up.is_set() else 0
+
+    async def connected(self) -> int:
+        """Wait until a connection is up; its number."""
+        await self._is_up.wait()
+        return self._count
+
+    def report(self, report: ContainerReport) -> None:
+        """Tell the master a container's state, for sure and in order."""
+        self._outbox.add(report)
+        self._news.set()
+
+    async def send_logs(self, connection: int, batch: LogBatch) -> None:
+        """Send output over one connection. Raises Disconnected."""
+        if self._socket is None or self.connection != connection:
+            raise Disconnected
+        try:
+            await self._socket.send(msgspec.json.encode(batch))
+        except ConnectionClosed as error:
+            raise Disconnected from error
+
+    async def run(self, containers: Containers) -> None:
+        """Keep a connection up.
+
+        Raises:
+            GivenUp: after the configured number of attempts.
+            JoinRefused: the master does not want this agent.
+        """
+        while True:
+            try:
+                await self._connection(containers)
+            except _Interrupted as error:
+                log.warning("no connection to the master: %s", error)
+            self._failures += 1
+            await asyncio.sleep(self._pause_s())
+
+    def _pause_s(self) -> float:
+        settings = self._settings
+        limit = settings.agent_reconnect_attempts
+        if limit is None and settings.hooks.on_connection_lost:
+            limit = _ATTEMPTS
+        if limit is None:
+            doubled_s = float(_FIRST_PAUSE_S * 2 ** min(self._failures, 16))
+            return min(_LONGEST_PAUSE_S, doubled_s) * (0.5 + entropy.jitter() / 2)
+        if self._failures > limit:
+            where = f"{settings.master_host}:{settings.master_port}"
+            raise GivenUp(f"the master at {where} was not reached in {limit} attempts")
+        return float(settings.agent_reconnect_backoff)
+
+    async def _connection(self, containers: Containers) -> None:
+        scheme = "wss" if self._settings.security.tls.enabled else "ws"
+        host = self._settings.master_host
+        shown = f"[{host}]" if ":" in host else host
+        try:
+            async with connect(
+                f"{scheme}://{shown}:{self._settings.master_port}/agents",
+                ssl=_tls(self._settings),
+                compression=None,
+                proxy=None,
+                max_size=MAX_FRAME_BYTES,
+                ping_interval=15,
+                ping_timeout=45,
+                open_timeout=10,
+                close_timeout=2,
+            ) as socket:
+                await self._open(socket, containers)
+                try:
+                    await self._serve(socket, containers)
+                finally:
+                    self._is_up.clear()
+                    self._socket = None
+                    containers.disconnected()
+        except (OSError, InvalidHandshake, ConnectionClosed, EOFError) as error:
+            raise _Interrupted(str(error) or type(error).__name__) from error
+        except msgspec.DecodeError as error:
+            raise _Interrupted(f"the master sent a frame that is none: {error}") from error
+
+    async def _open(self, socket: ClientConnection, containers: Containers) -> None:
+        await socket.send(msgspec.json.encode(self._hello(containers)))
+        try:
+            async with asyncio.timeout(_WELCOME_S):
+                answer = self._decoder.decode(await socket.recv())
+        except TimeoutError as error:
+            raise _Interrupted(f"no welcome within {_WELCOME_S:.0f} s") from error
+        if isinstance(answer, Refused):
+            if answer.is_final:
+                raise JoinRefused(answer.reason)
+            raise _Interrupted(f"the master refused this agent: {answer.reason}")
+        if not isinstance(answer, Welcome):
+            raise _Interrupted(f"instead of a welcome the master sent {type(answer).__name__}")
+        if answer.protocol != PROTOCOL:
+            raise JoinRefused(
+                f"the master ({answer.version}) speaks protocol {answer.protocol} and this agent "
+                f"({self._identity.version}) {PROTOCOL}: install the same version on both"
+            )
+        cluster_id, epoch = containers.newest_master()
+        if cluster_id == answer.cluster_id and answer.epoch < epoch:
+            raise _Interrupted(
+                f"a master of epoch {answer.epoch} is out of date: this agent has obeyed one of "
+                f"epoch {epoch}"
+            )
+        self._inbox.open(answer.cluster_id, answer.epoch)
+        self._outbox.acknowledge(answer.acknowledged)
+        containers.welcome(answer)
+        self._failures = 0
+        self._count += 1
+        self._socket = socket
+        self._is_up.set()
+        log.info("joined", extra={"master": answer.master_id, "epoch": answer.epoch})
+
+    def _hello(self, containers: Containers) -> Hello:
+        cluster_id, epoch = containers.newest_master()
+        return Hello(
+            protocol=PROTOCOL,
+            agent_id=self._settings.agent_id,
+            boot_id=self._identity.boot_id,
+            version=self._identity.version,
+            resource_pool=self._settings.resource_pool or "default",
+            hostname=self._identity.hostname,
+            devices=self._identity.devices,
+            containers=containers.reports(),
+            join_token=_join_token(self._settings),
+            runtime=self._settings.container_runtime,
+            acknowledged_epoch=epoch,
+            acknowledged=self._inbox.last if self._inbox.epoch == epoch else 0,
+            cluster_id=cluster_id,
+        )
+
+    async def _serve(self, socket: ClientConnection, containers: Containers) -> None:
+        writing = asyncio.create_task(self._write(socket))
+        try:
+            async for frame in socket:
+                await self._receive(socket, self._decoder.decode(frame), containers)
+        finally:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+        raise _Interrupted("the master closed the connection")
+
+    async def _receive(
+        self, socket: ClientConnection, message: FromMaster, containers: Containers
+    ) -> None:
+        match message:
+            case StartContainer() | SignalContainer() | ForgetContainer():
+                if message.epoch != self._inbox.epoch:
+                    raise _Interrupted(f"an order of epoch {message.epoch}, out of date")
+                if self._inbox.is_new(message.number):
+                    containers.obey(message)
+                    self._inbox.done(message.number)
+                await socket.send(msgspec.json.encode(AgentAck(message.number)))
+            case MasterAck(number=number):
+                self._outbox.acknowledge(number)
+            case LogStored():
+                containers.log_stored(message)
+            case Ping():
+                await socket.send(msgspec.json.encode(Pong()))
+            case Refused(reason=reason):
+                raise _Interrupted(f"the master ended the connection: {reason}")
+            case Welcome():
+                raise _Interrupted("a second welcome of the master")
+            case _:
+                assert_never(message)
+
+    async def _write(self, socket: ClientConnection) -> None:
+        last = 0
+        while True:
+            self._news.clear()
+            for message in self._outbox.after(last):
+                await socket.send(msgspec.json.encode(message))
+                last = message.number
+            await self._news.wait()
+
+
+def _join_token(settings: Settings) -> str:
+    """The token, read anew at each attempt where it lies in a file."""
+    if settings.join_token or not settings.join_token_file:
+        return settings.join_token
+    try:
+        return Path(settings.join_token_file).read_text().strip()
+    except OSError as error:
+        raise _Interrupted(f"join_token_file: {error}") from error
+
+
+def _tls(settings: Settings) -> ssl.SSLContext | None:
+    tls = settings.security.tls
+    if not tls.enabled:
+        return None
+    context = ssl.create_default_context(cafile=tls.master_cert or None)
+    if tls.skip_verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if tls.client_cert and tls.client_key:
+        context.load_cert_chain(tls.client_cert, tls.client_key)
+    return context

@@ -1,0 +1,120 @@
+"""A task's output on disk: records in segments, written by the shim, read by the agent.
+
+Standard library only, and little of it: the shim imports this.
+
+A record is 13 bytes of header (stream, time in microseconds, length) and the bytes as they
+came out of the task. A segment is a file named by its number; the writer opens the next one
+when it is full and never goes back; the reader deletes those that the master has stored. So
+the segments on disk are what is not stored yet, and their number bounds it.
+"""
+
+from __future__ import annotations
+
+import os
+
+STDOUT, STDERR, NOTE = 0, 1, 2
+HEADER_BYTES = 13
+SEGMENT_BYTES = 8 * 1024**2
+READ_BYTES = 65536
+"""At most so much of the task's output in one record."""
+
+_RECHECK_US = 50_000
+
+
+def header(stream: int, at_us: int, length: int) -> bytes:
+    """What stands before a record's bytes."""
+    return stream.to_bytes(1, "big") + at_us.to_bytes(8, "big") + length.to_bytes(4, "big")
+
+
+def segment_name(number: int) -> str:
+    """The file of a segment; names sort as their numbers."""
+    return f"{number:08d}"
+
+
+def segments(directory: str) -> list[int]:
+    """Numbers of the segments on disk, ascending."""
+    return sorted(int(name) for name in os.listdir(directory) if name.isdigit())
+
+
+class SpoolWriter:
+    """Appends records to one task's output; the only writer of its directory.
+
+    When the bound is reached or the disk is full the newest output is dropped, and how many
+    lines that were is written as a note as soon as there is room again.
+    """
+
+    def __init__(self, directory: str, limit_bytes: int) -> None:
+        """
+        Args:
+            directory: exists, may hold segments already.
+            limit_bytes: bound of what is on disk, to a segment.
+        """
+        self.dropped = 0
+        """Lines dropped since the last note."""
+        self._directory = directory
+        self._segment_bytes = max(1, min(SEGMENT_BYTES, limit_bytes // 4))
+        self._max_segments = max(2, limit_bytes // self._segment_bytes)
+        self._number = (segments(directory) or [1])[-1]
+        self._fd = self._open()
+        self._size = os.fstat(self._fd).st_size
+        self._checked_us = 0
+        self._is_full = False
+
+    def write(self, stream: int, at_us: int, data: bytes) -> bool:
+        """Append one record. Returns False when it was dropped."""
+        if self._has_room(at_us):
+            if self.dropped and self._append(NOTE, at_us, dropped_note(self.dropped)):
+                self.dropped = 0
+            if not self.dropped and self._append(stream, at_us, data):
+                return True
+        if stream != NOTE:
+            self.dropped += max(1, data.count(b"\n"))
+        return False
+
+    def close(self) -> None:
+        """Close the file; what is written stays."""
+        os.close(self._fd)
+
+    def _has_room(self, at_us: int) -> bool:
+        if self._is_full:
+            if 0 <= at_us - self._checked_us < _RECHECK_US:
+                return False
+        elif self._size < self._segment_bytes:
+            return True
+        self._checked_us = at_us
+        self._is_full = len(segments(self._directory)) >= self._max_segments
+        if self._is_full or self._size < self._segment_bytes:
+            return not self._is_full
+        try:
+            self._number += 1
+            fd = self._open()
+        except OSError:
+            self._number -= 1
+            return False
+        os.close(self._fd)
+        self._fd, self._size = fd, 0
+        return True
+
+    def _append(self, stream: int, at_us: int, data: bytes) -> bool:
+        wanted = HEADER_BYTES + len(data)
+        try:
+            written = os.writev(self._fd, [header(stream, at_us, len(data)), data])
+        except OSError:
+            written = 0
+        if written != wanted:
+            os.ftruncate(self._fd, self._size)  # half a record would hide all that follows
+            return False
+        self._size += wanted
+        return True
+
+    def _open(self) -> int:
+        path = os.path.join(self._directory, segment_name(self._number))
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def dropped_note(lines: int) -> bytes:
+    """What the task's log says about lines that found no room."""
+    return (
+        f"{lines} lines of output were dropped: the agent's disk or the bound of this task's "
+        "log spool was full"
+    ).encode()

@@ -1,0 +1,267 @@
+"""Keeping the containers of this agent: runs the effects of their machines.
+
+All of it happens in one event loop, so a machine's step and the effects that follow from it
+are never interleaved with another's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from pathlib import Path
+from typing import Protocol, assert_never
+
+from determined_agent import machine
+from determined_agent.directory import (
+    ContainerDirectory,
+    ContainerRecord,
+    Exit,
+    list_directories,
+)
+from determined_agent.environment import MasterFacts, Start
+from determined_agent.logs import LogLink, LogPump
+from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
+from determined_wire.agent_link import (
+    ContainerReport,
+    ContainerState,
+    Device,
+    Failure,
+    ForgetContainer,
+    LogStored,
+    Order,
+    SignalContainer,
+    StartContainer,
+    Welcome,
+)
+
+log = logging.getLogger(__name__)
+
+_CONTAINER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+class ReportLink(LogLink, Protocol):
+    """What states and output go out by."""
+
+    def report(self, report: ContainerReport) -> None:
+        """Tell the master a container's state, for sure and in order."""
+
+
+class _Entry:
+    def __init__(
+        self, container: machine.Container, directory: ContainerDirectory, pump: LogPump
+    ) -> None:
+        self.container = container
+        self.directory = directory
+        self.pump = pump
+        self.handle: Handle | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.pumping: asyncio.Task[None] | None = None
+
+
+class Supervisor:
+    """The containers of this agent."""
+
+    def __init__(
+        self, runtime: Runtime, devices: tuple[Device, ...], root: Path, link: ReportLink
+    ) -> None:
+        """
+        Args:
+            runtime: how containers are run.
+            devices: all slots of this machine.
+            root: the directory that holds those of the containers.
+            link: the way to the master.
+        """
+        self._cluster_id, self._epoch = "", 0
+        self._runtime = runtime
+        self._devices = {d.id: d for d in devices}
+        self._root = root
+        self._link = link
+        self._entries: dict[str, _Entry] = {}
+        self._master = MasterFacts()
+        self._removals: set[asyncio.Task[None]] = set()
+
+    async def attach_all(self) -> None:
+        """Find all containers again that an earlier agent has left behind."""
+        for directory in list_directories(self._root):
+            record = directory.record()
+            if record is None:
+                self._remove_files(directory)
+                continue
+            if record.epoch > self._epoch:
+                self._cluster_id, self._epoch = record.cluster_id, record.epoch
+            entry = self._add(record, directory)
+            found = await self._runtime.attach(directory, record)
+            if isinstance(found, Exit):
+                self._end(entry, found)
+            else:
+                entry.handle = found
+                self._step(entry, machine.Launched(found.addresses()))
+                entry.task = asyncio.create_task(self._watch(entry, found))
+
+    async def detach(self) -> None:
+        """Let go of all containers; they run on."""
+        tasks = list(self._removals)
+        for entry in self._entries.values():
+            tasks += [t for t in (entry.task, entry.pumping) if t is not None]
+            entry.pump.save()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for entry in self._entries.values():
+            if entry.handle is not None:
+                entry.handle.detach()
+
+    def reports(self) -> tuple[ContainerReport, ...]:
+        """All containers as they are now."""
+        return tuple(e.container.report for e in self._entries.values())
+
+    def newest_master(self) -> tuple[str, int]:
+        """Cluster and epoch of the newest master that was obeyed."""
+        return self._cluster_id, self._epoch
+
+    def welcome(self, welcome: Welcome) -> None:
+        """The master is there: end whatever it does not want."""
+        self._cluster_id, self._epoch = welcome.cluster_id, welcome.epoch
+        self._master = MasterFacts(master_id=welcome.master_id, cluster_id=welcome.cluster_id)
+        keep = frozenset(welcome.keep)
+        for entry in list(self._entries.values()):
+            if entry.container.container_id not in keep:
+                self._step(entry, machine.Unwanted())
+
+    def obey(self, order: Order) -> None:
+        """Carry an order out, or store it so that a restart of the agent does not lose it."""
+        if isinstance(order, StartContainer):
+            self._start(order)
+            return
+        entry = self._entries.get(order.container_id)
+        if entry is None:
+            log.info("an order for a container that is gone", extra=_fields(order))
+        elif isinstance(order, SignalContainer):
+            self._step(entry, machine.SignalOrdered(order.signal))
+        elif isinstance(order, ForgetContainer):
+            self._step(entry, machine.ForgetOrdered())
+        else:
+            assert_never(order)
+
+    def log_stored(self, message: LogStored) -> None:
+        """The master has stored output."""
+        entry = self._entries.get(message.container_id)
+        if entry is not None:
+            entry.pump.stored(message.seq, message.is_last)
+
+    def disconnected(self) -> None:
+        """The connection to the master is gone."""
+        for entry in self._entries.values():
+            entry.pump.disconnected()
+
+    def _start(self, order: StartContainer) -> None:
+        if order.container_id in self._entries:
+            return
+        if not _CONTAINER_ID.fullmatch(order.container_id):
+            log.error("refused a container whose id is no file name", extra=_fields(order))
+            return
+        record = ContainerRecord(
+            container_id=order.container_id,
+            allocation_id=order.allocation_id,
+            task_id=order.spec.task_id,
+            slot_ids=order.slot_ids,
+            ports=order.spec.ports,
+            cluster_id=self._master.cluster_id,
+            epoch=order.epoch,
+        )
+        directory = ContainerDirectory(self._root / order.container_id)
+        problem = None
+        try:
+            directory.create(record)
+        except OSError as error:
+            problem = f"cannot make {directory.path}: {error.strerror}"
+        entry = self._add(record, directory)
+        missing = [s for s in order.slot_ids if s not in self._devices]
+        if missing:
+            problem = f"slots {missing} are not on this agent, which has {sorted(self._devices)}"
+        if problem is not None:
+            self._end(entry, Exit(failure=Failure("agent_error", problem)))
+            return
+        start = Start(
+            container_id=order.container_id,
+            devices=tuple(self._devices[s] for s in order.slot_ids),
+            spec=order.spec,
+            master=self._master,
+        )
+        entry.task = asyncio.create_task(self._launch(entry, start))
+
+    async def _launch(self, entry: _Entry, start: Start) -> None:
+        def progress(state: ContainerState) -> None:
+            self._step(entry, machine.Progressed(state))
+
+        try:
+            handle = await self._runtime.launch(entry.directory, start, progress)
+        except LaunchFailed as error:
+            self._end(entry, Exit(failure=error.failure))
+            return
+        except asyncio.CancelledError:
+            if not entry.container.is_aborting:
+                raise
+            self._step(entry, machine.LaunchCanceled())
+            entry.pump.finish(Exit())
+            return
+        entry.handle = handle
+        self._step(entry, machine.Launched(handle.addresses()))
+        await self._watch(entry, handle)
+
+    async def _watch(self, entry: _Entry, handle: Handle) -> None:
+        end = await handle.wait()
+        handle.detach()
+        self._end(entry, end)
+
+    def _end(self, entry: _Entry, end: Exit) -> None:
+        entry.pump.finish(end)
+        self._step(entry, machine.Ended(end.exit_code, end.failure))
+
+    async def _pump(self, entry: _Entry) -> None:
+        await entry.pump.run()
+        self._step(entry, machine.OutputStored())
+
+    def _add(self, record: ContainerRecord, directory: ContainerDirectory) -> _Entry:
+        container = machine.Container(
+            container_id=record.container_id, allocation_id=record.allocation_id
+        )
+        entry = _Entry(container, directory, LogPump(record, directory, self._link))
+        self._entries[record.container_id] = entry
+        entry.pumping = asyncio.create_task(self._pump(entry))
+        return entry
+
+    def _step(self, entry: _Entry, event: machine.ContainerEvent) -> None:
+        entry.container, effects = machine.step(entry.container, event)
+        for effect in effects:
+            self._run(entry, effect)
+
+    def _run(self, entry: _Entry, effect: machine.ContainerEffect) -> None:
+        match effect:
+            case machine.Report(report=report):
+                log.info(
+                    "container changed",
+                    extra={"container": report.container_id, "state": report.state},
+                )
+                self._link.report(report)
+            case machine.SendSignal(number=number):
+                if entry.handle is not None:
+                    entry.handle.signal(number)
+            case machine.CancelLaunch():
+                if entry.task is not None:
+                    entry.task.cancel()
+            case machine.Remove():
+                del self._entries[entry.container.container_id]
+                self._remove_files(entry.directory)
+            case _:
+                assert_never(effect)
+
+    def _remove_files(self, directory: ContainerDirectory) -> None:
+        task = asyncio.create_task(asyncio.to_thread(directory.remove))
+        self._removals.add(task)
+        task.add_done_callback(self._removals.discard)
+
+
+def _fields(order: Order) -> dict[str, object]:
+    return {"container": order.container_id, "order": type(order).__name__}

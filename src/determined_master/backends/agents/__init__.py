@@ -1,0 +1,1 @@
+"""Agents: daemons on machines that run containers for this master."""

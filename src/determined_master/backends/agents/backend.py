@@ -1,0 +1,313 @@
+"""The agents' side of the cluster: lets them in, waits for those that are away, orders them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from starlette.websockets import WebSocket
+
+from determined_master import clock
+from determined_master.backends.agents.frames import (
+    Closed,
+    Frames,
+    Malformed,
+    Receive,
+    Scope,
+    Send,
+    shown_address,
+)
+from determined_master.backends.agents.registry import KnownAgent, Registry
+from determined_master.backends.agents.session import LinkTimes, Session, with_address
+from determined_master.ports import (
+    AgentEvents,
+    AgentSnapshot,
+    JoinPolicy,
+    NotConnected,
+    StartOrder,
+)
+from determined_wire.agent_link import (
+    PROTOCOL,
+    ForgetContainer,
+    Hello,
+    Order,
+    SignalContainer,
+    StartContainer,
+    Welcome,
+)
+
+log = logging.getLogger(__name__)
+
+_TICK_S = 1.0
+
+
+class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """What this master says of itself."""
+
+    master_id: str
+    cluster_id: str
+    cluster_name: str
+    version: str
+    epoch: int = 0
+    """Of the lead under which orders are given; known once agents are let in."""
+
+
+class AgentBackend:
+    """All agents of this master; implements `ports.ClusterBackend`."""
+
+    def __init__(
+        self,
+        identity: MasterIdentity,
+        events: AgentEvents,
+        joins: JoinPolicy,
+        *,
+        reconnect_wait_s: Callable[[str], float] = lambda pool: 25.0,
+        times: LinkTimes | None = None,
+    ) -> None:
+        """
+        Args:
+            identity: this master's; `open` adds the epoch that it leads in.
+            events: whom to tell.
+            joins: who may join.
+            reconnect_wait_s: of a pool: how long an agent that was lost may take to come back.
+            times: how long to wait for what.
+        """
+        self._identity = identity
+        self._events = events
+        self._joins = joins
+        self._reconnect_wait_s = reconnect_wait_s
+        self._times = times or LinkTimes()
+        self._registry = Registry()
+        self._doors: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._waits: dict[str, asyncio.Task[None]] = {}
+        self._is_open = False
+        self._hostname = socket.gethostname()
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Accept agents from now on.
+
+        Args:
+            epoch: of the lead that has begun; orders are numbered anew in it.
+            expected: id and pool of each agent on which containers run as far as the
+                database knows; the time in which they may come back starts now.
+        """
+        self._is_open = True
+        self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
+        self._registry = Registry()
+        self._waits = {}
+        for agent_id, pool in expected.items():
+            agent = self._registry.add(agent_id, pool, clock.now())
+            if agent.session is None:
+                self._await_return(agent)
+
+    async def close(self) -> None:
+        """Let go of all agents; their containers run on."""
+        self._is_open = False
+        for agent in self._registry:
+            if agent.session is not None:
+                agent.session.end("the master is going down")
+            agent.orders.fail("the master is going down")
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Run one agent's socket to its end."""
+        await self.endpoint(socket.scope, socket.receive, socket.send)
+
+    def agents(self) -> Sequence[AgentSnapshot]:
+        """All agents that are connected or may still come back."""
+        return self._registry.snapshots()
+
+    async def start_container(self, order: StartOrder) -> None:
+        """Order a container; returns when its agent has noted it. Raises NotConnected."""
+        await self._order(
+            order.agent_id,
+            lambda number: StartContainer(
+                number=number,
+                epoch=self._identity.epoch,
+                container_id=order.container_id,
+                allocation_id=order.allocation_id,
+                slot_ids=order.slot_ids,
+                spec=order.spec,
+            ),
+        )
+
+    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
+        """Have a signal sent; returns when the agent has sent it. Raises NotConnected."""
+        epoch = self._identity.epoch
+        await self._order(
+            agent_id, lambda number: SignalContainer(number, epoch, container_id, signal)
+        )
+
+    async def forget_container(self, agent_id: str, container_id: str) -> None:
+        """The container's end is stored. Raises NotConnected."""
+        epoch = self._identity.epoch
+        await self._order(agent_id, lambda number: ForgetContainer(number, epoch, container_id))
+
+    async def endpoint(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The ASGI application behind `/agents`; serves one WebSocket."""
+        frames = Frames(scope, receive, send)
+        try:
+            await frames.accept()
+            if not self._is_open:
+                reason = "the master is not ready to accept agents; try again"
+                await frames.refuse(reason, is_final=False)
+                return
+            hello = await self._hello(frames)
+            refusal = self._refusal(hello, frames)
+            if refusal is None:
+                await self._admit(hello, frames)
+            else:
+                text, is_final = refusal
+                log.warning("refused an agent", extra={"agent": hello.agent_id, "reason": text})
+                await frames.refuse(text, is_final=is_final)
+        except Malformed as error:
+            await frames.refuse(str(error), is_final=False)
+        except Closed:
+            return
+
+    async def _order(self, agent_id: str, make: Callable[[int], Order]) -> None:
+        agent = self._registry.get_connected(agent_id)
+        acknowledged = agent.orders.add(make)
+        try:
+            async with asyncio.timeout(self._times.order_s):
+                await asyncio.shield(acknowledged)
+        except TimeoutError as error:
+            raise NotConnected(
+                f"agent {agent_id} did not acknowledge an order in {self._times.order_s:g} s"
+            ) from error
+
+    async def _hello(self, frames: Frames) -> Hello:
+        try:
+            async with asyncio.timeout(self._times.hello_s):
+                message = await frames.receive()
+        except TimeoutError as error:
+            raise Malformed(f"no hello within {self._times.hello_s:g} s") from error
+        if not isinstance(message, Hello):
+            raise Malformed(f"the first message is a {type(message).__name__}, not a hello")
+        return message
+
+    def _refusal(self, hello: Hello, frames: Frames) -> tuple[str, bool] | None:
+        """Why an agent may not join, and whether trying again is of no use."""
+        if frames.is_from_browser:
+            return "this address is for agents; a web page may not speak to it", True
+        if hello.protocol != PROTOCOL:
+            return (
+                f"agent {hello.agent_id} ({hello.version}) speaks protocol {hello.protocol} and "
+                f"this master ({self._identity.version}) {PROTOCOL}: install the same version "
+                "on both",
+                True,
+            )
+        if not hello.agent_id.strip():
+            return "the agent has no id: set its option `agent_id`", True
+        is_same_cluster = hello.cluster_id == self._identity.cluster_id
+        if is_same_cluster and hello.acknowledged_epoch > self._identity.epoch:
+            return (
+                f"agent {hello.agent_id} has obeyed a master of epoch "
+                f"{hello.acknowledged_epoch}; this one, of epoch {self._identity.epoch}, is out "
+                "of date",
+                False,
+            )
+        reason = self._joins.check(hello, frames.remote_address)
+        return None if reason is None else (reason, True)
+
+    async def _admit(self, hello: Hello, frames: Frames) -> None:
+        """Let one agent in, after the one before it with the same id has left."""
+        door = self._doors.setdefault(hello.agent_id, asyncio.Lock())
+        address = shown_address(frames.remote_address, hello.hostname, self._hostname)
+        async with door:
+            other = self._registry.find(hello.agent_id)
+            if other is not None and other.session is not None:
+                if hello.boot_id != other.boot_id and await other.session.is_answering():
+                    here = other.snapshot
+                    await frames.refuse(
+                        f"an agent with the id '{hello.agent_id}' is connected already, from "
+                        f"host {here.hostname} ({here.address}); this one is host "
+                        f"{hello.hostname} ({address}): give one of them another `agent_id`",
+                        is_final=True,
+                    )
+                    return
+                other.session.end("the agent has opened another connection")
+                other.disconnected()
+            agent = self._registry.add(hello.agent_id, hello.resource_pool, clock.now())
+            self._stop_waiting(hello.agent_id)
+            session = Session(frames, agent, self._events, self._times)
+            try:
+                await self._welcome(agent, hello, address, frames)
+            except BaseException:
+                self._await_return(agent)
+                raise
+            agent.connected(session)
+        try:
+            is_same_epoch = hello.acknowledged_epoch == self._identity.epoch
+            await session.serve(hello.acknowledged if is_same_epoch else 0)
+        finally:
+            if agent.session is session:
+                agent.disconnected()
+                self._await_return(agent)
+
+    async def _welcome(
+        self, agent: KnownAgent, hello: Hello, address: str, frames: Frames
+    ) -> None:
+        agent.joined(hello, address)
+        if hello.acknowledged_epoch == self._identity.epoch:
+            agent.orders.acknowledge(hello.acknowledged)
+        reports = tuple(with_address(r, address) for r in hello.containers)
+        joined = msgspec.structs.replace(agent.snapshot, is_connected=True)
+        keep = await self._events.agent_joined(joined, reports)
+        log.info("an agent joined", extra={"agent": hello.agent_id, "address": address})
+        await frames.send(
+            Welcome(
+                protocol=PROTOCOL,
+                epoch=self._identity.epoch,
+                master_id=self._identity.master_id,
+                cluster_id=self._identity.cluster_id,
+                cluster_name=self._identity.cluster_name,
+                version=self._identity.version,
+                keep=keep,
+                acknowledged=agent.received,
+            )
+        )
+
+    def _await_return(self, agent: KnownAgent) -> None:
+        agent_id = agent.snapshot.id
+        if self._is_open and agent_id not in self._waits:
+            self._waits[agent_id] = self._spawn(self._expire(agent))
+
+    def _stop_waiting(self, agent_id: str) -> None:
+        waiting = self._waits.pop(agent_id, None)
+        if waiting is not None:
+            waiting.cancel()
+
+    async def _expire(self, agent: KnownAgent) -> None:
+        """Give an agent up that does not come back.
+
+        Only time in which this process ran counts: an agent cannot come back to a master that
+        stands still.
+        """
+        agent_id = agent.snapshot.id
+        wait_s = left_s = self._reconnect_wait_s(agent.snapshot.pool)
+        while left_s > 0:
+            began_s = clock.monotonic_s()
+            await asyncio.sleep(min(_TICK_S, left_s))
+            left_s -= min(clock.monotonic_s() - began_s, _TICK_S)
+        async with self._doors.setdefault(agent_id, asyncio.Lock()):
+            self._waits.pop(agent_id, None)
+            self._registry.forget(agent_id)
+            reason = f"it did not come back within {wait_s:g} s"
+            agent.orders.fail(f"agent {agent_id} is lost: {reason}")
+            log.warning("an agent is lost", extra={"agent": agent_id, "reason": reason})
+            await self._events.agent_lost(agent_id, reason)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,106 @@
+"""One WebSocket of an agent, over ASGI: frames in, frames out."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import msgspec
+
+from determined_wire.agent_link import FromAgent, FromMaster, Refused
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+MAX_FRAME_BYTES = 16 * 1024**2
+POLICY_VIOLATION = 1008
+TRY_AGAIN_LATER = 1013
+
+_DECODER = msgspec.json.Decoder(FromAgent)
+
+
+class Closed(Exception):
+    """The agent's end is gone."""
+
+
+class Malformed(Exception):
+    """The agent sent what no agent may send; the text goes back to it."""
+
+
+class Frames:
+    """Typed frames over one ASGI WebSocket; one reader and one writer at a time."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        client = scope.get("client")
+        self.remote_address: str = client[0] if client else ""
+        self.is_from_browser = any(name == b"origin" for name, _ in scope.get("headers", ()))
+
+    async def accept(self) -> None:
+        """Finish the opening handshake. Raises Closed."""
+        message = await self._receive()
+        if message["type"] != "websocket.connect":
+            raise Closed
+        await self._put({"type": "websocket.accept"})
+
+    async def receive(self) -> FromAgent:
+        """The next message. Raises Closed, Malformed."""
+        event = await self._receive()
+        if event["type"] != "websocket.receive":
+            raise Closed
+        data = event.get("bytes") or (event.get("text") or "").encode()
+        if len(data) > MAX_FRAME_BYTES:
+            raise Malformed(f"a frame of {len(data)} bytes; at most {MAX_FRAME_BYTES} are taken")
+        try:
+            message: FromAgent = _DECODER.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Malformed(f"a frame that is none of the protocol's: {error}") from error
+        return message
+
+    async def send(self, message: FromMaster) -> None:
+        """Send a message. Raises Closed."""
+        await self._put({"type": "websocket.send", "bytes": msgspec.json.encode(message)})
+
+    async def refuse(self, reason: str, *, is_final: bool) -> None:
+        """Say why not, and close."""
+        try:
+            await self.send(Refused(reason, is_final))
+            await self._put(
+                {
+                    "type": "websocket.close",
+                    "code": POLICY_VIOLATION if is_final else TRY_AGAIN_LATER,
+                }
+            )
+        except Closed:
+            return
+
+    async def close(self) -> None:
+        """Close as one does at the end."""
+        try:
+            await self._put({"type": "websocket.close", "code": 1001})
+        except Closed:
+            return
+
+    async def _put(self, event: MutableMapping[str, Any]) -> None:
+        try:
+            await self._send(event)
+        except (OSError, RuntimeError) as error:  # servers differ in how they say "closed"
+            raise Closed from error
+
+
+def shown_address(remote_address: str, agent_hostname: str, own_hostname: str) -> str:
+    """Where other machines reach an agent.
+
+    As the master sees it; but an agent on loopback that names another host than the master's
+    came through a tunnel or a container's network, and only its name says where it is.
+    """
+    try:
+        is_loopback = ipaddress.ip_address(remote_address).is_loopback
+    except ValueError:
+        is_loopback = False
+    if is_loopback and agent_hostname and agent_hostname != own_hostname:
+        return agent_hostname
+    return remote_address

@@ -1,0 +1,50 @@
+"""The numbered stream of orders to one agent, and who waits for their acknowledgement."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from determined_master.ports import NotConnected
+from determined_wire.agent_link import Order
+
+
+class OrderStream:
+    """Orders of this epoch that the agent has not acknowledged yet.
+
+    It outlives sockets: what was under way when one was lost is sent again over the next.
+    """
+
+    def __init__(self) -> None:
+        self.news = asyncio.Event()
+        """Set when there is something to send."""
+        self._waiting: deque[tuple[Order, asyncio.Future[None]]] = deque()
+        self._last = 0
+
+    def add(self, make: Callable[[int], Order]) -> asyncio.Future[None]:
+        """Take an order; `make` builds it with its number. Done when it is acknowledged."""
+        self._last += 1
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((make(self._last), future))
+        self.news.set()
+        return future
+
+    def acknowledge(self, number: int) -> None:
+        """The agent has stored or carried out all orders up to this number."""
+        while self._waiting and self._waiting[0][0].number <= number:
+            _, future = self._waiting.popleft()
+            if not future.done():
+                future.set_result(None)
+
+    def after(self, number: int) -> list[Order]:
+        """Orders of higher numbers, in order."""
+        return [order for order, _ in self._waiting if order.number > number]
+
+    def fail(self, reason: str) -> None:
+        """The agent is gone: nobody will acknowledge anything."""
+        while self._waiting:
+            _, future = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(NotConnected(reason))
+                future.exception()  # whoever waited may have left

@@ -1,0 +1,103 @@
+"""The agents that this master knows: those connected, and those it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from determined_master.backends.agents.orders import OrderStream
+from determined_master.ports import AgentSnapshot, NotConnected
+from determined_wire.agent_link import Hello
+
+
+class LiveSession(Protocol):
+    """The connection of an agent, as others see it."""
+
+    async def is_answering(self) -> bool:
+        """Ask the agent for a sign of life."""
+
+    def end(self, reason: str) -> None:
+        """Close it."""
+
+
+class KnownAgent:
+    """One agent, through all of its connections to this master."""
+
+    def __init__(self, snapshot: AgentSnapshot) -> None:
+        self.snapshot = snapshot
+        self.orders = OrderStream()
+        self.session: LiveSession | None = None
+        self.boot_id = ""
+        self.received = 0
+        """Number of the last message of that boot that is committed."""
+
+    def joined(self, hello: Hello, address: str) -> None:
+        """Take over what it says of itself; a new boot numbers its messages anew."""
+        if hello.boot_id != self.boot_id:
+            self.boot_id, self.received = hello.boot_id, 0
+        self.snapshot = replace(
+            self.snapshot,
+            pool=hello.resource_pool,
+            hostname=hello.hostname,
+            address=address,
+            devices=hello.devices,
+            version=hello.version,
+        )
+
+    def connected(self, session: LiveSession) -> None:
+        """Its session is open."""
+        self.session = session
+        self.snapshot = replace(self.snapshot, is_connected=True)
+
+    def disconnected(self) -> None:
+        """Its session has ended; it may come back."""
+        self.session = None
+        self.snapshot = replace(self.snapshot, is_connected=False)
+
+
+class Registry:
+    """All known agents by id."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, KnownAgent] = {}
+
+    def __iter__(self) -> Iterator[KnownAgent]:
+        return iter(list(self._agents.values()))
+
+    def snapshots(self) -> Sequence[AgentSnapshot]:
+        """All agents that are connected or may still come back."""
+        return [agent.snapshot for agent in self._agents.values()]
+
+    def find(self, agent_id: str) -> KnownAgent | None:
+        """An agent, connected or not."""
+        return self._agents.get(agent_id)
+
+    def get_connected(self, agent_id: str) -> KnownAgent:
+        """An agent that takes orders now. Raises NotConnected."""
+        agent = self._agents.get(agent_id)
+        if agent is None or agent.session is None:
+            raise NotConnected(f"agent {agent_id} is not connected")
+        return agent
+
+    def add(self, agent_id: str, pool: str, now: datetime) -> KnownAgent:
+        """Know an agent from now on; the one that is known already stays."""
+        if agent_id not in self._agents:
+            snapshot = AgentSnapshot(
+                id=agent_id,
+                pool=pool,
+                hostname="",
+                address="",
+                devices=(),
+                is_connected=False,
+                registered_at=now,
+                version="",
+            )
+            self._agents[agent_id] = KnownAgent(snapshot)
+        return self._agents[agent_id]
+
+    def forget(self, agent_id: str) -> None:
+        """Know an agent no more."""
+        self._agents.pop(agent_id, None)

@@ -1,0 +1,214 @@
+"""One connection of one agent that has been let in: both streams, output, signs of life."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from determined_master import clock
+from determined_master.backends.agents.frames import Closed, Frames, Malformed
+from determined_master.backends.agents.log_intake import LogIntake
+from determined_master.backends.agents.registry import KnownAgent
+from determined_master.ports import AgentEvents
+from determined_wire.agent_link import (
+    AgentAck,
+    ContainerChanged,
+    ContainerReport,
+    FromAgent,
+    FromMaster,
+    Hello,
+    LogBatch,
+    MasterAck,
+    Ping,
+    Pong,
+)
+
+log = logging.getLogger(__name__)
+
+MAX_QUEUED_CHANGES = 256
+_TRIES = 6
+_FIRST_PAUSE_S = 0.1
+_STALL_S = 2.0
+
+
+class LinkTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """How long this end waits."""
+
+    hello_s: float = 10.0
+    ping_after_s: float = 15.0
+    """An agent that is silent for so long is asked for a sign of life."""
+    answer_s: float = 30.0
+    """One that then says nothing for so long is taken for lost."""
+    probe_s: float = 3.0
+    """The same, while another agent claims its id."""
+    order_s: float = 60.0
+    """An order is acknowledged within this time."""
+
+
+class SessionEnded(Exception):
+    """Why a session was ended from this side."""
+
+
+class Session:
+    """Serves one connection until it is lost or ended."""
+
+    def __init__(
+        self, frames: Frames, agent: KnownAgent, events: AgentEvents, times: LinkTimes
+    ) -> None:
+        self._frames = frames
+        self._agent = agent
+        self._events = events
+        self._times = times
+        self._answers: deque[FromMaster] = deque()
+        self._changes: asyncio.Queue[ContainerChanged] = asyncio.Queue(MAX_QUEUED_CHANGES)
+        self._heard = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._reason = ""
+
+    async def serve(self, send_orders_after: int) -> None:
+        """Serve the connection; returns when it is over.
+
+        Args:
+            send_orders_after: number of the last order that the agent has acknowledged.
+        """
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                intake = LogIntake(self._agent.snapshot.id, self._events, tasks, self._answer)
+                tasks.create_task(self._write(send_orders_after))
+                tasks.create_task(self._apply_changes())
+                tasks.create_task(self._end_when_told())
+                tasks.create_task(self._read(intake))
+        except* Closed:
+            log.debug("an agent's connection is gone", extra={"agent": self._agent.snapshot.id})
+        except* (Malformed, SessionEnded) as group:
+            reason = str(_first(group))
+            log.warning(
+                "ending an agent's connection",
+                extra={"agent": self._agent.snapshot.id, "reason": reason},
+            )
+            await self._frames.refuse(reason, is_final=False)
+
+    async def is_answering(self) -> bool:
+        """Ask the agent for a sign of life."""
+        self._heard.clear()
+        self._answer(Ping())
+        try:
+            async with asyncio.timeout(self._times.probe_s):
+                await self._heard.wait()
+        except TimeoutError:
+            return False
+        return not self._stop.is_set()
+
+    def end(self, reason: str) -> None:
+        """Close it."""
+        self._reason = reason
+        self._stop.set()
+
+    def _answer(self, message: FromMaster) -> None:
+        self._answers.append(message)
+        self._agent.orders.news.set()
+
+    async def _end_when_told(self) -> None:
+        await self._stop.wait()
+        raise SessionEnded(self._reason)
+
+    async def _write(self, last: int) -> None:
+        orders = self._agent.orders
+        while True:
+            orders.news.clear()
+            while self._answers:
+                await self._frames.send(self._answers.popleft())
+            for order in orders.after(last):
+                await self._frames.send(order)
+                last = order.number
+            if not self._answers:
+                await orders.news.wait()
+
+    async def _read(self, intake: LogIntake) -> None:
+        while True:
+            message = await self._next()
+            self._heard.set()
+            match message:
+                case LogBatch():
+                    intake.put(message)
+                case ContainerChanged():
+                    await self._changes.put(message)
+                case AgentAck(number=number):
+                    self._agent.orders.acknowledge(number)
+                case Pong():
+                    continue
+                case Hello():
+                    raise Malformed("a second hello on one connection")
+                case _:
+                    assert_never(message)
+
+    async def _next(self) -> FromAgent:
+        """The next message; one that does not come in time ends the session."""
+        reading = asyncio.ensure_future(self._frames.receive())
+        try:
+            is_asked = False
+            while True:
+                wait_s = self._times.answer_s if is_asked else self._times.ping_after_s
+                began_s = clock.monotonic_s()
+                await asyncio.wait({reading}, timeout=wait_s)
+                if reading.done():
+                    return reading.result()
+                if clock.monotonic_s() - began_s > wait_s + _STALL_S:
+                    continue  # this process stood still: that says nothing about the agent
+                if is_asked:
+                    raise SessionEnded(f"no sign of life for {wait_s:g} s")
+                self._answer(Ping())
+                is_asked = True
+        finally:
+            if not reading.done():
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
+
+    async def _apply_changes(self) -> None:
+        while True:
+            change = await self._changes.get()
+            if change.number > self._agent.received:
+                await self._apply(change)
+                self._agent.received = change.number
+            self._answer(MasterAck(change.number))
+
+    async def _apply(self, change: ContainerChanged) -> None:
+        report = with_address(change.report, self._agent.snapshot.address)
+        pause_s = _FIRST_PAUSE_S
+        for _ in range(_TRIES):
+            try:
+                await self._events.container_changed(
+                    self._agent.snapshot.id, self._agent.boot_id, change.number, report
+                )
+            except Exception:
+                log.exception(
+                    "a container's change was not stored", extra={"container": report.container_id}
+                )
+                await asyncio.sleep(pause_s)
+                pause_s *= 2
+            else:
+                return
+        raise SessionEnded("the master cannot store what the agent reports; send it again")
+
+
+def with_address(report: ContainerReport, address: str) -> ContainerReport:
+    """A report whose addresses without a host are those of the agent."""
+    if all(a.host_ip for a in report.addresses):
+        return report
+    filled = tuple(
+        replace(a, host_ip=a.host_ip or address, container_ip=a.container_ip or address)
+        for a in report.addresses
+    )
+    return replace(report, addresses=filled)
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,42 @@
+"""What the cluster's admin has set for all experiments and tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from determined_master.domain.config.layers import ConfigLayers, PoolLayer
+from determined_master.services.container_specs import TaskDefaults
+from determined_wire.agent_link import TaskUser
+
+if TYPE_CHECKING:
+    from determined_master.settings import Settings
+
+
+def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
+    """The layers below a user's configuration.
+
+    Args:
+        settings: the master's.
+        storage: a directory for checkpoints when the settings name no storage.
+    """
+    checkpoint_storage = settings.checkpoint_storage
+    if checkpoint_storage is None and storage is not None:
+        checkpoint_storage = {"type": "shared_fs", "host_path": str(storage)}
+    return ConfigLayers(
+        task_container_defaults=settings.task_container_defaults,
+        pools={"default": PoolLayer()},
+        checkpoint_storage=checkpoint_storage,
+    )
+
+
+def task_defaults(settings: Settings) -> TaskDefaults:
+    """What containers get beside their experiment's configuration."""
+    user = settings.security.default_task
+    defaults = settings.task_container_defaults
+    return TaskDefaults(
+        user=TaskUser(user=user.user, uid=user.uid, group=user.group, gid=user.gid),
+        network_mode=defaults.get("network_mode") or "bridge",
+        startup_hook=defaults.get("startup_hook") or "",
+        network_interface=defaults.get("dtrain_network_interface") or "",
+    )

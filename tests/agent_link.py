@@ -1,0 +1,246 @@
+"""A master's end of the agent link on a real socket, and real agent processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.backends.agents.session import LinkTimes
+from determined_master.ports import AgentSnapshot, StartOrder
+from determined_wire.agent_link import ContainerReport, ContainerSpec, Hello, LogBatch
+
+ROOT = Path(__file__).parent.parent
+FAST = LinkTimes(ping_after_s=0.4, answer_s=0.8, probe_s=1.0)
+
+
+class Recorder:
+    """Takes what agents tell, as the services would; any part can be made to misbehave."""
+
+    def __init__(self) -> None:
+        self.keep: set[str] = set()
+        self.joined: list[tuple[AgentSnapshot, tuple[ContainerReport, ...]]] = []
+        self.lost: list[tuple[str, str]] = []
+        self.changes: list[tuple[str, int, ContainerReport]] = []
+        self.lines: dict[str, dict[int, tuple[str, str, str]]] = {}
+        """By container and number: text, stdtype, source."""
+        self.repeated: int = 0
+        self.complete: set[str] = set()
+        self.store_delay_s = 0.0
+        self.failures: list[Exception] = []
+        """Raised by the next stores, one each."""
+
+    async def agent_joined(
+        self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
+    ) -> tuple[str, ...]:
+        self.joined.append((agent, containers))
+        return tuple(self.keep)
+
+    async def agent_lost(self, agent_id: str, reason: str) -> None:
+        self.lost.append((agent_id, reason))
+
+    async def container_changed(
+        self, agent_id: str, boot_id: str, number: int, report: ContainerReport
+    ) -> None:
+        if self.failures:
+            raise self.failures.pop()
+        self.changes.append((boot_id, number, report))
+
+    async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
+        if self.store_delay_s:
+            await asyncio.sleep(self.store_delay_s)
+        if self.failures:
+            raise self.failures.pop()
+        stored = self.lines.setdefault(batch.container_id, {})
+        seq = batch.first_seq
+        texts = iter(batch.text.split("\n")) if batch.spans else iter(())
+        for span in batch.spans:
+            for _ in range(span.count):
+                line = (next(texts), span.stdtype, span.source)
+                self.repeated += seq in stored
+                assert stored.setdefault(seq, line) == line, "a number was given to two lines"
+                seq += 1
+        if batch.is_last:
+            self.complete.add(batch.container_id)
+        return seq - 1
+
+    def texts(self, container_id: str, source: str = "task") -> list[str]:
+        """A container's lines in order; fails when one is missing."""
+        stored = self.lines.get(container_id, {})
+        assert sorted(stored) == list(range(1, len(stored) + 1)), "a line is missing"
+        return [stored[n][0] for n in sorted(stored) if stored[n][2] == source]
+
+    def last(self, container_id: str) -> ContainerReport | None:
+        """The newest state of a container, as changes or hellos told it."""
+        reports = [r for _, _, r in self.changes if r.container_id == container_id]
+        reports += [r for _, rs in self.joined for r in rs if r.container_id == container_id]
+        ended = [r for r in reports if r.state == "TERMINATED"]
+        return (ended or reports or [None])[-1]
+
+
+class OpenDoor:
+    """Lets everyone in, or refuses with a text."""
+
+    def __init__(self, refusal: str | None = None) -> None:
+        self.refusal = refusal
+
+    def check(self, hello: Hello, remote_address: str) -> str | None:
+        return self.refusal
+
+
+def identity(**overrides: Any) -> MasterIdentity:
+    values: dict[str, Any] = {
+        "epoch": 1,
+        "master_id": "master-1",
+        "cluster_id": "cluster-1",
+        "cluster_name": "test",
+        "version": "0.0",
+    }
+    return MasterIdentity(**(values | overrides))
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Listener:
+    """A port at which one backend after another answers."""
+
+    def __init__(self) -> None:
+        self.backend: AgentBackend | None = None
+        self.port = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "websocket" and self.backend is not None:
+            await self.backend.endpoint(scope, receive, send)
+
+
+@contextlib.asynccontextmanager
+async def listening() -> AsyncIterator[Listener]:
+    """Listen on a free port of loopback."""
+    listener = Listener()
+    config = uvicorn.Config(
+        listener, host="127.0.0.1", port=0, ws="websockets-sansio", lifespan="off", log_config=None
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve())
+    try:
+        await until(lambda: server.started)
+        listener.port = server.servers[0].sockets[0].getsockname()[1]
+        yield listener
+    finally:
+        if listener.backend is not None:
+            await listener.backend.close()
+        server.should_exit = True
+        await serving
+
+
+async def until(
+    claim: Callable[[], object], deadline_s: float = 15.0, what: str = "it did not come true"
+) -> None:
+    """Wait until a condition holds."""
+    give_up_at = time.monotonic() + deadline_s
+    while not claim():
+        assert time.monotonic() < give_up_at, what
+        await asyncio.sleep(0.005)
+
+
+class AgentProcess:
+    """One agent as a process of its own."""
+
+    def __init__(self, work_dir: Path, port: int, **options: Any) -> None:
+        self.work_dir = work_dir
+        values = {
+            "master_host": "127.0.0.1",
+            "master_port": port,
+            "agent_id": "agent-1",
+            "artificial_slots": 2,
+            "container_runtime": "process",
+            "work_dir": str(work_dir),
+        }
+        self.options = {**values, **options}
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log = work_dir / f"{self.options['agent_id']}.log"
+
+    def start(self) -> None:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
+        environment["PYTHONPATH"] = str(ROOT / "src")
+        config = self.work_dir / f"{self.options['agent_id']}.json"
+        config.write_bytes(msgspec.json.encode(self.options))
+        command = "from determined_agent.main import main; main()"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", command, "--config-file", str(config)],
+                env=environment,
+                stdout=log,
+                stderr=log,
+            )
+
+    def send(self, number: int) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End the process, not its containers; its exit code."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(15)
+
+    def directory(self, container_id: str) -> Path:
+        return self.work_dir / str(self.options["agent_id"]) / container_id
+
+
+def spec(*script: str, **overrides: Any) -> ContainerSpec:
+    """A container that runs a Python script given as lines."""
+    values: dict[str, Any] = {
+        "task_id": "1.task",
+        "task_type": "TRIAL",
+        "description": "test",
+        "entrypoint": ("python3", "-c", "\n".join(script)),
+        "environment": {"DET_RUN_DIR": "/run/determined"},
+        "work_dir": "/run/determined/workdir",
+    }
+    return ContainerSpec(**(values | overrides))
+
+
+def order(container_id: str, what: ContainerSpec, **overrides: Any) -> StartOrder:
+    values: dict[str, Any] = {
+        "agent_id": "agent-1",
+        "container_id": container_id,
+        "allocation_id": "1.task.1",
+        "slot_ids": (0,),
+        "spec": what,
+    }
+    return StartOrder(**(values | overrides))
+
+
+def processes_with(marker: str) -> list[int]:
+    """Processes that carry a variable in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if marker.encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found
+
+
+def kill_leftovers(variables: Mapping[str, str]) -> None:
+    """End what a failed test has left behind."""
+    for name, value in variables.items():
+        for pid in processes_with(f"{name}={value}"):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,61 @@
+"""Finding the route of a raw path."""
+
+from __future__ import annotations
+
+import pytest
+
+from determined_master.api.match import PathTable
+
+
+def table() -> PathTable[str]:
+    made: PathTable[str] = PathTable()
+    for path in (
+        "/",
+        "/me",
+        "/trials/{id}",
+        "/trials/time-series",
+        "/trials/{id}/logs",
+        "/trials/{metrics.trial_id}/metrics",
+        "/trials/metrics/all",
+        "/det/{path*}",
+    ):
+        made.add("GET", path, path)
+    return made
+
+
+def found(raw_path: bytes) -> tuple[str, tuple[str, ...]] | None:
+    match = table().find(raw_path)
+    return None if match is None else (match.targets["GET"], match.values)
+
+
+def test_a_literal_wins_over_a_parameter() -> None:
+    assert found(b"/trials/time-series") == ("/trials/time-series", ())
+    assert found(b"/trials/7") == ("/trials/{id}", ("7",))
+
+
+def test_a_literal_that_leads_nowhere_is_tried_as_a_parameter() -> None:
+    assert found(b"/trials/metrics/logs") == ("/trials/{id}/logs", ("metrics",))
+    assert found(b"/trials/metrics/all") == ("/trials/metrics/all", ())
+
+
+def test_dotted_parameters_are_parameters() -> None:
+    assert found(b"/trials/7/metrics") == ("/trials/{metrics.trial_id}/metrics", ("7",))
+
+
+def test_values_are_decoded_after_the_match() -> None:
+    assert found(b"/trials/a%20b+c%C3%A9") == ("/trials/{id}", ("a b+cé",))
+
+
+@pytest.mark.parametrize("raw", [b"/trials/a%2Fb", b"/trials/a%2fb", b"/trials/7%2Flogs"])
+def test_an_encoded_slash_reaches_no_route(raw: bytes) -> None:
+    assert found(raw) is None
+
+
+@pytest.mark.parametrize("raw", [b"/trials/", b"//me", b"/me/", b"/trials//logs", b"/no", b""])
+def test_empty_segments_and_unknown_paths_match_nothing(raw: bytes) -> None:
+    assert found(raw) is None
+
+
+def test_a_rest_takes_all_that_follows() -> None:
+    assert found(b"/det/a/b/c.js") == ("/det/{path*}", ("a/b/c.js",))
+    assert found(b"/") == ("/", ())

@@ -1,0 +1,65 @@
+"""The route table against the public API and the lists of access."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from determined_master.api.allowlist import OPEN, TASK
+from determined_master.api.app import build_table
+from determined_master.api.openapi import document
+from determined_master.api.routes import plain_route
+from determined_master.api.table import OURS, all_routes
+from determined_wire.rest.endpoints import ENDPOINTS
+
+PUBLIC = {(e.method, e.path): e for e in ENDPOINTS}
+
+
+def test_every_route_below_api_v1_is_of_the_public_api_or_declared_ours() -> None:
+    below = {(r.method, r.path) for r in all_routes() if r.path.startswith("/api/v1/")}
+    assert below <= PUBLIC.keys() | OURS
+
+
+def test_no_route_of_ours_shadows_one_of_the_public_api() -> None:
+    assert not OURS & PUBLIC.keys()
+
+
+def test_served_routes_take_and_give_the_messages_of_the_public_api() -> None:
+    for route in all_routes():
+        endpoint = PUBLIC.get((route.method, route.path))
+        if endpoint is not None:
+            assert route.request is not None
+            assert route.response is not None
+            assert route.request.__name__ == endpoint.request.rpartition(".")[2]
+            assert route.response.__name__ == endpoint.response.rpartition(".")[2]
+            assert (route.kind == "stream") is endpoint.is_stream
+
+
+def test_what_a_task_may_call_is_of_the_public_api_or_ours() -> None:
+    assert TASK.keys() <= PUBLIC.keys() | OURS
+
+
+def test_every_open_route_is_served() -> None:
+    served = {(r.method, r.path) for r in all_routes()}
+    assert OPEN - served <= {("WS", "/agents")}  # the socket comes with the agents' backend
+
+
+def test_two_routes_cannot_share_a_path_and_method() -> None:
+    @plain_route("GET", "/info")
+    async def another(call: object) -> None:
+        """The same again."""
+
+    with pytest.raises(ValueError, match="/info"):
+        build_table([*all_routes(), another])
+
+
+def test_the_openapi_document_describes_every_served_route() -> None:
+    parsed = msgspec.json.decode(document(all_routes(), "1.2.3"))
+    for route in all_routes():
+        operation = parsed["paths"][route.path.replace("*}", "}")][route.method.lower()]
+        names = {p["name"] for p in operation["parameters"] if p["in"] == "path"}
+        assert names == {n.rstrip("*") for n in re.findall(r"{([^}]+)}", route.path)}
+    references = re.findall(r'"#/components/schemas/(\w+)"', document(all_routes(), "1").decode())
+    assert set(references) <= parsed["components"]["schemas"].keys()

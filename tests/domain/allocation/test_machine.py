@@ -1,0 +1,327 @@
+"""An allocation from its request to the end of its last container."""
+
+import msgspec
+import pytest
+
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.allocation.machine import step
+from determined_master.domain.errors import FailedPrecondition, NotFound
+from tests.domain.builders import (
+    TASK,
+    assigned,
+    changed,
+    exited,
+    log_of,
+    of_type,
+    requested,
+    run,
+    running,
+    waiting,
+)
+
+NAME = "Trial 3 (Experiment 7)"
+
+
+def failure(kind: alloc.FailureType, message: str = "it went", code: int | None = None):
+    return alloc.ContainerFailure(type=kind, message=message, exit_code=code)
+
+
+def test_a_request_waits_and_says_so_in_the_log() -> None:
+    state, effects = run(requested())
+    assert state.state == "PENDING"
+    assert log_of(effects) == [("INFO", f"Scheduling {NAME} (id: {TASK}.1)")]
+
+
+def test_a_request_told_twice_changes_nothing() -> None:
+    state = running()
+    assert step(state, requested()) == (state, [])
+
+
+def test_events_of_an_unknown_allocation_are_refused() -> None:
+    with pytest.raises(NotFound, match="never requested"):
+        step(None, alloc.KillRequested(reason="user requested kill"))
+
+
+def test_ranks_follow_the_order_of_agent_ids() -> None:
+    state, effects = run(requested(slots=3), assigned("b", "c", "a"))
+    assert [(c.agent_id, c.rank) for c in state.containers] == [("a", 0), ("b", 1), ("c", 2)]
+    starts = of_type(effects, alloc.StartContainer)
+    assert [(s.container_id, s.rank, s.count) for s in starts] == [
+        ("c-a", 0, 3),
+        ("c-b", 1, 3),
+        ("c-c", 2, 3),
+    ]
+    assert log_of(effects) == [("INFO", f"{NAME} was assigned to an agent")]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [running(), run(alloc.KillRequested(reason="r"), state=waiting())[0]],
+    ids=["running", "over"],
+)
+def test_slots_for_an_allocation_that_waits_for_none_are_refused(state) -> None:
+    with pytest.raises(FailedPrecondition, match="plan is stale"):
+        step(state, assigned("b"))
+
+
+def test_its_state_is_that_of_its_most_progressed_container() -> None:
+    state, _ = run(assigned("a", "b"), state=waiting(slots=2))
+    seen = [state.state]
+    for event in (
+        changed("a", "PULLING"),
+        changed("a", "RUNNING"),
+        changed("b", "PULLING"),
+        changed("b", "RUNNING"),
+    ):
+        state, _ = step(state, event)
+        seen.append(state.state)
+    assert seen == ["ASSIGNED", "PULLING", "RUNNING", "RUNNING", "RUNNING"]
+
+
+def test_the_start_is_logged_once_when_all_containers_run() -> None:
+    state, _ = run(assigned("a", "b"), state=waiting(slots=2))
+    state, first = step(state, changed("a", "RUNNING", host_ip="10.0.0.1", ports=((1734, 9),)))
+    state, second = step(state, changed("b", "RUNNING"))
+    assert log_of(first) == []
+    assert log_of(second) == [("INFO", f"Resources for {NAME} have started")]
+    assert (state.containers[0].host_ip, state.containers[0].ports) == (
+        "10.0.0.1",
+        ((1734, 9),),
+    )
+
+
+@pytest.mark.parametrize("late", ["PULLING", "STARTING", "RUNNING"])
+def test_a_container_event_told_late_or_twice_changes_nothing(late) -> None:
+    state = running()
+    assert step(state, changed("a", late, host_ip="10.9.9.9")) == (state, [])
+
+
+def test_an_unknown_container_is_ignored_but_its_end_is_acknowledged() -> None:
+    state = running()
+    assert step(state, changed("z", "RUNNING", agent_id="z")) == (state, [])
+    assert step(state, changed("z", "TERMINATED", agent_id="z")) == (
+        state,
+        [alloc.ForgetContainer(container_id="c-z", agent_id="z")],
+    )
+    assert step(state, changed("z", "TERMINATED")) == (state, [])
+
+
+def test_ready_and_waiting_move_the_state_forward_only() -> None:
+    state, _ = run(assigned("a"), alloc.BecameReady(), state=waiting())
+    assert (state.state, state.is_ready) == ("RUNNING", True)
+    state, _ = step(state, alloc.BeganWaiting())
+    assert state.state == "WAITING"
+    assert step(state, changed("a", "RUNNING"))[0].state == "WAITING"
+    assert step(state, alloc.BecameReady()) == (state, [])
+
+
+def test_only_services_announce_that_they_are_available() -> None:
+    notebook, _ = run(assigned("a"), state=waiting(task_type="NOTEBOOK", name="Notebook (x)"))
+    assert log_of(step(notebook, alloc.BecameReady())[1]) == [
+        ("INFO", "Service of Notebook (x) is available")
+    ]
+    trial, _ = run(assigned("a"), state=waiting())
+    assert step(trial, alloc.BecameReady())[1] == []
+
+
+def test_exit_0_completes_it_frees_the_pool_and_tells_the_owner() -> None:
+    state, effects = step(running(), exited("a", 0))
+    said = (
+        "allocation stopped early after all resources exited: "
+        "resources exited successfully with a zero exit code"
+    )
+    outcome = alloc.AllocationOutcome(kind="completed", message=said, exit_code=0)
+    assert (state.state, state.outcome) == ("TERMINATED", outcome)
+    assert log_of(effects) == [
+        ("INFO", "resources exited successfully with a zero exit code"),
+        ("INFO", f"{NAME} was terminated: {said}"),
+    ]
+    assert of_type(effects, alloc.ForgetContainer) == [alloc.ForgetContainer("c-a", "a")]
+    assert effects[-1] == alloc.ReportAllocationEnd(outcome)
+
+
+def test_a_non_zero_exit_fails_it() -> None:
+    state, effects = step(running(), exited("a", 3))
+    said = (
+        "resources failed with non-zero exit code: "
+        "container failed with non-zero exit code: 3 (exit code 3)"
+    )
+    assert state.outcome == alloc.AllocationOutcome(
+        kind="failed", message=f"allocation failed: {said}", exit_code=3
+    )
+    assert log_of(effects) == [
+        ("ERROR", f"crashed: {said}"),
+        ("ERROR", f"{NAME} was terminated: allocation failed: {said}"),
+    ]
+
+
+def test_an_exit_code_without_a_failure_is_a_failure_all_the_same() -> None:
+    state, _ = step(running(), changed("a", "TERMINATED", exit_code=2))
+    assert state.outcome is not None
+    assert (state.outcome.kind, state.outcome.exit_code) == ("failed", 2)
+
+
+def test_an_image_that_cannot_be_pulled_is_the_tasks_own_failure() -> None:
+    state, _ = run(assigned("a"), changed("a", "PULLING"), state=waiting())
+    gone = failure("task_error", "pulling container image: no such image")
+    state, effects = step(state, changed("a", "TERMINATED", failure=gone))
+    assert state.outcome is not None
+    assert state.outcome.kind == "failed"
+    assert log_of(effects)[0] == (
+        "ERROR",
+        "crashed: task failed without an associated exit code: "
+        "pulling container image: no such image",
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["container_aborted", "agent_failed", "agent_error", "restore_error"]
+)
+def test_a_failure_of_the_system_loses_it(kind) -> None:
+    state, _ = step(running(), changed("a", "TERMINATED", failure=failure(kind)))
+    assert state.outcome is not None
+    assert state.outcome.kind == "lost"
+
+
+def test_the_first_failure_stays_and_the_others_are_killed() -> None:
+    state, effects = step(running("a", "b", "c"), exited("b", 1))
+    assert state.state == "TERMINATING"
+    assert [s.container_id for s in of_type(effects, alloc.SignalContainer)] == ["c-a", "c-c"]
+    state, effects = run(exited("a", 137), exited("c", 137), state=state)
+    assert state.outcome is not None
+    assert (state.outcome.kind, state.outcome.exit_code) == ("failed", 1)
+    assert log_of(effects)[0][0] == "INFO"
+    assert log_of(effects)[0][1].startswith("killed: ")
+
+
+def test_a_clean_exit_of_one_rank_waits_for_the_others() -> None:
+    state, effects = step(running("a", "b"), exited("a", 0))
+    assert state.outcome is None
+    assert of_type(effects, alloc.SignalContainer) == []
+    assert step(state, exited("b", 0))[0].outcome.kind == "completed"
+
+
+def test_an_end_told_twice_is_acknowledged_twice_and_counts_once() -> None:
+    state, _ = step(running("a", "b"), exited("a", 1))
+    again, effects = step(state, exited("a", 0))
+    assert again == state
+    assert effects == [alloc.ForgetContainer("c-a", "a")]
+    over, _ = step(state, exited("b", 137))
+    assert step(over, exited("b", 137)) == (over, [alloc.ForgetContainer("c-b", "b")])
+
+
+def test_an_agents_loss_ends_its_containers_only() -> None:
+    state = running("a", "b")
+    gone = failure("agent_failed")
+    state, effects = step(
+        state, alloc.AgentLost(agent_id="a", container_ids=("c-a", "c-b"), failure=gone)
+    )
+    assert [c.state for c in state.containers] == ["TERMINATED", "RUNNING"]
+    assert of_type(effects, alloc.SignalContainer) == [alloc.SignalContainer("c-b", "b")]
+    assert of_type(effects, alloc.ForgetContainer) == []
+    assert step(state, exited("b", 137))[0].outcome.kind == "lost"
+
+
+def test_an_agent_lost_twice_changes_nothing() -> None:
+    lost = alloc.AgentLost(agent_id="a", container_ids=("c-a",), failure=failure("agent_failed"))
+    state, _ = step(running("a", "b"), lost)
+    assert step(state, lost) == (state, [])
+
+
+def test_daemons_are_ended_cleanly_when_the_others_are_done() -> None:
+    state, _ = step(running("a", "b"), alloc.DaemonMarked(container_id="c-b"))
+    state, effects = step(state, exited("a", 0))
+    assert of_type(effects, alloc.SignalContainer) == [alloc.SignalContainer("c-b", "b")]
+    state, effects = step(state, exited("b", 137))
+    assert state.outcome.kind == "completed"
+    assert state.outcome.exit_code == 0
+    assert log_of(effects)[0][0] == "DEBUG"
+
+
+def test_a_daemon_marked_after_the_others_are_done_is_ended_at_once() -> None:
+    state, _ = step(running("a", "b"), exited("a", 0))
+    _, effects = step(state, alloc.DaemonMarked(container_id="c-b"))
+    assert of_type(effects, alloc.SignalContainer) == [alloc.SignalContainer("c-b", "b")]
+
+
+def test_a_gang_of_daemons_alone_is_ended() -> None:
+    state, _ = step(running("a", "b"), alloc.DaemonMarked(container_id="c-a"))
+    state, effects = step(state, alloc.DaemonMarked(container_id="c-b"))
+    assert len(of_type(effects, alloc.SignalContainer)) == 2
+    assert run(exited("a", 137), exited("b", 137), state=state)[0].outcome.kind == "completed"
+
+
+def test_a_lone_container_is_no_daemon() -> None:
+    state = running()
+    assert step(state, alloc.DaemonMarked(container_id="c-a")) == (state, [])
+
+
+def test_a_container_that_cannot_be_started_is_a_counted_failure() -> None:
+    state, _ = run(assigned("a"), state=waiting())
+    event = alloc.EffectFailed(
+        effect="start_container", error="no image is configured", container_id="c-a"
+    )
+    state, effects = step(state, event)
+    assert state.outcome.kind == "failed"
+    assert "no image is configured" in state.outcome.message
+    assert effects[:2] == [
+        alloc.SignalContainer("c-a", "a"),
+        alloc.ForgetContainer("c-a", "a"),
+    ]
+
+
+def test_other_failed_effects_are_left_to_what_repeats_them() -> None:
+    state = running()
+    assert step(state, alloc.EffectFailed(effect="nudge_pool", error="e")) == (state, [])
+
+
+def test_an_end_that_could_not_be_told_is_logged() -> None:
+    over, _ = step(running(), exited("a", 0))
+    event = alloc.EffectFailed(effect="report_allocation_end", error="the disk is full")
+    state, effects = step(over, event)
+    assert state == over
+    assert [level for level, _ in log_of(effects)] == ["ERROR"]
+
+
+def test_a_request_that_can_never_be_met_is_refused() -> None:
+    state, effects = step(waiting(slots=64), alloc.Refused(reason="64 slots, the pool has 8"))
+    assert state.outcome.kind == "refused"
+    assert ("ERROR", f"{NAME} was terminated: allocation failed: 64 slots, the pool has 8") in (
+        log_of(effects)
+    )
+    assert step(running(), alloc.Refused(reason="r"))[1] == []
+
+
+def test_nothing_but_acknowledgements_comes_after_the_end() -> None:
+    over, _ = step(running(), exited("a", 0))
+    for event in (
+        alloc.AgentLost(agent_id="a", container_ids=("c-a",), failure=failure("agent_failed")),
+        alloc.BecameReady(),
+        alloc.BeganWaiting(),
+        alloc.DaemonMarked(container_id="c-a"),
+        alloc.PreemptRequested(reason="r"),
+        alloc.PreemptAcknowledged(),
+        alloc.PreemptionExpired(),
+        alloc.KillRequested(reason="r"),
+        alloc.KillExpired(),
+        alloc.Refused(reason="r"),
+        requested(),
+    ):
+        assert step(over, event) == (over, []), event
+
+
+def test_words_of_the_agent_are_kept_when_they_say_more_than_the_code() -> None:
+    event = changed("a", "TERMINATED", failure=failure("container_failed", "out of memory", 137))
+    state, _ = step(running(), event)
+    assert "exit code: 137: out of memory (exit code 137)" in state.outcome.message
+
+
+def test_the_state_of_a_gang_on_40_agents_stays_below_its_bound() -> None:
+    names = [f"agent-{i:02}.cluster.example" for i in range(40)]
+    state = running(*names)
+    for name in names:
+        said = failure("agent_failed", "no route to host. " * 500)
+        state, _ = step(state, changed(name, "TERMINATED", failure=said))
+    assert state.outcome is not None
+    assert state.outcome.message.startswith("allocation failed: agent went away")
+    assert len(msgspec.json.encode(state)) < 10 << 10

@@ -1,0 +1,326 @@
+"""A trial from its creation to its end, over pauses, restarts and stops."""
+
+import msgspec
+import pytest
+
+from determined_master.domain.allocation.messages import AllocationOutcome
+from determined_master.domain.errors import NotFound
+from determined_master.domain.messages import CancelTimer, SetTimer
+from determined_master.domain.trial import messages as t
+from determined_master.domain.trial.machine import step
+from tests.domain.builders import TASK, log_of, of_type
+
+CREATED = t.TrialCreated(
+    trial_id=3,
+    experiment_id=7,
+    request_id="r",
+    task_id=TASK,
+    max_restarts=1,
+    activate=True,
+)
+
+
+def run(*events, state=None):
+    effects = []
+    for event in events:
+        state, effects = step(state, event)
+    return state, effects
+
+
+def active(**overrides) -> t.Trial:
+    return msgspec.structs.replace(run(CREATED)[0], **overrides)
+
+
+def ended(kind, run_id=1, message="why") -> t.AllocationEnded:
+    outcome = AllocationOutcome(kind=kind, message=message)
+    return t.AllocationEnded(allocation_id=f"{TASK}.{run_id}", outcome=outcome)
+
+
+def reports(effects) -> list[str]:
+    return [e.end for e in of_type(effects, t.ReportTrialEnd)]
+
+
+PAUSED = run(t.TrialPaused(), state=active())[0]
+IDLE = run(ended("preempted"), state=PAUSED)[0]
+
+
+def test_an_active_trial_asks_for_its_first_run() -> None:
+    state, effects = run(CREATED)
+    assert (state.state, state.run_id, state.allocation_id) == ("ACTIVE", 1, f"{TASK}.1")
+    assert effects == [t.RequestAllocation(allocation_id=f"{TASK}.1", run_id=1)]
+
+
+def test_a_trial_of_a_paused_experiment_waits_until_it_is_activated() -> None:
+    state, effects = run(msgspec.structs.replace(CREATED, activate=False))
+    assert (state.state, state.run_id, effects) == ("PAUSED", 0, [])
+    state, effects = step(state, t.TrialActivated())
+    assert state.state == "ACTIVE"
+    assert effects == [t.RequestAllocation(allocation_id=f"{TASK}.1", run_id=1)]
+
+
+def test_created_twice_it_is_one_trial() -> None:
+    assert step(active(), CREATED) == (active(), [])
+
+
+def test_events_of_an_unknown_trial_are_refused() -> None:
+    with pytest.raises(NotFound):
+        step(None, t.TrialKilled())
+
+
+def test_a_pause_asks_its_run_to_leave() -> None:
+    state, effects = step(active(), t.TrialPaused())
+    assert state.state == "PAUSED"
+    assert effects == [
+        t.PreemptAllocation(allocation_id=f"{TASK}.1", reason="user requested pause")
+    ]
+    assert step(state, t.TrialPaused()) == (state, [])
+
+
+def test_activating_an_active_trial_changes_nothing() -> None:
+    assert step(active(), t.TrialActivated()) == (active(), [])
+
+
+@pytest.mark.parametrize("kind", ["preempted", "killed", "lost", "failed"])
+def test_a_paused_trial_rests_when_its_run_is_over(kind) -> None:
+    state, effects = step(PAUSED, ended(kind))
+    assert (state.state, state.allocation_id, effects) == ("PAUSED", None, [])
+    assert state.restarts == (kind == "failed")
+
+
+def test_a_pause_that_meets_exit_0_completes_the_trial() -> None:
+    state, effects = step(PAUSED, ended("completed"))
+    assert state.state == "COMPLETED"
+    assert reports(effects) == ["clean"]
+
+
+def test_activated_while_its_run_still_leaves_it_starts_again_afterwards() -> None:
+    state, effects = step(PAUSED, t.TrialActivated())
+    assert (state.state, effects) == ("ACTIVE", [])
+    state, effects = step(state, ended("preempted"))
+    assert effects == [t.RequestAllocation(allocation_id=f"{TASK}.2", run_id=2)]
+    assert state.restarts == 0
+
+
+def test_exit_0_completes_it() -> None:
+    state, effects = step(active(), ended("completed"))
+    assert (state.state, state.allocation_id) == ("COMPLETED", None)
+    assert effects == [t.ReportTrialEnd(experiment_id=7, request_id="r", end="clean")]
+
+
+@pytest.mark.parametrize("kind", ["lost", "preempted", "killed"])
+def test_what_is_not_its_fault_starts_it_again_without_counting(kind) -> None:
+    state = active(max_restarts=0)
+    for run_id in (1, 2, 3):
+        state, effects = step(state, ended(kind, run_id))
+        assert of_type(effects, t.RequestAllocation) == effects
+    assert (state.restarts, state.run_id) == (0, 4)
+
+
+def test_failures_are_counted_up_to_max_restarts() -> None:
+    state, effects = step(active(), ended("failed", 1))
+    assert (state.restarts, len(of_type(effects, t.RequestAllocation))) == (1, 1)
+    state, effects = step(state, ended("failed", 2, "exit code 3"))
+    assert (state.state, state.restarts, state.reason) == ("ERROR", 2, "exit code 3")
+    assert reports(effects) == ["errored"]
+
+
+def test_failures_while_paused_count_too() -> None:
+    state, effects = step(msgspec.structs.replace(PAUSED, restarts=1), ended("failed"))
+    assert state.state == "ERROR"
+    assert reports(effects) == ["errored"]
+
+
+def test_a_request_that_can_never_be_met_is_final() -> None:
+    state, effects = step(active(max_restarts=5), ended("refused"))
+    assert (state.state, state.restarts) == ("ERROR", 0)
+    assert reports(effects) == ["errored"]
+
+
+def test_a_log_policy_makes_the_next_failure_final() -> None:
+    noted = t.RetriesCanceled(pattern=".*CUDA.*", line="x" * 10_000)
+    state, effects = run(noted, state=active(max_restarts=5))
+    assert effects == []
+    assert step(state, noted) == (state, [])
+    state, effects = step(state, ended("failed"))
+    assert state.state == "ERROR"
+    said = log_of(effects)
+    assert said[0] == ("ERROR", "trial failed and matched logs to a don't retry policy")
+    assert said[1] == ("ERROR", f'(log "{"x" * 500}" matched regex ".*CUDA.*")')
+    assert reports(effects) == ["errored"]
+
+
+def test_a_log_policy_does_not_turn_a_loss_into_a_failure() -> None:
+    noted = t.RetriesCanceled(pattern="p", line="l")
+    state, effects = run(noted, ended("lost"), state=active())
+    assert state.state == "ACTIVE"
+    assert len(of_type(effects, t.RequestAllocation)) == 1
+
+
+def test_stopped_by_the_searcher_it_is_asked_to_leave_like_a_preempted_one() -> None:
+    state, effects = step(active(), t.TrialStopped())
+    assert (state.state, state.is_stopped_by_searcher) == ("STOPPING_COMPLETED", True)
+    assert effects == [
+        t.PreemptAllocation(allocation_id=f"{TASK}.1", reason="stopped by the searcher")
+    ]
+    assert step(state, t.TrialStopped()) == (state, [])
+
+
+@pytest.mark.parametrize("kind", ["completed", "preempted", "killed", "lost"])
+def test_stopped_by_the_searcher_it_ends_completed(kind) -> None:
+    state, effects = run(t.TrialStopped(), ended(kind), state=active())
+    assert state.state == "COMPLETED"
+    assert reports(effects) == ["clean"]
+
+
+def test_stopped_by_the_searcher_a_crash_is_still_an_error() -> None:
+    state, effects = run(t.TrialStopped(), ended("failed"), state=active(max_restarts=5))
+    assert (state.state, state.reason) == ("ERROR", "why")
+    assert reports(effects) == ["errored"]
+
+
+@pytest.mark.parametrize(
+    ("event", "to", "end"),
+    [
+        (t.TrialStopped(), "COMPLETED", "clean"),
+        (t.TrialCanceled(), "CANCELED", "user_canceled"),
+        (t.TrialKilled(), "CANCELED", "user_canceled"),
+        (t.TrialErred(reason="r"), "ERROR", "errored"),
+    ],
+)
+def test_without_a_run_it_ends_at_once(event, to, end) -> None:
+    state, effects = step(IDLE, event)
+    assert state.state == to
+    assert reports(effects) == [end]
+
+
+@pytest.mark.parametrize(
+    ("event", "to", "order"),
+    [
+        (t.TrialCanceled(), "STOPPING_CANCELED", t.PreemptAllocation),
+        (t.TrialKilled(), "STOPPING_KILLED", t.KillAllocation),
+        (t.TrialErred(reason="r"), "STOPPING_ERROR", t.KillAllocation),
+    ],
+)
+@pytest.mark.parametrize("before", [active(), PAUSED], ids=["active", "paused"])
+def test_with_a_run_it_stops_first(event, to, order, before) -> None:
+    state, effects = step(before, event)
+    assert state.state == to
+    assert [type(e) for e in effects] == [order]
+    assert reports(step(state, ended("killed"))[1]) == [
+        "errored" if to == "STOPPING_ERROR" else "user_canceled"
+    ]
+
+
+def test_it_only_comes_to_stop_for_a_graver_reason() -> None:
+    state, _ = step(active(), t.TrialErred(reason="r"))
+    for lesser in (t.TrialStopped(), t.TrialCanceled(), t.TrialPaused(), t.TrialActivated()):
+        assert step(state, lesser) == (state, [])
+    state, _ = step(active(), t.TrialCanceled())
+    assert step(state, t.TrialStopped()) == (state, [])
+    assert step(state, t.TrialKilled())[0].state == "STOPPING_KILLED"
+
+
+def test_a_kill_said_again_is_ordered_again() -> None:
+    for first in (t.TrialKilled(), t.TrialErred(reason="r")):
+        state, _ = step(active(), first)
+        after, effects = step(state, t.TrialKilled())
+        assert after == state
+        assert [type(e) for e in effects] == [t.KillAllocation]
+
+
+def test_a_killed_trial_is_canceled_however_its_run_met_the_kill() -> None:
+    for kind in ("killed", "failed", "completed", "lost"):
+        assert run(t.TrialKilled(), ended(kind), state=active())[0].state == "CANCELED"
+
+
+def test_a_canceled_trial_that_crashes_has_erred() -> None:
+    assert run(t.TrialCanceled(), ended("failed"), state=active())[0].state == "ERROR"
+
+
+@pytest.mark.parametrize("kind", ["completed", "killed", "failed", "lost"])
+def test_an_early_exit_completes_it_however_its_run_ends(kind) -> None:
+    state, effects = step(active(), t.EarlyExitReported(reason="INVALID_HP"))
+    assert [(e.name, e.after_s) for e in of_type(effects, SetTimer)] == [("early_exit", 10)]
+    state, effects = step(state, ended(kind))
+    assert (state.state, state.restarts) == ("COMPLETED", 0)
+    assert reports(effects) == ["invalid_hp"]
+    assert of_type(effects, CancelTimer) == [CancelTimer("early_exit")]
+
+
+def test_who_reported_an_early_exit_and_stays_is_killed() -> None:
+    state, _ = step(active(), t.EarlyExitReported(reason="INVALID_HP"))
+    state, effects = step(state, t.EarlyExitExpired())
+    assert [type(e) for e in effects] == [t.KillAllocation]
+    assert step(state, t.EarlyExitReported(reason="INIT_INVALID_HP")) == (state, [])
+
+
+def test_an_early_exit_does_not_undo_a_users_kill() -> None:
+    state, effects = run(
+        t.TrialKilled(),
+        t.EarlyExitReported(reason="INVALID_HP"),
+        ended("killed"),
+        state=active(),
+    )
+    assert state.state == "CANCELED"
+    assert reports(effects) == ["user_canceled"]
+
+
+def test_an_early_exit_without_a_run_changes_nothing() -> None:
+    assert step(IDLE, t.EarlyExitReported(reason="INVALID_HP")) == (IDLE, [])
+
+
+def test_the_end_of_an_earlier_run_changes_nothing() -> None:
+    state, _ = step(active(), ended("lost", 1))
+    assert step(state, ended("failed", 1)) == (state, [])
+
+
+def test_it_cannot_go_on_when_slots_cannot_even_be_asked_for() -> None:
+    event = t.EffectFailed(
+        effect="request_allocation", error="no such pool", allocation_id=f"{TASK}.1"
+    )
+    state, effects = step(active(), event)
+    assert (state.state, state.allocation_id) == ("ERROR", None)
+    assert "no such pool" in state.reason
+    assert reports(effects) == ["errored"]
+    killed, _ = step(active(), t.TrialKilled())
+    assert step(killed, event)[0].state == "CANCELED"
+
+
+def test_a_failed_order_of_an_earlier_run_changes_nothing() -> None:
+    state, _ = step(active(), ended("lost"))
+    event = t.EffectFailed(effect="kill_allocation", error="e", allocation_id=f"{TASK}.1")
+    assert step(state, event) == (state, [])
+
+
+def test_who_cannot_be_asked_to_leave_is_killed_and_a_failed_kill_is_logged() -> None:
+    event = t.EffectFailed(effect="preempt_allocation", error="e", allocation_id=f"{TASK}.1")
+    assert [type(e) for e in step(PAUSED, event)[1]] == [t.KillAllocation]
+    event = t.EffectFailed(effect="kill_allocation", error="e", allocation_id=f"{TASK}.1")
+    assert [level for level, _ in log_of(step(PAUSED, event)[1])] == ["ERROR"]
+    event = t.EffectFailed(effect="write_task_log", error="e")
+    assert step(PAUSED, event) == (PAUSED, [])
+
+
+def test_nothing_changes_a_closed_trial() -> None:
+    closed, _ = step(active(), ended("completed"))
+    for event in (
+        t.TrialActivated(),
+        t.TrialPaused(),
+        t.TrialStopped(),
+        t.TrialCanceled(),
+        t.TrialKilled(),
+        t.TrialErred(reason="r"),
+        t.EarlyExitReported(reason="INVALID_HP"),
+        t.EarlyExitExpired(),
+        t.RetriesCanceled(pattern="p", line="l"),
+        ended("failed"),
+        CREATED,
+    ):
+        assert step(closed, event) == (closed, []), event
+
+
+def test_an_end_that_could_not_be_told_is_logged() -> None:
+    closed, _ = step(active(), ended("completed"))
+    state, effects = step(closed, t.EffectFailed(effect="report_trial_end", error="e"))
+    assert state == closed
+    assert [level for level, _ in log_of(effects)] == ["ERROR"]

@@ -1,0 +1,50 @@
+from tests.engine import toy
+from tests.engine.conftest import make_engine
+
+from determined_master.engine import Engine
+from determined_master.store.pool import Address, Pool
+
+
+async def test_a_timer_fires_once_with_a_cause_of_its_own(engine: Engine, toy_pool: Pool) -> None:
+    await engine.post("tally", "a", toy.Added(1, tick_s=0.01), cause="1")
+    await engine.wait_for("tally", "a", lambda tally: tally.ticks == 1, 10)
+
+    causes = await toy_pool.fetch("SELECT cause FROM journal WHERE version = 2")
+    assert [row["cause"] for row in causes] == ["timer:tick:1"]
+    assert await toy_pool.fetchval("SELECT count(*) FROM timers") == 0
+
+
+async def test_a_timer_that_is_cancelled_does_not_fire(engine: Engine, toy_pool: Pool) -> None:
+    await engine.post("tally", "a", toy.Added(1, tick_s=30), cause="1")
+    await engine.post("tally", "a", toy.Added(1, cancel_tick=True), cause="2")
+
+    assert await toy_pool.fetchval("SELECT count(*) FROM timers") == 0
+
+
+async def test_a_timer_that_is_set_again_replaces_the_first(
+    engine: Engine, toy_pool: Pool
+) -> None:
+    await engine.post("tally", "a", toy.Added(1, tick_s=30), cause="1")
+    await engine.post("tally", "a", toy.Added(1, tick_s=0.0), cause="2")
+    await engine.wait_for("tally", "a", lambda tally: tally.ticks == 1, 10)
+
+    assert await toy_pool.fetchval("SELECT cause FROM journal WHERE version = 3") == "timer:tick:2"
+
+
+async def test_the_earliest_of_many_timers_is_not_kept_waiting_by_later_ones(
+    engine: Engine,
+) -> None:
+    for n in range(5):
+        await engine.post("tally", f"later{n}", toy.Added(1, tick_s=3600), cause="1")
+    await engine.post("tally", "a", toy.Added(1, tick_s=0.01), cause="1")
+
+    assert (await engine.wait_for("tally", "a", lambda tally: tally.ticks == 1, 5)).ticks == 1
+
+
+async def test_a_timer_outlives_the_engine_that_set_it(database: Address, toy_pool: Pool) -> None:
+    async with make_engine(database, toy_pool) as first:
+        await first.wait_until_leading()
+        await first.post("tally", "a", toy.Added(1, tick_s=0.1), cause="1")
+    async with make_engine(database, toy_pool) as second:
+        await second.wait_until_leading()
+        assert (await second.wait_for("tally", "a", lambda tally: tally.ticks, 10)).ticks == 1

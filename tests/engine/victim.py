@@ -1,0 +1,44 @@
+"""A process to be killed: posts a fixed list of events, each under its own cause, and ends.
+
+    python -m tests.engine.victim HOST PASSWORD DATABASE LEDGER AGGREGATES EVENTS
+
+After each answer it writes the cause to the ledger, as a client that saw the answer would know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from tests.engine import toy
+from tests.engine.conftest import make_engine
+
+from determined_master.store.pool import Address, open_pool
+
+
+async def post_events(engine, id: str, events: int, ledger) -> None:
+    for n in range(events):
+        event = toy.Added(n, echoes=(str(n),), tick_s=0.0 if n == 0 else None)
+        await engine.post("tally", id, event, cause=f"request:{n}")
+        ledger.write(f"{id} request:{n}\n")
+        ledger.flush()
+    await engine.wait_for("tally", id, lambda t: t.echoes == events and t.ticks == 1, 60)
+
+
+async def main() -> None:
+    host, password, database, path, aggregates, events = sys.argv[1:]
+    address = Address(host, 5432, "determined", password, database)
+    pool = await open_pool(address, min_size=1, max_size=5)
+    with open(path, "a") as ledger:  # noqa: ASYNC230
+        async with make_engine(address, pool) as engine:
+            await asyncio.gather(
+                *(
+                    post_events(engine, f"t{n}", int(events), ledger)
+                    for n in range(int(aggregates))
+                )
+            )
+    await pool.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

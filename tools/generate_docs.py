@@ -1,0 +1,99 @@
+"""Generates the reference pages that are made from code.
+
+python tools/generate_docs.py            writes the pages
+python tools/generate_docs.py --check    exits 1 and names what is stale
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+from determined_master.api.allowlist import TASK, is_open  # noqa: E402 - needs the path above
+from determined_master.api.routes import Route  # noqa: E402
+from determined_master.api.table import OURS, all_routes  # noqa: E402
+from determined_wire.rest.endpoints import ENDPOINTS  # noqa: E402
+
+STATUS = Path("docs/api-status.md")
+
+
+def api_status() -> str:
+    """The page that tells which routes this master serves."""
+    routes = {(r.method, r.path): r for r in all_routes()}
+    public = {(e.method, e.path): e for e in ENDPOINTS}
+    served = [key for key in public if key in routes]
+    lines = [
+        "# Which routes are served",
+        "",
+        "Made by `tools/generate_docs.py` from the route table; do not edit.",
+        "",
+        f"{len(served)} of {len(public)} routes of the public API are served; the others answer",
+        "501 with code 12. *Access*: `open` needs no token, `task` may also be called with the",
+        "token of a task, for that task only; all others need the token of a user.",
+        "",
+        "## The public API",
+        "",
+        "| method | path | status | access |",
+        "|---|---|---|---|",
+    ]
+    for method, path in sorted(public, key=lambda key: (key[1], key[0])):
+        status = "served" if (method, path) in routes else "501"
+        lines.append(f"| {method} | `{path}` | {status} | {_access(method, path)} |")
+    lines += ["", "## Our own", "", "| method | path | what | access |", "|---|---|---|---|"]
+    for (method, path), route in sorted(routes.items(), key=lambda item: item[0][1]):
+        if (method, path) in OURS:
+            lines.append(_row(route))
+    lines += [
+        "",
+        "## Outside `/api/v1`",
+        "",
+        "| method | path | what | access |",
+        "|---|---|---|---|",
+    ]
+    for (_, path), route in sorted(routes.items(), key=lambda item: item[0][1]):
+        if not path.startswith("/api/v1/"):
+            lines.append(_row(route))
+    return "\n".join(lines) + "\n"
+
+
+def stale() -> list[str]:
+    """Pages that differ from what would be written."""
+    return [
+        str(path)
+        for path, text in _pages().items()
+        if not (ROOT / path).exists() or (ROOT / path).read_text() != text
+    ]
+
+
+def main() -> int:
+    """Write the pages, or with `--check` compare them."""
+    if "--check" in sys.argv[1:]:
+        wrong = stale()
+        print("\n".join(wrong) or "fresh")
+        return 1 if wrong else 0
+    for path, text in _pages().items():
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(text)
+    return 0
+
+
+def _pages() -> dict[Path, str]:
+    return {STATUS: api_status()}
+
+
+def _row(route: Route) -> str:
+    what = (route.handler.__doc__ or "").split("\n")[0]
+    return f"| {route.method} | `{route.path}` | {what} | {_access(route.method, route.path)} |"
+
+
+def _access(method: str, path: str) -> str:
+    if is_open(method, path):
+        return "open"
+    return "task" if (method, path) in TASK else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
