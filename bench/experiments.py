@@ -85,6 +85,11 @@ def trial_ids(cluster: Cluster, experiment_id: int) -> list[int]:
     return [int(trial["id"]) for trial in answer["trials"]]
 
 
+def task_id(cluster: Cluster, trial_id: int) -> str:
+    """The id of a trial's task."""
+    return str(cluster.call("GET", f"/api/v1/trials/{trial_id}")["trial"]["taskId"])
+
+
 def reporting_trials(cluster: Cluster, count: int) -> list[int]:
     """Trials that no agent runs and that metrics may be reported for; made once a cluster."""
     known: list[int] | None = cluster.prepared.get("trials")

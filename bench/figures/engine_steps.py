@@ -19,7 +19,13 @@ def measure_alone(load: Load) -> Measured:
     command += ["--seconds", str(load.seconds), "--aggregates", str(AGGREGATES)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(f"bench.engine_steps failed: {done.stderr[-1000:]}")
