@@ -67,6 +67,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
                 loop="none",
                 lifespan="off",
                 access_log=False,
+                proxy_headers=False,
                 log_config=None,
                 server_header=False,
                 date_header=False,
