@@ -15,6 +15,7 @@ import uvicorn
 import uvloop
 
 from determined_master import app, settings
+from determined_master.corked import CorkedHttp
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
 from determined_master.services.bootstrap import bootstrap
@@ -62,7 +63,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
         server = _Server(
             uvicorn.Config(
                 master.api,
-                http="httptools",
+                http=CorkedHttp,
                 ws="websockets-sansio",
                 loop="none",
                 lifespan="off",
