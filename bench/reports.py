@@ -33,6 +33,14 @@ def single_reports(
         yield request_bytes(cluster, "POST", f"/api/v1/trials/{trial_id}/metrics", body)
 
 
+def plain_reports(trial_id: int, count: int, first: int) -> Iterator[dict[str, Any]]:
+    """Bodies of reports of four metrics of one trial, every fourth a validation."""
+    draw = random.Random(1)
+    for n in range(count):
+        group = "validation" if n % 4 == 0 else "training"
+        yield _report(trial_id, first * 10_000_000 + n, 4, group, draw)
+
+
 def batches(
     cluster: Cluster, trial_ids: Sequence[int], count: int, *, reports: int, metrics: int
 ) -> Iterator[bytes]:

@@ -7,9 +7,10 @@ from bench.cluster import Cluster
 from bench.experiments import reporting_trials
 from bench.figure import Figure, Limit, Load, Measured
 from bench.load.http_load import repeat
-from bench.reports import TRIALS
+from bench.reports import TRIALS, plain_reports
 
 EXPERIMENTS = 200
+REPORTS = 40
 FULL = Load(runs=3, seconds=10.0)
 SMOKE = Load(runs=1, seconds=1.0)
 
@@ -20,8 +21,13 @@ def measure_me(cluster: Cluster, load: Load) -> Measured:
 
 
 def measure_trial(cluster: Cluster, load: Load) -> Measured:
-    """One trial, 8 connections."""
-    trial_id = reporting_trials(cluster, TRIALS)[0]
+    """One trial that has reported metrics and validations, 8 connections."""
+    trial_ids = reporting_trials(cluster, TRIALS)
+    if "reported" not in cluster.prepared:
+        for report in plain_reports(trial_ids[0], REPORTS, next(cluster.steps)):
+            cluster.call("POST", f"/api/v1/trials/{trial_ids[0]}/metrics", report)
+        cluster.prepared["reported"] = REPORTS
+    trial_id = trial_ids[0]
     return _measure(cluster, f"/api/v1/trials/{trial_id}", 8, load)
 
 
