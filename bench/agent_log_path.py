@@ -15,8 +15,6 @@ import time
 import uuid
 from pathlib import Path
 
-from determined_master.backends.agents.backend import AgentBackend
-from determined_wire.agent_link import LogBatch
 from tests.agent_link import (
     AgentProcess,
     OpenDoor,
@@ -27,6 +25,9 @@ from tests.agent_link import (
     spec,
     until,
 )
+
+from determined_master.backends.agents.backend import AgentBackend
+from determined_wire.agent_link import LogBatch
 
 TASKS = 2
 RUNS = 3

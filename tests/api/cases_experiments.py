@@ -11,6 +11,7 @@ from tests.api.client import Client
 from tests.api.samples import Case, World
 
 from determined_master import entropy
+from determined_master.api.http import MAX_BODY_BYTES
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.tokens import TaskTokens
 
@@ -84,6 +85,7 @@ async def running(world: World) -> None:
     await container(world, names, "RUNNING")
     await admin("POST", f"/api/v1/allocations/{names['allocation_id']}/ready", {})
     world.names |= names
+    world.shared.setdefault("running", []).append(names)
     world.clients["task"] = Client(admin.app, await session_token(world, names))
 
 
@@ -100,13 +102,43 @@ async def finished(world: World) -> None:
     world.names |= world.shared["finished"]
 
 
+async def idle(world: World) -> None:
+    """No container runs any more."""
+    for names in world.shared.pop("running", []):
+        await container(world, names, "TERMINATED", exit_code=0)
+
+
+async def preempted(world: World) -> None:
+    """A running allocation that is asked to leave."""
+    await running(world)
+    await post(world, world.names, alloc.PreemptRequested(reason="a test"))
+
+
+async def with_resources(world: World) -> None:
+    """A running allocation; `<uuid>` is its container's."""
+    await running(world)
+    world.names["uuid"] = world.names["container_id"]
+
+
+async def with_metrics(world: World) -> None:
+    """A running trial with all kinds of results."""
+    await running(world)
+    await report(world)
+
+
+async def with_new_uuid(world: World) -> None:
+    """A running trial; `<uuid>` is nobody's."""
+    await running(world)
+    world.names["uuid"] = str(entropy.new_uuid())
+
+
 async def report(world: World) -> None:
     """Metrics of three groups, a checkpoint and log lines."""
     names, admin = world.names, world.clients["admin"]
     trial = f"/api/v1/trials/{names['trial_id']}"
     reports = [
         ("training", 1, METRICS),
-        ("training", 2, METRICS),
+        ("training", 3, METRICS),
         ("validation", 3, {"loss": 0.3, "acc": "-Infinity"}),
         ("custom/grp", 3, {"x": 1.5}),
     ]
@@ -122,7 +154,7 @@ async def report(world: World) -> None:
         "allocationId": names["allocation_id"],
         "uuid": names["uuid"],
         "reportTime": "2026-11-21T05:59:17.792Z",
-        "resources": {"a.txt": "1", "d/": "0", "d/b.txt": "2"},
+        "resources": {"a.txt": "1", "d/": "0", "d/b.txt": "2", "metadata.json": "57"},
         "metadata": {"steps_completed": 3, "extra": {"k": "v"}},
         "state": "STATE_COMPLETED",
         "storageId": storage["storageId"],
@@ -213,6 +245,27 @@ CONFIG_FORM = frozenset(
         "experiments[].hyperparameters",
     }
 )
+HPARAMS = frozenset(
+    {"checkpoints[].training", "checkpoints[].resources", "checkpoints[].metadata"}
+)
+TRIAL = frozenset(
+    {
+        f"{at}.{name}"
+        for at in ("trial", "trials[]")
+        for name in (
+            "hparams",
+            "summaryMetrics",
+            "bestCheckpoint.resources",
+            "searcherMetricValue",
+        )
+    }
+    | {
+        f"{at}.{which}.metrics.avgMetrics"
+        for at in ("trial", "trials[]")
+        for which in ("bestValidation", "latestValidation")
+    }
+)
+"""What depends on the code that was trained, not on the API."""
 CASES: dict[str, Case] = {
     "ser.bad_struct": Case(finished, phrase="bad StructValue: "),
     "query.enum_repeated": Case(finished, free=CONFIG_FORM),
@@ -222,4 +275,68 @@ CASES: dict[str, Case] = {
     "experiments.get": Case(finished, free=CONFIG_FORM, why=LIST_DEFECT),
     "experiments.get.404": Case(named(experiment_id="999999")),
     "experiments.list": Case(finished, free=CONFIG_FORM),
+    "experiments.bad.pool": Case(phrase="is not available to workspace id"),
+    "experiments.bad.slots": Case(missing="slots are not compared with the cluster's yet"),
+    "experiments.activate": Case(paused),
+    "experiments.pause.finished": Case(finished),
+    "experiments.kill.finished": Case(finished),
+    "experiments.archive": Case(archivable),
+    "experiments.archive.twice": Case(archived, phrase="already archived"),
+    "experiments.fork": Case(
+        finished,
+        free=CONFIG_FORM | {"experiment.trialIds"},
+        why="its trial is made right after the answer",
+    ),
+    "experiments.best_metric": Case(finished),
+    "experiments.model_def": Case(finished),
+    "experiments.checkpoints": Case(finished, free=HPARAMS),
+    "experiment.config.single": Case(finished, free=CONFIG_FORM | {"*"}),
+    "experiment.config.grid": Case(finished, free=frozenset("*")),
+    "experiment.config.asha": Case(finished, free=frozenset("*")),
+    "trials.get": Case(finished, free=TRIAL),
+    "trials.list": Case(finished, free=TRIAL),
+    "trials.workloads": Case(finished),
+    "trials.checkpoints": Case(finished),
+    "trials.metadata.post": Case(running),
+    "trials.failed": Case(
+        finished, free=TRIAL | {"trial.logPolicyMatched", "trial.bestCheckpoint"}
+    ),
+    "trials.logs": Case(finished),
+    "trials.logs.desc": Case(finished),
+    "trials.logs.fields": Case(finished),
+    "tasks.logs": Case(finished),
+    "tasks.logs.fields": Case(finished),
+    "metrics.training": Case(finished),
+    "metrics.validation": Case(finished),
+    "metrics.group": Case(finished),
+    "metrics.no_ids": Case(phrase="must specify at least one trial"),
+    "task.allocation.done": Case(finished),
+    "task.allocation.bad": Case(phrase="nope"),
+    "tasks.get": Case(running),
+    "checkpoints.get": Case(finished),
+    "checkpoints.404": Case(named(uuid=str(entropy.new_uuid())), phrase="checkpoint '"),
+    "checkpoints.metadata": Case(finished),
+    "tasks.logs.post": Case(with_resources),
+    "task.rendezvous": Case(with_resources),
+    "task.rendezvous.404": Case(with_resources),
+    "task.preempt.false": Case(running),
+    "task.preempt.true": Case(preempted),
+    "task.ready.404": Case(running),
+    "task.all_gather.bad": Case(running),
+    "task.proxy_address": Case(running),
+    "task.context": Case(running),
+    "task.progress": Case(running),
+    "task.runner_metadata": Case(running),
+    "task.metrics.conflict": Case(with_metrics, phrase="already reported loss"),
+    "task.metrics.bad_group": Case(running, phrase="metric group"),
+    "task.training_metrics": Case(running),
+    "task.checkpoint": Case(with_new_uuid),
+    "task.checkpoint.bad": Case(running, phrase="uuid"),
+    "task.early_exit.bad": Case(running, phrase="EXITED_REASON_USER_REQUESTED_STOP"),
+    "task.me": Case(running),
+    "agents.list": Case(idle),
+    "slots.list": Case(idle),
+    "request.too_large": Case(
+        headers={"content-length": str(MAX_BODY_BYTES + 1)}, phrase="larger than"
+    ),
 }

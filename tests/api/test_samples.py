@@ -89,6 +89,9 @@ def reason_to_skip(sample: dict[str, Any]) -> str:
 def as_parameter(sample: dict[str, Any]) -> Any:
     reason = reason_to_skip(sample)
     marks = [pytest.mark.skip(reason)] if reason else []
+    missing = CASES.get(sample["id"], Case()).missing
+    if missing and not reason:
+        marks = [pytest.mark.xfail(reason=missing, strict=True)]
     return pytest.param(sample, id=sample["id"], marks=marks)
 
 

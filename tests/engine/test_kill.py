@@ -47,7 +47,7 @@ async def test_a_master_killed_at_any_instant_is_resumed_without_loss(
         *(database.host, database.password, database.database),
         *(str(ledger), str(AGGREGATES), str(EVENTS)),
     ]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(["src", "."])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(["src", ".", *sys.path])}
     chance = random.Random(seed)
     ends = []
     for _ in range(4):

@@ -21,9 +21,12 @@ PASSWORD = "Initial1x"
 
 
 def config_of(path: str) -> dict[str, str]:
-    """Scalars of a YAML file with two levels, the inner ones as `outer.inner`."""
+    """Scalars of a YAML file with two levels, the inner ones as `outer.inner`; or JSON."""
     found, outer = {}, ""
-    for line in pathlib.Path(path).read_text().splitlines():
+    text = pathlib.Path(path).read_text()
+    if text.startswith("{"):
+        return json.loads(text)
+    for line in text.splitlines():
         key, _, value = line.strip().partition(": ")
         if line.startswith("  "):
             key = outer + key
@@ -47,6 +50,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def do_GET(self) -> None:
+        if self.path == "/info":
+            return self.answer(200, {})
         if self.headers.get("Authorization") != "Bearer token":
             return self.answer(401, {})
         if self.path == "/api/v1/agents":

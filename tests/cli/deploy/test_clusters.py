@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -260,8 +261,9 @@ def test_beyond_loopback_agents_are_given_the_join_token(
     up(det, port, "--listen", "0.0.0.0")
     assert cluster.join_token.read_text() == "join"
     assert stat.S_IMODE(cluster.join_token.stat().st_mode) == 0o600
-    agent = cluster.agent_config("c1-agent-0").read_text()
-    assert f"join_token_file: {cluster.join_token}" in agent
+    agent = json.loads(cluster.agent_config("c1-agent-0").read_text())
+    assert agent["join_token_file"] == str(cluster.join_token)
+    assert agent["master_host"] == "127.0.0.1"
     assert "allow_process_runtime: true" in cluster.master_config.read_text()
 
 

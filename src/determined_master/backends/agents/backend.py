@@ -257,7 +257,13 @@ class AgentBackend:
     async def _welcome(
         self, agent: KnownAgent, hello: Hello, address: str, frames: Frames
     ) -> None:
+        before = agent.snapshot.devices
         agent.joined(hello, address)
+        if before and before != hello.devices:
+            log.warning(  # what runs keeps its slots; the pool sees the new ones from now on
+                "an agent came back with other slots",
+                extra={"agent": hello.agent_id, "before": len(before), "now": len(hello.devices)},
+            )
         if hello.acknowledged_epoch == self._identity.epoch:
             agent.orders.acknowledge(hello.acknowledged)
         reports = tuple(with_address(r, address) for r in hello.containers)
