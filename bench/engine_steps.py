@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import uvloop
 
 from determined_master.domain.messages import Effect, Event, State
 from determined_master.engine import EffectContext, Engine, EngineSettings, Kind
@@ -34,7 +36,7 @@ class Worker(State, frozen=True):
 
     steps: int = 0
     label: str = ""
-    facts: dict[str, str] = {}
+    facts: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Reported(Event, frozen=True, tag="reported"):
@@ -102,7 +104,7 @@ class Load:
 async def measure(args: argparse.Namespace) -> None:
     """Run against a durable server in a directory of its own."""
     with tempfile.TemporaryDirectory(prefix="det-bench-", dir="/tmp") as directory:
-        Path(directory).chmod(0o711)
+        os.chmod(directory, 0o711)
         server = EmbeddedServer(Layout(Path(directory) / "postgres"))
         await server.start()
         try:
@@ -168,7 +170,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=3000.0)
     parser.add_argument("--appliers", type=int, default=2)
     parser.add_argument("--batch", type=int, default=128)
-    asyncio.run(measure(parser.parse_args()))
+    uvloop.run(measure(parser.parse_args()))  # as the master does
 
 
 if __name__ == "__main__":

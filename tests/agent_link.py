@@ -101,7 +101,6 @@ class OpenDoor:
 
 def identity(**overrides: Any) -> MasterIdentity:
     values: dict[str, Any] = {
-        "epoch": 1,
         "master_id": "master-1",
         "cluster_id": "cluster-1",
         "cluster_name": "test",

@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -63,9 +63,9 @@ def postgres() -> Address:
     return asyncio.run(_shared_server(Path(os.environ[_ENV])))
 
 
-@pytest.fixture
-async def database(postgres: Address) -> AsyncIterator[Address]:
-    """A fresh database with the schema of this release."""
+@asynccontextmanager
+async def new_database(postgres: Address) -> AsyncIterator[Address]:
+    """A fresh database with the schema of this release; for fixtures of a wider scope."""
     name = f"t{os.getpid()}_{next(_numbers)}"
     admin = await connect(postgres)
     try:
@@ -74,6 +74,13 @@ async def database(postgres: Address) -> AsyncIterator[Address]:
         await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:
         await admin.close()
+
+
+@pytest.fixture
+async def database(postgres: Address) -> AsyncIterator[Address]:
+    """A fresh database with the schema of this release."""
+    async with new_database(postgres) as made:
+        yield made
 
 
 @pytest.fixture

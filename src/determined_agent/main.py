@@ -19,13 +19,21 @@ from determined_agent.devices.rocm import MalformedOutput
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
 from determined_agent.runtimes.process import ProcessRuntime
 from determined_agent.runtimes.unavailable import Unavailable
-from determined_agent.settings import Settings
+from determined_agent.settings import Settings, SettingsError, load
 from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
 from determined_agent.supervisor import Supervisor
 from determined_wire.agent_link import Device
 
 log = logging.getLogger(__name__)
 
+_LEVELS = {
+    "trace": logging.DEBUG,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+    "fatal": logging.CRITICAL,
+}
 EXIT_CONNECTION_LOST = 1
 EXIT_CANNOT_START = 2
 EXIT_REFUSED = 3
@@ -151,7 +159,15 @@ def _version() -> str:
 
 def main() -> None:
     """The command `determined-agent`."""
-    from determined_agent.settings import load
+    try:
+        settings = load(sys.argv[1:], os.environ)
+    except SettingsError as error:
+        sys.stderr.write(f"determined-agent: {error}\n")
+        sys.exit(EXIT_CANNOT_START)
+    level = _LEVELS.get(settings.log.level, logging.INFO)
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    sys.exit(asyncio.run(run(settings)))
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    sys.exit(asyncio.run(run(load(sys.argv[1:], os.environ))))
+
+if __name__ == "__main__":
+    main()

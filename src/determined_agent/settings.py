@@ -1,29 +1,40 @@
-"""What the agent is told by its admin."""
+"""What the agent is told: flags over DET_* variables over agent.yaml over defaults."""
 
 from __future__ import annotations
 
-import argparse
+import os
+import socket
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
+
+from determined_agent.settings_sources import SettingsError, Sources
+
+__all__ = ["Settings", "SettingsError", "load"]
 
 SlotType = Literal["auto", "cuda", "gpu", "rocm", "cpu", "none"]
 ContainerRuntime = Literal["docker", "podman", "apptainer", "process"]
+LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
+Port = Annotated[int, Meta(ge=0, le=65535)]
 GIB = 1024**3
+MASK = "********"
 
 
 class TlsSettings(msgspec.Struct, frozen=True):
     """How the agent checks the master's certificate and shows its own."""
 
-    enabled: bool = False
-    skip_verify: bool = False
-    master_cert: str = ""
-    """Path of the bundle of authorities; empty: those of the system."""
-    master_cert_name: str = ""
-    client_cert: str = ""
-    client_key: str = ""
+    enabled: Annotated[bool, Meta(description="Whether the master is called by HTTPS.")] = False
+    skip_verify: Annotated[
+        bool, Meta(description="Trust any certificate of the master; only to try things out.")
+    ] = False
+    master_cert: Annotated[
+        str, Meta(description="File of authorities to trust; empty for those of the system.")
+    ] = ""
+    master_cert_name: Annotated[str, Meta(description="Name in the master's certificate.")] = ""
+    client_cert: Annotated[str, Meta(description="File of the agent's own certificate.")] = ""
+    client_key: Annotated[str, Meta(description="File of its private key.")] = ""
 
 
 class SecuritySettings(msgspec.Struct, frozen=True):
@@ -35,54 +46,156 @@ class SecuritySettings(msgspec.Struct, frozen=True):
 class HookSettings(msgspec.Struct, frozen=True):
     """Commands that the agent runs."""
 
-    on_connection_lost: tuple[str, ...] = ()
+    on_connection_lost: Annotated[
+        tuple[str, ...],
+        Meta(description="Program and arguments to run when the master is given up."),
+    ] = ()
+
+
+class LogSettings(msgspec.Struct, frozen=True):
+    """The agent's own log."""
+
+    level: Annotated[LogLevel, Meta(description="Least urgent lines to write.")] = "info"
+    color: Annotated[bool, Meta(description="Whether a terminal gets colours.")] = True
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All options, after files, variables and flags are merged and checked."""
 
-    master_host: str
-    master_port: int
-    agent_id: str
-    resource_pool: str = "default"
-    slot_type: SlotType = "auto"
-    visible_gpus: str = ""
-    artificial_slots: int = 0
-    container_master_host: str = ""
-    container_master_port: int = 0
+    master_host: Annotated[str, Meta(description="Host of the master; required.")]
+    master_port: Annotated[
+        int, Meta(ge=0, le=65535, description="Its port. Default: 80, with TLS 443.")
+    ] = 0
+    agent_id: Annotated[
+        str, Meta(description="Name of this agent, unique in its cluster. Default: the host's.")
+    ] = ""
+    resource_pool: Annotated[str, Meta(description="Pool to join.")] = "default"
+    slot_type: Annotated[
+        SlotType,
+        Meta(description="Devices that become slots; auto looks for cuda, rocm, then cpu."),
+    ] = "auto"
+    visible_gpus: Annotated[
+        str,
+        Meta(
+            description=(
+                "Indexes or ids of the GPUs to use. Default: ROCR_VISIBLE_DEVICES or "
+                "CUDA_VISIBLE_DEVICES."
+            )
+        ),
+    ] = ""
+    artificial_slots: Annotated[
+        int, Meta(ge=0, description="Pretend to have so many devices; for tests.")
+    ] = 0
+    container_master_host: Annotated[
+        str, Meta(description="Host of the master as tasks reach it. Default: master_host.")
+    ] = ""
+    container_master_port: Annotated[
+        int, Meta(ge=0, le=65535, description="Its port there. Default: master_port.")
+    ] = 0
     security: SecuritySettings = SecuritySettings()
     hooks: HookSettings = HookSettings()
-    join_token: str = ""
-    join_token_file: str = ""
-    work_dir: str = "/var/lib/determined/agent"
-    agent_reconnect_attempts: int | None = None
-    """None: for ever."""
-    agent_reconnect_backoff: int = 5
-    """Seconds between attempts, where their number is bounded."""
-    container_runtime: ContainerRuntime = "docker"
-    log_spool_bytes: int = GIB
-    """Bound of a task's output that is not stored yet."""
-    http_proxy: str = ""
-    https_proxy: str = ""
-    ftp_proxy: str = ""
-    no_proxy: str = ""
+    log: LogSettings = LogSettings()
+    join_token: Annotated[
+        str, Meta(description="The cluster's join token, from `det agent token`.")
+    ] = ""
+    join_token_file: Annotated[str, Meta(description="File that holds the join token.")] = ""
+    work_dir: Annotated[
+        str,
+        Meta(
+            description=(
+                "Where tasks' directories are. Default: $XDG_DATA_HOME/determined/agent, for "
+                "root /var/lib/determined/agent."
+            )
+        ),
+    ] = ""
+    agent_reconnect_attempts: Annotated[
+        int | None, Meta(description="Times to try to reach the master. Default: for ever.")
+    ] = None
+    agent_reconnect_backoff: Annotated[
+        int, Meta(ge=0, description="Seconds between attempts, where their number is bounded.")
+    ] = 5
+    container_runtime: Annotated[
+        ContainerRuntime,
+        Meta(description="What runs tasks; process isolates nothing, see docs/security.md."),
+    ] = "docker"
+    log_spool_bytes: Annotated[
+        int, Meta(ge=0, description="Bound of a task's output that is not stored yet.")
+    ] = GIB
+    http_proxy: Annotated[str, Meta(description="Given to tasks as HTTP_PROXY.")] = ""
+    https_proxy: Annotated[str, Meta(description="Given to tasks as HTTPS_PROXY.")] = ""
+    ftp_proxy: Annotated[str, Meta(description="Given to tasks as FTP_PROXY.")] = ""
+    no_proxy: Annotated[str, Meta(description="Given to tasks as NO_PROXY.")] = ""
+    debug: Annotated[bool, Meta(description="The same as log.level debug.")] = False
+
+    def masked(self) -> dict[str, Any]:
+        """All options as JSON values, the join token as `********`."""
+        shown: dict[str, Any] = msgspec.to_builtins(self)
+        return {**shown, "join_token": MASK if self.join_token else ""}
 
 
-def load(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
-    """Read flags, then `DET_*` variables, then a file of JSON. Raises SystemExit."""
-    parser = argparse.ArgumentParser(prog="determined-agent")
-    parser.add_argument("command", nargs="?", choices=["run"], default="run")
-    parser.add_argument("--config-file", default=environment.get("DET_CONFIG_FILE", ""))
-    simple = [f for f in Settings.__struct_fields__ if f not in ("security", "hooks")]
-    for name in simple:
-        default = environment.get(f"DET_{name.upper()}")
-        parser.add_argument(f"--{name.replace('_', '-')}", default=default)
-    options = parser.parse_args(arguments)
-    values: dict[str, Any] = {}
-    if options.config_file:
-        values = msgspec.json.decode(Path(options.config_file).read_bytes())
-    values.update({n: v for n in simple if (v := getattr(options, n)) is not None})
-    try:
-        return msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        parser.error(str(error))
+NOT_HERE: dict[str, str] = {
+    "label": "was removed: use resource_pool",
+    "image_root": "belongs to another way of running containers: images are kept by the runtime",
+    "api_enabled": "this agent has no server of its own: read its log",
+    "bind_ip": "this agent has no server of its own",
+    "bind_port": "this agent has no server of its own",
+    "tls": "this agent has no server of its own; for the master's TLS use security.tls.enabled",
+    "tls_cert": "this agent has no server of its own; for the master use security.tls.master_cert",
+    "tls_key": "this agent has no server of its own; for the master use security.tls.client_key",
+    "container_auto_remove_disabled": (
+        "containers are always kept until their end and output are stored; remove the option"
+    ),
+    "fluent": "tasks' output is read by the agent itself; remove the section",
+}
+"""Options of older agents that mean nothing here, and what to do instead."""
+
+
+def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = None) -> Settings:
+    """Read all sources.
+
+    Args:
+        argv: without the program's name.
+        env: the environment.
+        is_root: whether the agent runs as root; by default it looks.
+
+    Raises:
+        SettingsError: with every error and its path.
+        SystemExit: for `--help`, `version` and for flags that nobody knows.
+    """
+    sources = Sources(Settings, NOT_HERE)
+    sources.read(argv, env)
+    tree = sources.tree
+    tls = (tree.get("security") or {}).get("tls") or {}
+    if not tree.get("master_host"):
+        sources.problem("master_host", "is required: set it to the host of the master")
+    if tls.get("skip_verify") and tls.get("master_cert"):
+        sources.problem("security.tls", "skip_verify and master_cert must not both be set")
+    if bool(tls.get("client_cert")) != bool(tls.get("client_key")):
+        sources.problem("security.tls", "client_cert and client_key must both be set, or neither")
+    if tree.get("join_token") and tree.get("join_token_file"):
+        sources.problem("join_token", "and join_token_file must not both be set")
+    root = os.geteuid() == 0 if is_root is None else is_root
+    defaults = {
+        "master_port": 443 if tls.get("enabled") else 80,
+        "agent_id": socket.gethostname(),
+        "visible_gpus": env.get("ROCR_VISIBLE_DEVICES", env.get("CUDA_VISIBLE_DEVICES", "")),
+        "work_dir": _work_dir(env, root),
+    }
+    for key, value in defaults.items():
+        tree[key] = tree.get(key) or value
+    tree["resource_pool"] = tree.get("resource_pool") or "default"
+    name = tree["agent_id"]
+    if isinstance(name, str) and ("/" in name or name.startswith(".")):
+        text = f'"{name}" is no name for a directory: leave out slashes and leading dots'
+        sources.problem("agent_id", text)
+    if tree.get("debug") is True:
+        tree["log"] = {**(tree.get("log") or {}), "level": "debug"}
+    built: Settings = sources.build()
+    return built
+
+
+def _work_dir(env: Mapping[str, str], is_root: bool) -> str:
+    if is_root:
+        return "/var/lib/determined/agent"
+    home = env.get("XDG_DATA_HOME") or os.path.join(env.get("HOME", ""), ".local/share")
+    return os.path.join(home, "determined", "agent")

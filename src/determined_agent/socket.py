@@ -16,7 +16,7 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from determined_agent import entropy
+from determined_agent import clock, entropy
 from determined_agent.logs import Disconnected
 from determined_agent.settings import Settings
 from determined_agent.streams import Inbox, Outbox
@@ -46,6 +46,8 @@ MAX_FRAME_BYTES = 128 * 1024**2
 _WELCOME_S = 60.0
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 30.0
+_LASTING_S = 10.0
+"""A connection that ends before is no reason to dial again at once."""
 _ATTEMPTS = 5
 """With a hook for a lost connection and no number of attempts set."""
 
@@ -108,6 +110,8 @@ class Link:
         self._is_up = asyncio.Event()
         self._news = asyncio.Event()
         self._failures = 0
+        self._short_lived = 0
+        """Connections in a row that did not last."""
 
     @property
     def connection(self) -> int:
@@ -154,7 +158,8 @@ class Link:
         if limit is None and settings.hooks.on_connection_lost:
             limit = _ATTEMPTS
         if limit is None:
-            doubled_s = float(_FIRST_PAUSE_S * 2 ** min(self._failures, 16))
+            doublings = min(max(self._failures, self._short_lived), 16)
+            doubled_s = float(_FIRST_PAUSE_S * 2**doublings)
             return min(_LONGEST_PAUSE_S, doubled_s) * (0.5 + entropy.jitter() / 2)
         if self._failures > limit:
             where = f"{settings.master_host}:{settings.master_port}"
@@ -178,9 +183,12 @@ class Link:
                 close_timeout=2,
             ) as socket:
                 await self._open(socket, containers)
+                began_s = clock.monotonic_s()
                 try:
                     await self._serve(socket, containers)
                 finally:
+                    lasted = clock.monotonic_s() - began_s > _LASTING_S
+                    self._short_lived = 0 if lasted else self._short_lived + 1
                     self._is_up.clear()
                     self._socket = None
                     containers.disconnected()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from determined_master import __version__, clock, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
-from determined_master.backends.agents.backend import AgentBackend
+from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.domain.schedule import fifo
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import KINDS
@@ -47,6 +47,7 @@ from determined_master.services.users import Users
 from determined_master.store import task_logs
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
+from determined_master.store.errors import DataDirInUse
 from determined_master.store.migrate import migrate
 from determined_master.store.pool import (
     Address,
@@ -81,7 +82,11 @@ def layout_of(settings: Settings) -> Layout:
 
 @contextlib.asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[Address]:
-    """A migrated database: the user's, or our own that runs as long as this does."""
+    """A database: the user's, or our own that runs as long as this does.
+
+    It is migrated, but for `restore`, which needs an empty one. `backup` may use the server
+    of a master that runs.
+    """
     if settings.db.host:
         address = Address(
             host=settings.db.host,
@@ -89,18 +94,24 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
             user=settings.db.user,
             password=settings.db.password,
             database=settings.db.name,
-            ssl_mode=settings.db.ssl_mode,  # type: ignore[arg-type]  # checked by settings
+            ssl_mode=settings.db.ssl_mode,
             ssl_root_cert=settings.db.ssl_root_cert or None,
         )
         await check_server(address)
-        await _migrate(address)
+        await _migrate(address, settings)
         yield address
         return
     server = EmbeddedServer(layout_of(settings))
-    await server.start()
+    try:
+        await server.start()
+    except DataDirInUse:
+        if settings.command != "backup":
+            raise
+        yield embedded_address(server.connection_options)
+        return
     try:
         address = embedded_address(server.connection_options)
-        await _migrate(address)
+        await _migrate(address, settings)
         async with asyncio.TaskGroup() as group:
             supervisor = group.create_task(server.supervise())
             yield address
@@ -138,13 +149,16 @@ class App:
         join = Join(
             cluster.join_token,
             is_open=_is_join_open(settings),
-            allow_process_runtime=settings.is_loopback or settings.security.allow_process_runtime,
+            allow_process_runtime=bool(settings.security.allow_process_runtime),
+        )
+        identity = MasterIdentity(
+            master_id=facts.master_id,
+            cluster_id=facts.cluster_id,
+            cluster_name=facts.cluster_name,
+            version=facts.version,
         )
         self.backend = AgentBackend(
-            facts=facts,
-            events=reports,
-            join=join,
-            reconnect_wait_s=settings.agent_reconnect_wait_s,
+            identity, reports, join, reconnect_wait_s=lambda pool: settings.agent_reconnect_wait_s
         )
         self.pool_loop = PoolLoop(
             DEFAULT_POOL, self.engine, self.backend.agents, self.live, fifo.plan
@@ -192,8 +206,25 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(self.flusher.run())
             group.create_task(self.pool_loop.run())
-            group.create_task(self.backend.run())
             ready.set()
+            await self._let_agents_in()
+
+    async def _let_agents_in(self) -> None:
+        """While this process leads, and under each of its epochs anew."""
+        try:
+            while True:
+                epoch = await self.engine.wait_until_leading(timeout_s=None)
+                expected = {
+                    container.agent_id: allocation.request.pool
+                    for allocation in self.live.values()
+                    for container in allocation.containers
+                    if container.state != "TERMINATED"
+                }
+                self.backend.open(expected, epoch)
+                await self.engine.wait_while_leading(epoch)
+                await self.backend.close()
+        finally:
+            await self.backend.close()
 
     def _nudge(self, pool: str) -> None:
         self.pool_loop.nudge()
@@ -205,7 +236,9 @@ class App:
             self.identities.forget_allocation(change.id)
 
 
-async def _migrate(address: Address) -> None:
+async def _migrate(address: Address, settings: Settings) -> None:
+    if settings.command == "restore":
+        return
     conn = await connect(address)
     try:
         await migrate(conn)

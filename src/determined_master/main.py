@@ -9,18 +9,21 @@ import os
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
 import uvloop
 
-from determined_master import app, settings
+from determined_master import __version__, app, settings
+from determined_master.corked import CorkedHttp
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.passwords import Passwords
+from determined_master.store.backup import back_up, restore
 from determined_master.store.errors import DatabaseError
-from determined_master.store.pool import Address, open_pool
+from determined_master.store.pool import Address, connect, open_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +35,12 @@ def main() -> None:
     """Entry point of the command."""
     try:
         chosen = settings.load(sys.argv[1:], os.environ)
+        if chosen.command == "version":
+            sys.stdout.write(f"determined-master {__version__}\n")
+            return
         configure_logging(chosen.log.level)
+        for warning in chosen.warnings:
+            log.warning(warning)
         with contextlib.suppress(KeyboardInterrupt):
             uvloop.run(_run(chosen))
     except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
@@ -42,12 +50,21 @@ def main() -> None:
 
 async def _run(chosen: settings.Settings) -> None:
     async with app.database(chosen) as address:
-        if chosen.command == "backup":
-            await app.back_up(address, chosen.directory)
-        elif chosen.command == "restore":
-            await app.restore(address, chosen.directory)
-        elif chosen.command == "run":
+        if chosen.command == "run":
             await _serve(chosen, address)
+            return
+        if chosen.command == "migrate":
+            sys.stdout.write("the tables are those of this version\n")
+            return
+        conn = await connect(address)
+        try:
+            move = back_up if chosen.command == "backup" else restore
+            manifest = await move(conn, Path(chosen.directory))
+        finally:
+            await conn.close()
+        done = "saved" if chosen.command == "backup" else "restored"
+        rows = sum(table.rows for table in manifest.tables)
+        sys.stdout.write(f"{done} {rows} rows of {len(manifest.tables)} tables\n")
 
 
 async def _serve(chosen: settings.Settings, address: Address) -> None:
@@ -62,11 +79,12 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
         server = _Server(
             uvicorn.Config(
                 master.api,
-                http="httptools",
+                http=CorkedHttp,
                 ws="websockets-sansio",
                 loop="none",
                 lifespan="off",
                 access_log=False,
+                proxy_headers=False,
                 log_config=None,
                 server_header=False,
                 date_header=False,

@@ -1,157 +1,254 @@
-"""Settings of the master: from master.yaml, DET_* variables and flags, strongest last."""
+"""Settings of the master: flags over DET_* variables over master.yaml over defaults."""
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from msgspec import Meta
+
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.storage import STORAGE
+from determined_master.domain.errors import InvalidArgument
+from determined_master.services.yaml_text import parse_yaml
+from determined_master.settings_check import SettingsError, check, upgrade
+from determined_master.settings_command import Command, Given, overrides, parse_command_line
+from determined_master.settings_pools import (
+    POOLS,
+    ContainerDefaults,
+    ResourceManager,
+    ResourcePool,
+    shown_storage,
+)
+from determined_master.settings_reader import read_struct, show
+from determined_master.settings_sections import (
+    Cache,
+    Database,
+    IdentityProvider,
+    Integrations,
+    Internal,
+    Log,
+    Observability,
+    Retention,
+    TaskLogging,
+    Telemetry,
+    UiCustomization,
+    Webhooks,
+)
+from determined_master.settings_security import Security
+
+__all__ = ["Command", "Settings", "SettingsError", "load"]
+
+DEFAULT_FILE = "/etc/determined/master.yaml"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_DERIVED = Meta(extra={"is_derived": True})
+_STORAGE = {"kind": STORAGE, "shown": shown_storage}
 
 
-class SettingsError(Exception):
-    """The settings cannot be used; the text lists every error with its path."""
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings, checked and with everything that follows from them filled in."""
 
-
-class Database(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where PostgreSQL is; without a host the master runs its own."""
-
-    user: str = ""
-    password: str = ""
-    host: str = ""
-    port: int = 5432
-    name: str = ""
-    ssl_mode: str = "disable"
-    ssl_root_cert: str = ""
-    data_dir: str = ""
-
-
-class TaskUser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whom tasks run as when their owner has no link to a system user."""
-
-    user: str = "root"
-    uid: int = 0
-    group: str = "root"
-    gid: int = 0
-
-
-class Security(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who may come in."""
-
-    initial_user_password: str = ""
-    default_task: TaskUser = TaskUser()
-    agent_join: str = ""
-    allow_process_runtime: bool = False
-
-
-class Log(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The master's own log."""
-
-    level: str = "info"
-    color: bool = True
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All settings."""
-
-    host: str = "0.0.0.0"
-    port: int = 8080
-    cluster_name: str = ""
+    config_file: Annotated[str, Meta(description="This file.")] = DEFAULT_FILE
+    host: Annotated[
+        str, Meta(description="Address to listen on; 127.0.0.1 for this machine only.")
+    ] = "0.0.0.0"
+    port: Annotated[
+        int, Meta(ge=0, le=65535, description="Port to listen on. Default: 8080, with TLS 8443.")
+    ] = 0
+    root: Annotated[str, Meta(description="Directory of the web interface's files.")] = ""
+    cluster_name: Annotated[str, Meta(description="Name of this cluster for people.")] = ""
     db: Database = Database()
     security: Security = Security()
     log: Log = Log()
-    checkpoint_storage: dict[str, Any] | None = None
-    task_container_defaults: dict[str, Any] = {}
-    agent_reconnect_wait_s: float = 25.0
-    command: str = "run"
-    directory: str = ""
+    cache: Cache = Cache()
+    checkpoint_storage: Annotated[
+        dict[str, Any] | None,
+        Meta(
+            description=(
+                "Where checkpoints go, unless workspace or experiment say otherwise. Default: "
+                "a directory beside the database that the master runs."
+            ),
+            extra=_STORAGE,
+        ),
+    ] = None
+    task_container_defaults: ContainerDefaults = msgspec.field(default_factory=dict)
+    resource_manager: ResourceManager = ResourceManager()
+    resource_pools: Annotated[
+        tuple[ResourcePool, ...], Meta(description="Default: one pool named default.")
+    ] = POOLS
+    additional_resource_managers: tuple[dict[str, Any], ...] | None = None
+    launch_error: Annotated[
+        bool, Meta(description="Whether a request larger than the cluster is refused.")
+    ] = True
+    tensorboard_timeout: Annotated[
+        int, Meta(ge=0, description="Seconds until an idle TensorBoard ends.")
+    ] = 300
+    notebook_timeout: Annotated[
+        int | None, Meta(description="Seconds until an idle notebook ends; none for never.")
+    ] = None
+    enable_cors: Annotated[bool, Meta(description="Whether pages elsewhere may call.")] = False
+    reserved_ports: Annotated[
+        tuple[int, ...] | None, Meta(description="Ports that no task is given.")
+    ] = None
+    logging: TaskLogging = TaskLogging()
+    retention_policy: Retention = Retention()
+    observability: Observability = Observability()
+    telemetry: Telemetry = Telemetry()
+    webhooks: Webhooks = Webhooks()
+    feature_switches: Annotated[
+        tuple[str, ...], Meta(description="NAME turns a switch on, -NAME off.")
+    ] = ()
+    ui_customization: UiCustomization = UiCustomization()
+    integrations: Integrations = Integrations()
+    oidc: IdentityProvider = msgspec.field(default_factory=dict)
+    saml: IdentityProvider = msgspec.field(default_factory=dict)
+    scim: IdentityProvider = msgspec.field(default_factory=lambda: {"auth": None})
+    det_cloud: IdentityProvider = msgspec.field(default_factory=dict)
+    internal: Internal = msgspec.field(default=Internal(), name="__internal")
+
+    run: Annotated[Command, _DERIVED] = Command("run")
+    """What the master was called for."""
+    warnings: Annotated[tuple[str, ...], _DERIVED] = ()
+    """What the admin should know, for the log."""
+
+    @property
+    def command(self) -> str:
+        """run, backup, restore, migrate or version."""
+        return self.run.name
+
+    @property
+    def directory(self) -> str:
+        """Where to back up to or restore from."""
+        return self.run.directory
 
     @property
     def is_loopback(self) -> bool:
         """Whether nobody outside this machine can reach the master."""
-        return self.host in ("127.0.0.1", "localhost", "::1")
+        return self.host in LOOPBACK
+
+    @property
+    def has_own_database(self) -> bool:
+        """Whether the master runs its own PostgreSQL."""
+        return not self.db.host
+
+    @property
+    def data_dir(self) -> Path | None:
+        """The directory of this cluster's files, the database among them; None without it."""
+        return Path(self.db.data_dir).parent if self.has_own_database else None
+
+    @property
+    def is_join_open(self) -> bool:
+        """Whether agents may join without the cluster's token."""
+        return self.security.agent_join == "open"
+
+    @property
+    def agent_reconnect_wait_s(self) -> float:
+        """How long a lost agent of the first pool may take to come back."""
+        return self.resource_pools[0].agent_reconnect_wait_s
 
     def masked(self) -> dict[str, Any]:
-        """All settings, without command and directory; secrets are masked elsewhere."""
-        built: dict[str, Any] = msgspec.to_builtins(self)
-        return {k: v for k, v in built.items() if k not in ("command", "directory")}
+        """All settings as JSON values, every secret as `********`."""
+        shown: dict[str, Any] = show(self)
+        return shown
 
 
-OPTIONS: tuple[tuple[str, ...], ...] = (
-    ("host",),
-    ("port",),
-    ("cluster_name",),
-    ("db", "user"),
-    ("db", "password"),
-    ("db", "host"),
-    ("db", "port"),
-    ("db", "name"),
-    ("db", "ssl_mode"),
-    ("db", "ssl_root_cert"),
-    ("db", "data_dir"),
-    ("security", "initial_user_password"),
-    ("security", "agent_join"),
-    ("security", "allow_process_runtime"),
-    ("log", "level"),
-)
-"""Options that have a flag and a variable."""
-
-
-def load(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
+def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = None) -> Settings:
     """Read all sources.
 
+    Args:
+        argv: without the program's name.
+        env: the environment; variables named DET_* and XDG_* count.
+        is_root: whether the master runs as root; by default it looks.
+
     Raises:
-        SettingsError: a source cannot be read, or a value makes no sense.
+        SettingsError: with every error and its path.
+        SystemExit: for `--help` and for flags that nobody knows.
     """
-    arguments = _parser().parse_args(argv)
-    path = arguments.config_file or env.get("DET_CONFIG_FILE") or ""
-    merged = _read(path) if path else {}
-    for option in OPTIONS:
-        variable = "DET_" + "_".join(option).upper()
-        if env.get(variable):
-            _put(merged, option, env[variable])
-        given = getattr(arguments, "_".join(option))
-        if given is not None:
-            _put(merged, option, given)
-    merged["command"] = arguments.command or "run"
-    merged["directory"] = getattr(arguments, "directory", "") or ""
+    line = parse_command_line(Settings, argv)
+    if line.command.name == "version":
+        return Settings(run=line.command)
+    report = Report()
+    path, is_explicit = _file(line.flags, env)
+    tree = _read_file(path, is_explicit, report)
+    sources = overrides(Settings, tree, env, line.flags)
+    upgrade(tree, report)
+    settings: Settings = read_struct(Settings, tree, "root", report)
+    root = os.geteuid() == 0 if is_root is None else is_root
+    settings = _resolve(settings, env, root)
+    check(settings, report)
+    if report.problems:
+        raise SettingsError.of(report.problems, sources)
+    return msgspec.structs.replace(
+        settings, config_file=path, run=line.command, warnings=report.warnings
+    )
+
+
+def _file(flags: Mapping[tuple[str, ...], Given], env: Mapping[str, str]) -> tuple[str, bool]:
+    flag = flags.get(("config_file",))
+    chosen = flag.text if flag else env.get("DET_CONFIG_FILE")
+    return chosen or DEFAULT_FILE, bool(chosen)
+
+
+def _read_file(path: str, is_explicit: bool, report: Report) -> dict[str, Any]:
     try:
-        return msgspec.convert(merged, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"Check Failed! 1 errors found:\n\t{error}") from None
+        parsed = parse_yaml(Path(path).read_text(encoding="utf-8"), free_form=())
+    except FileNotFoundError:
+        if is_explicit:
+            raise SettingsError(f"configuration file {path} does not exist") from None
+        return {}
+    except (OSError, UnicodeDecodeError) as e:
+        raise SettingsError(f"configuration file {path} cannot be read: {e}") from None
+    except InvalidArgument as e:
+        raise SettingsError(f"configuration file {path}: {e}") from None
+    if parsed.value is None:
+        return {}
+    if not isinstance(parsed.value, dict):
+        raise SettingsError(f"configuration file {path} must hold a map of options")
+    for warning in parsed.warnings:
+        report.warn(path, warning)
+    return parsed.value
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="determined-master", description=__doc__)
-    parser.add_argument("--config-file", help="default: none; or DET_CONFIG_FILE")
-    for option in OPTIONS:
-        parser.add_argument("--" + "-".join(option).replace("_", "-"), dest="_".join(option))
-    commands = parser.add_subparsers(dest="command")
-    commands.add_parser("run", help="run the master (the default)")
-    for name in ("backup", "restore"):
-        command = commands.add_parser(name, help=f"{name} the database")
-        command.add_argument("directory")
-    return parser
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        text = Path(path).read_text()
-        value = YAML(typ="safe", pure=True).load(text)
-    except OSError as error:
-        raise SettingsError(f"{path}: {os.strerror(error.errno or 0)}") from None
-    except YAMLError as error:
-        raise SettingsError(f"{path}: {error}") from None
-    if value is not None and not isinstance(value, dict):
-        raise SettingsError(f"{path}: the top level must be a mapping of options")
-    return value or {}
-
-
-def _put(target: dict[str, Any], option: tuple[str, ...], value: Any) -> None:
-    for part in option[:-1]:
-        target = target.setdefault(part, {})
-    target[option[-1]] = value
+def _resolve(settings: Settings, env: Mapping[str, str], is_root: bool) -> Settings:
+    """Fill in what follows from other settings and from who runs the master."""
+    replace = msgspec.structs.replace
+    cluster = settings.cluster_name or "determined"
+    db = settings.db
+    if not db.host and not db.data_dir:
+        home = Path(env.get("XDG_DATA_HOME") or Path(env.get("HOME", "~")) / ".local/share")
+        base = Path("/var/lib/determined") if is_root else home.expanduser() / "determined"
+        db = replace(db, data_dir=str(base / cluster / "postgres"))
+    cache = settings.cache
+    if not cache.cache_dir:
+        home = Path(env.get("XDG_CACHE_HOME") or Path(env.get("HOME", "~")) / ".cache")
+        place = Path("/var/cache") if is_root else home.expanduser()
+        cache = Cache(cache_dir=str(place / "determined"))
+    security = settings.security
+    security = replace(
+        security,
+        agent_join=security.agent_join or ("open" if settings.is_loopback else "token"),
+        allow_process_runtime=(
+            settings.is_loopback
+            if security.allow_process_runtime is None
+            else security.allow_process_runtime
+        ),
+    )
+    storage = settings.checkpoint_storage
+    if storage is None and not db.host:
+        place = Path(db.data_dir).parent / "checkpoints"
+        storage = {"type": "shared_fs", "host_path": str(place)}
+    manager = settings.resource_manager
+    name = manager.cluster_name if manager.cluster_name != "default" else manager.name or "default"
+    return replace(
+        settings,
+        port=settings.port or (8443 if security.tls.cert else 8080),
+        db=db,
+        cache=cache,
+        security=security,
+        checkpoint_storage=storage,
+        resource_manager=replace(manager, cluster_name=name),
+        resource_pools=settings.resource_pools or POOLS,
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.api.client import Client
-from tests.api.samples import PASSWORD, Case, World
+from tests.api.master import PASSWORD
+from tests.api.samples import Case, World
 
 from determined_master.services.users import UserChange
 

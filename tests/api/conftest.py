@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 
 import pytest
 from tests.api.client import Client
+from tests.api.master import PASSWORD, running_services
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
-from determined_master.services.auth import Auth
 from determined_master.services.catalog import Services
-from determined_master.services.identities import Identities
-from determined_master.services.master import Master, MasterFacts
 from determined_master.services.passwords import Passwords
-from determined_master.services.users import Users
-from determined_master.store.pool import Pool
-
-PASSWORD = "Secret-1234"
-MASTER_ID = "1d1c5a5e-4d1a-4f0b-9d57-0e0f4c6f6a01"
-CLUSTER_ID = "7b0a7c1e-98d5-4c0e-8a68-4f1d6d1c0b02"
-SETTINGS = {
-    "port": 8080,
-    "db": {"host": "127.0.0.1", "user": "postgres", "password": "deep"},
-    "checkpoint_storage": {"type": "s3", "secret_key": "deep", "access_key": None},
-}
+from determined_master.store.pool import Address, Pool
 
 
 @pytest.fixture(scope="session")
@@ -37,17 +24,9 @@ def passwords() -> Iterator[Passwords]:
 
 
 @pytest.fixture
-async def services(pool: Pool, passwords: Passwords) -> Services:
-    identities = Identities(pool)
-    users = Users(pool, passwords, identities)
-    await users.create_first(PASSWORD)
-    facts = MasterFacts(version="0.39.0", master_id=MASTER_ID, cluster_id=CLUSTER_ID)
-    return Services(
-        auth=Auth(pool, passwords, identities),
-        users=users,
-        master=Master(facts, pool, lambda: SETTINGS),
-        identities=identities,
-    )
+async def services(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[Services]:
+    async with running_services(database, pool, passwords) as (made, _):
+        yield made
 
 
 @pytest.fixture
@@ -75,17 +54,3 @@ async def user(api: Api, services: Services) -> Client:
 async def token_of(services: Services, username: str) -> str:
     opened = await services.auth.login(username, PASSWORD, is_hashed=False)
     return opened.token
-
-
-@dataclass(frozen=True)
-class Callers:
-    """All of them, for tests that go by a name."""
-
-    anonymous: Client
-    user: Client
-    admin: Client
-
-
-@pytest.fixture
-def callers(anonymous: Client, user: Client, admin: Client) -> Callers:
-    return Callers(anonymous, user, admin)

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.api.client import Client
+from tests.api.master import PASSWORD
 
+from determined_master.engine import Engine
 from determined_master.services.catalog import Services
 from determined_master.services.passwords import client_hash
 
 DATA = Path(__file__).parent.parent / "data" / "wire.json"
-PASSWORD = "Secret-1234"
 
 FORMS = {
     "<time>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.(\d{3}|\d{6}|\d{9}))?Z"),
@@ -39,10 +40,25 @@ class World:
     """What a case prepares and a sample is sent from."""
 
     services: Services
+    engine: Engine
+    shared: dict[str, Any]
+    """What cases keep for later samples on the same master."""
     clients: dict[str, Client]
     """By the `auth` of samples: admin, user, none, bad, and those that cases add."""
     names: dict[str, str] = field(default_factory=dict)
     """What stands for `<name>` in the sample's path and request."""
+
+    async def forget_users(self) -> None:
+        """Take away what earlier samples did to users and their names."""
+        query = """
+            UPDATE users SET username = CASE WHEN id > 2 THEN 'old' || id ELSE username END,
+                   display_name = '', active = id < 3, agent_uid = NULL, agent_gid = NULL,
+                   agent_user = NULL, agent_group = NULL
+            RETURNING id
+        """
+        async with self.services.users._pool.acquire() as conn:
+            for row in await conn.fetch(query):
+                self.services.identities.forget_user(row["id"])
 
 
 Prepare = Callable[[World], Awaitable[None]]
@@ -55,11 +71,15 @@ class Case:
     prepare: Prepare | None = None
     request: Any = None
     """Sent in place of the sample's request."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent beside the sample's."""
     phrase: str = ""
     """What an error's text must contain, where it need not be the observed text."""
     status: int = 0
     """Our status, where neither the observed nor the noted one is meant; `why` tells."""
     why: str = ""
+    missing: str = ""
+    """What must be built before the sample can pass; it is then expected to fail."""
     free: frozenset[str] = frozenset()
     """Dotted names whose value may have another form or be absent; `*` for all of the body."""
 
@@ -72,10 +92,16 @@ def load() -> list[dict[str, Any]]:
 
 async def send(world: World, sample: Mapping[str, Any], case: Case) -> Any:
     """Send a sample; its answer."""
-    names = {"password": PASSWORD, "hash": client_hash(PASSWORD), **world.names}
+    names = {
+        "password": PASSWORD,
+        "hash": client_hash(PASSWORD),
+        "time": "2026-11-21T05:59:17.792Z",
+        **world.names,
+    }
     client = world.clients[sample["auth"]]
     path = _fill(sample["path"], names)
     headers = {k: _fill(v, names) for k, v in sample.get("request_headers", {}).items()}
+    headers |= case.headers
     request = sample["request"] if case.request is None else case.request
     request = _fill_json(request, names)
     is_raw = isinstance(request, str) and not sample["path"].endswith("/password")
@@ -98,12 +124,18 @@ def check(sample: Mapping[str, Any], case: Case, answer: Any) -> None:
     if sample["response"] in ("", "<binary>"):
         assert sample["response"] or not answer.body
         return
-    got = answer.json()
+    got = answer.json() if "framing" not in sample else _lines(answer.body)
     if wanted >= 400:
         _check_error(sample["response"], got, case, is_defect=wanted != sample["status"])
     else:
         problems = differences(sample["response"], got, case.free)
         assert not problems, "\n".join(problems)
+
+
+def _lines(body: bytes) -> Any:
+    """The objects of a stream; an error at its start is one object."""
+    found = [json.loads(line) for line in body.splitlines()]
+    return found[0] if found and "error" in found[0] else found
 
 
 def differences(
@@ -168,7 +200,7 @@ def _form(value: Any) -> str:
 def _fits(placeholder: str, got: Any) -> bool:
     if placeholder in ("<int>", "<number>"):
         return isinstance(got, int | float) and not isinstance(got, bool)
-    if placeholder == "<object>":
+    if placeholder.startswith("<object"):
         return isinstance(got, dict)
     if not isinstance(got, str):
         return False

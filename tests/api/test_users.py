@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.api.client import Client
-from tests.api.conftest import PASSWORD
+from tests.api.master import PASSWORD
 
 from determined_master.services.passwords import client_hash
 

@@ -196,6 +196,7 @@ class Stream:
     """Messages of a streaming answer, sent as `{"result": …}` lines."""
 
     messages: list[dict[str, Any]]
+    breaks_off: bool = False
 
 
 def log_line(number: int, text: str) -> dict[str, Any]:

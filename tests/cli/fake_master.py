@@ -92,6 +92,13 @@ def _send(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any) -
     data, kind = _encode(body)
     handler.send_response(status)
     handler.send_header("Content-Type", kind)
+    if isinstance(body, canned.Stream):
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        handler.wfile.write(b"" if body.breaks_off else b"0\r\n\r\n")
+        handler.close_connection = handler.close_connection or body.breaks_off
+        return
     handler.send_header("Content-Length", str(len(data)))
     handler.end_headers()
     handler.wfile.write(data)

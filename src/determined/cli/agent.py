@@ -86,7 +86,7 @@ def token(args: argparse.Namespace) -> None:
             "this master needs no join token (security.agent_join is 'open'), or is older than "
             "this command"
         ) from None
-    print(body.get("joinToken") or body.get("token"))
+    print(body["token"])
 
 
 def _change(args: argparse.Namespace, action: str, body: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import cast
 
 from determined.cli import errors
 from determined.common.api import (
@@ -32,19 +33,21 @@ def address_of(args: argparse.Namespace) -> str:
 
 
 def anonymous(args: argparse.Namespace) -> UnauthSession:
-    """A session for routes that need no login."""
-    return UnauthSession(address_of(args), certs.cert_of_environment(), RETRIES)
+    """A session for routes that need no login; closed when the command ends."""
+    made = UnauthSession(address_of(args), certs.cert_of_environment(), RETRIES)
+    return cast(UnauthSession, args.closing.enter_context(made))
 
 
 def session(args: argparse.Namespace) -> Session:
-    """A session of the user that the command runs as.
+    """A session of the user that the command runs as; closed when the command ends.
 
     Raises:
         UnauthenticatedException: nobody is logged in there, and nobody can be asked.
     """
-    return authentication.resolve(
+    made = authentication.resolve(
         address_of(args),
         user=args.user,
         environment=os.environ,
         options=authentication.Options(cert=certs.cert_of_environment(), max_retries=RETRIES),
     )
+    return cast(Session, args.closing.enter_context(made))

@@ -9,6 +9,7 @@ is named is imported, so a command costs what it needs.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from typing import List, Optional, Sequence
@@ -49,7 +50,8 @@ def _run(args: argparse.Namespace) -> int:
         args.parser.print_help()
         return 0
     try:
-        declare.load(args.run)(args)
+        with contextlib.ExitStack() as args.closing:
+            declare.load(args.run)(args)
     except errors.CliError as error:
         return _failed(args, error)
     except BrokenPipeError:

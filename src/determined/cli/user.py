@@ -82,8 +82,8 @@ def login(args: argparse.Namespace) -> None:
     username = args.username or args.user or input("Username: ")
     password = _password(f"Password for user '{username}': ")
     options = authentication.Options(max_retries=connect.RETRIES)
-    session = authentication.login(master, username, password, options)
-    authentication.TokenStore(master).set_token(username, session.token)
+    with authentication.login(master, username, password, options) as session:
+        authentication.TokenStore(master).set_token(username, session.token)
 
 
 def logout(args: argparse.Namespace) -> None:

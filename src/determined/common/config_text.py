@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Iterable, List
+from typing import Any, Dict, Iterable, Iterator, List
 
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, SequenceNode
 
 _LISTS = frozenset(
     (
@@ -39,12 +40,9 @@ def load(text: str, name: str) -> Any:
     """
     try:
         config = YAML().load(text)
-    except DuplicateKeyError as error:
-        first, second = error.context_mark, error.problem_mark
-        raise ConfigTextError(
-            f"{name}: {_one_line(error.problem)}: line {second.line + 1}, in the mapping that "
-            f"begins on line {first.line + 1}; keep one of the two"
-        ) from None
+    except DuplicateKeyError:
+        twice = "; ".join(_duplicates(YAML().compose(text), ""))
+        raise ConfigTextError(f"{name}: {twice}; keep one of each") from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
@@ -107,6 +105,22 @@ def _value(setting: str, key: str, text: str) -> Any:
     if key in _LISTS and value is not None and not isinstance(value, (list, dict)):
         return [value]
     return [value] if key in _LISTS - {"labels"} and isinstance(value, dict) else value
+
+
+def _duplicates(node: Any, path: str) -> Iterator[str]:
+    """What to say of every key that a mapping below `node` has twice."""
+    if isinstance(node, MappingNode):
+        lines: Dict[str, int] = {}
+        for key, value in node.value:
+            inner = f"{path}{key.value}"
+            line = key.start_mark.line + 1
+            if inner in lines:
+                yield f"key '{inner}' is on lines {lines[inner]} and {line}"
+            lines.setdefault(inner, line)
+            yield from _duplicates(value, f"{inner}.")
+    elif isinstance(node, SequenceNode):
+        for number, item in enumerate(node.value):
+            yield from _duplicates(item, f"{path[:-1]}[{number}].")
 
 
 def _one_line(text: Any) -> str:

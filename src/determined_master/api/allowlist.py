@@ -42,6 +42,7 @@ _OF_TASK: Rule = (("task_id", "task_id"),)
 _OF_TRIAL: Rule = (("trial_id", "trial_id"),)
 
 TASK: dict[tuple[str, str], Rule] = {
+    ("GET", "/api/v1/me"): (),
     ("GET", _A): _OF_ALLOCATION,
     ("GET", f"{_A}/resources/{{resources_id}}/rendezvous"): _OF_ALLOCATION,
     ("GET", f"{_A}/signals/preemption"): _OF_ALLOCATION,
@@ -88,15 +89,14 @@ def is_open(method: str, path: str) -> bool:
     return (method, path) in OPEN
 
 
-def is_own(rule: Rule | None, scope: TaskScope, request: Message | None) -> bool:
-    """Whether a request of a task concerns that task and no other."""
-    if rule is None or request is None:
-        return False
-    return all(
-        value is not None and value == getattr(scope, attribute)
-        for field, attribute in rule
-        for value in _values([request], field.split("."))
-    )
+def find_foreign(rule: Rule, scope: TaskScope, request: Message) -> tuple[str, str] | None:
+    """Kind and name of the first thing in a task's request that is not of that task."""
+    for field, attribute in rule:
+        own = getattr(scope, attribute)
+        for value in _values([request], field.split(".")):
+            if value is None or value != own:
+                return attribute.removesuffix("_id"), str(value)
+    return None
 
 
 def _values(messages: Iterable[Any], names: list[str]) -> list[Any]:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from determined_master.api.allowlist import TASK, is_open, is_own
+from determined_master.api.allowlist import TASK, find_foreign, is_open
 from determined_master.api.errors import gateway_body, status_of, stream_body
 from determined_master.api.http import (
     GZIP_FROM_BYTES,
@@ -32,7 +32,7 @@ from determined_master.api.protojson import (
 )
 from determined_master.api.routes import Call, Route
 from determined_master.domain.access import Caller
-from determined_master.domain.errors import DetError, PermissionDenied
+from determined_master.domain.errors import DetError, NotFound, PermissionDenied
 from determined_wire.proto import Endpoint, Message
 
 THREAD_FROM_BYTES = 1024 * 1024
@@ -91,12 +91,18 @@ class GatewayRoute:
         """Hold a task to its own.
 
         Raises:
-            PermissionDenied: a task's token on another task's thing, or on another route.
+            PermissionDenied: the route is none that tasks call.
+            NotFound: it is, but the request names another task's thing.
         """
-        if caller.scope is not None and not is_own(self._rule, caller.scope, request):
+        if caller.scope is None:
+            return
+        if self._rule is None:
             raise PermissionDenied(
                 f"the token of task {caller.scope.task_id} is good for its own task's routes only"
             )
+        foreign = find_foreign(self._rule, caller.scope, request)
+        if foreign is not None:
+            raise NotFound(f"{foreign[0]} '{foreign[1]}' not found")
 
     def _decode(self, body: bytes) -> Message:
         if self._body in ("", "*"):

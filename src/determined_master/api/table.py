@@ -41,9 +41,10 @@ OURS: frozenset[tuple[str, str]] = frozenset(
     {
         ("GET", "/api/v1/openapi.json"),
         ("GET", "/api/v1/api.swagger.json"),
-        ("GET", "/api/v1/trials/{trial_id}/story"),
-        ("GET", "/api/v1/experiments/{experiment_id}/story"),
-        ("GET", "/api/v1/allocations/{allocation_id}/story"),
+        ("GET", "/api/v1/trials/{id}/story"),
+        ("GET", "/api/v1/experiments/{id}/story"),
+        ("GET", "/api/v1/allocations/{id}/story"),
+        ("GET", "/api/v1/agents/join-token"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }
 )

@@ -110,7 +110,13 @@ class Engine:
         """The same as one task for the composition root's group."""
         await self._leadership.run()
 
-    async def wait_until_leading(self, timeout_s: float = 30) -> int:
+    async def wait_while_leading(self, epoch: int) -> None:
+        """Return once this process does not lead under that epoch any more."""
+        while self._term is not None and self._term.term.epoch == epoch:
+            changed = self._term_changed
+            await changed.wait()
+
+    async def wait_until_leading(self, timeout_s: float | None = 30) -> int:
         """The epoch, once this process leads; TimeoutError when that takes too long."""
         async with asyncio.timeout(timeout_s):
             while self._term is None:

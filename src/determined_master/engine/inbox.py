@@ -22,7 +22,7 @@ POSTED = "determined_inbox"
 SETTLED = "determined_outcomes"
 """Channel on which the leader says that it has settled something."""
 _PAGE = 200
-_LOOK_S = 1.0
+_LOOK_S = 5.0
 _WAIT_S = 0.25
 KEEP = timedelta(hours=1)
 

@@ -60,6 +60,7 @@ class AgentReports:
             if missing:
                 await self._lose(agent.id, allocation.id, missing, "it came back without it")
         self._nudge(agent.pool)
+        self._engine.retry_deferred()
         return tuple(keep)
 
     async def agent_lost(self, agent_id: str, reason: str) -> None:

@@ -12,6 +12,7 @@ from determined_master import entropy
 from determined_master.domain import access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.services.checkpoints import checked_uuid
 from determined_master.store import allocations as rows
 
 if TYPE_CHECKING:
@@ -149,8 +150,9 @@ class Allocations:
         state = await self._state(allocation_id)
         if state.outcome is not None:
             raise FailedPrecondition(f"allocation '{allocation_id}' has ended")
+        peer = checked_uuid(request)
         current = self._rounds.setdefault(allocation_id, _Round())
-        current.data[request] = data
+        current.data[peer] = data
         if len(current.data) >= peers:
             self._rounds.pop(allocation_id, None)
             current.done.set()

@@ -20,12 +20,21 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
         settings: the master's.
         storage: a directory for checkpoints when the settings name no storage.
     """
+    manager = settings.resource_manager
     checkpoint_storage = settings.checkpoint_storage
     if checkpoint_storage is None and storage is not None:
         checkpoint_storage = {"type": "shared_fs", "host_path": str(storage)}
     return ConfigLayers(
         task_container_defaults=settings.task_container_defaults,
-        pools={"default": PoolLayer()},
+        pools={
+            pool.pool_name: PoolLayer(
+                task_container_defaults=pool.task_container_defaults,
+                default_priority=(pool.scheduler or manager.scheduler).default_priority,
+            )
+            for pool in settings.resource_pools
+        },
+        default_compute_pool=manager.default_compute_resource_pool,
+        default_aux_pool=manager.default_aux_resource_pool,
         checkpoint_storage=checkpoint_storage,
     )
 

@@ -47,7 +47,7 @@ class LogPolicies:
         for line in lines:
             if CONFIG_ECHO in line:
                 continue
-            for index in compiled.matcher.Match(line):
+            for index in compiled.matcher.Match(line) or ():
                 if (task_id, index) not in self._matched:
                     self._matched.add((task_id, index))
                     await self._act(compiled, index, line)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain.errors import DetError, FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.domain.summary import add_report, as_number, group_key
 from determined_master.store import metrics as rows
 from determined_master.store.pool import Conn
@@ -219,7 +219,7 @@ async def _merge(conn: Conn, report: Report) -> DetError | None:
         if name in stored.metrics and stored.metrics[name] != value
     ]
     if clash:
-        return FailedPrecondition(
+        return AlreadyExists(
             f"trial {report.trial_id} has already reported {', '.join(sorted(clash)[:5])} of "
             f"group {report.group!r} at step {report.steps} with another value: "
             "report a step once, or under another group"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from argon2 import PasswordHasher
@@ -65,12 +66,12 @@ class Passwords:
         except (VerificationError, InvalidHashError):
             return False
 
-    async def _run(self, function: object, *arguments: str) -> object:
+    async def _run(self, function: Callable[..., object], *arguments: str) -> object:
         if self._waiting >= MAX_WAITING:
             raise ResourceExhausted("too many logins at once: try again in a few seconds")
         self._waiting += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, function, *arguments)  # type: ignore[arg-type]
+            return await loop.run_in_executor(self._threads, function, *arguments)
         finally:
             self._waiting -= 1

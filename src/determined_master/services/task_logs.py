@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from determined_wire.agent_link import LogBatch
 
 PAGE = 1000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLLOW_POLL_S = 5.0
 """A follower looks again at least so often, also when nobody has told it of news."""
 
@@ -56,16 +57,13 @@ class TaskLogs:
         Returns:
             The number of the last stored line, after its commit.
         """
-        lines = [
-            _from_agent(agent_id, batch, line.at, line.text, line.stdtype, line.source)
-            for line in batch.lines
-        ]
+        lines = _rows_of(agent_id, batch)
         async with self._pool.acquire() as conn, conn.transaction():
             last = await rows.lock_cursor(conn, batch.container_id, batch.task_id)
-            fresh = [row for line, row in zip(batch.lines, lines, strict=True) if line.seq > last]
+            fresh = lines[max(0, last + 1 - batch.first_seq) :]
             if fresh:
                 await rows.copy_lines(conn, fresh)
-            newest = max(last, batch.lines[-1].seq if batch.lines else 0)
+            newest = max(last, batch.first_seq + len(lines) - 1)
             await rows.update_cursor(conn, batch.container_id, newest, is_complete=batch.is_last)
         await self._policies.look_at(batch.task_id, agent_id, [row[-1] for row in fresh])
         self.tell(batch.task_id)
@@ -191,22 +189,18 @@ class _Sent:
             self.recent = {i for i in self.recent if i > self.floor}
 
 
-def _from_agent(
-    agent_id: str, batch: LogBatch, at: datetime, text: str, stdtype: str, source: str
-) -> tuple[Any, ...]:
-    rank, level, log = split_prefix(text)
-    return (
-        batch.task_id,
-        batch.allocation_id,
-        agent_id,
-        batch.container_id,
-        rank,
-        at,
-        level,
-        source,
-        stdtype,
-        _storable(log) + "\n",
-    )
+def _rows_of(agent_id: str, batch: LogBatch) -> list[tuple[Any, ...]]:
+    texts = _storable(batch.text).split("\n") if batch.spans else []
+    made: list[tuple[Any, ...]] = []
+    ids = (batch.task_id, batch.allocation_id, agent_id, batch.container_id)
+    start = 0
+    for span in batch.spans:
+        at = EPOCH + timedelta(microseconds=span.at_us)
+        for text in texts[start : start + span.count]:
+            rank, level, log = split_prefix(text)
+            made.append((*ids, rank, at, level, span.source, span.stdtype, log + "\n"))
+        start += span.count
+    return made
 
 
 def _posted(line: PostedLine, now: datetime) -> tuple[Any, ...]:

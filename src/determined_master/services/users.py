@@ -177,25 +177,6 @@ class Users:
         async with self._pool.acquire() as conn:
             await rows.delete_settings(conn, caller.user_id)
 
-    async def create_first(self, password: str) -> bool:
-        """Make `admin` and `determined` in an empty database; whether it was empty.
-
-        For the start of a master: no caller is asked.
-        """
-        password_hash = await self._passwords.hash(hashed_form(password, is_hashed=False))
-        async with self._pool.acquire() as conn, conn.transaction():
-            await conn.execute("LOCK TABLE users IN EXCLUSIVE MODE")
-            if await rows.count_users(conn, UserFilter()):
-                return False
-            for name in ("admin", "determined"):
-                values = {
-                    "username": name,
-                    "admin": name == "admin",
-                    "password_hash": password_hash,
-                }
-                await rows.insert_user(conn, values, clock.now())
-        return True
-
     def _check_rights(self, caller: Caller, user_id: int, change: UserChange) -> None:
         account = (change.username, change.admin, change.active, change.remote, change.agent)
         if any(value is not None for value in account):

@@ -17,7 +17,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from determined_master.domain.errors import InvalidArgument
 
 MAX_DEPTH = 64
-MAX_VALUES = 1_000_000
+MAX_VALUES = 200_000
 """Values in all, those behind aliases counted each time: a small text can stand for billions."""
 
 FREE_FORM = ("hyperparameters", "data")

@@ -32,6 +32,7 @@ START_DEADLINE_S = 60.0
 """A server that recovers from a crash may take long before it answers."""
 ADOPT_DEADLINE_S = 10.0
 STOP_DEADLINE_S = 30.0
+QUERY_DEADLINE_S = 5.0
 _POLL_S = 0.01
 _LOG_LIMIT_BYTES = 10 << 20
 _NO_SPACE = "No space left on device"
@@ -100,6 +101,7 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
     command = [str(binaries(owner) / "postgres"), "-D", str(layout.data)]
     for name, value in settings.items():
         command += ["-c", f"{name}={value}"]
+    _forget_dead(layout)
     if layout.log.exists() and layout.log.stat().st_size > _LOG_LIMIT_BYTES:
         layout.log.replace(layout.log.with_suffix(".log.1"))
     with layout.log.open("ab") as log:
@@ -179,7 +181,9 @@ def connection_options(layout: Layout, database: str = DATABASE) -> dict[str, st
 async def _answers_now(layout: Layout) -> bool:
     """Ask for the master's database, which the first start makes here."""
     try:
-        conn = await asyncpg.connect(**connection_options(layout), ssl=False, timeout=5)
+        conn = await asyncpg.connect(
+            **connection_options(layout), ssl=False, timeout=QUERY_DEADLINE_S
+        )
     except asyncpg.InvalidCatalogNameError:
         conn = await asyncpg.connect(**connection_options(layout, "postgres"), ssl=False)
         try:
@@ -190,11 +194,26 @@ async def _answers_now(layout: Layout) -> bool:
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
         return False
     try:
-        return bool(await conn.fetchval("SELECT 1", timeout=5) == 1)
+        return bool(await conn.fetchval("SELECT 1", timeout=QUERY_DEADLINE_S) == 1)
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
         return False
     finally:
         conn.terminate()
+
+
+def _forget_dead(layout: Layout) -> None:
+    """Remove the pid and socket files of a server of which nothing is left.
+
+    PostgreSQL refuses to start while the noted process id is in use, be it by a zombie or by
+    another program; but while children of the dead server live, its judgement is the right one.
+    """
+    noted = layout.data / "postmaster.pid"
+    if not noted.exists() or find_running(layout) is not None:
+        return
+    if not any(_is_ours(pid, layout) for pid in psutil.pids()):
+        noted.unlink(missing_ok=True)
+        for left in layout.socket_dir.iterdir():
+            left.unlink(missing_ok=True)
 
 
 def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:

@@ -21,11 +21,12 @@ _LOCK = 0x64657401
 """Advisory lock: two masters that start together migrate one after the other."""
 
 
-async def migrate(conn: Conn) -> list[str]:
+async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
     """Apply what is missing, under a lock.
 
     Args:
         conn: a connection outside any transaction.
+        upto: the last revision to apply; None is the newest.
 
     Returns:
         The revisions that were applied, in order; empty when there was nothing to do.
@@ -38,7 +39,11 @@ async def migrate(conn: Conn) -> list[str]:
             if current > newest_revision():
                 _log.warning("the database is ahead of this master", extra={"at": current})
             return []
-        missing = _list_after(current)
+        missing = [
+            (revision, sql)
+            for revision, sql in _list_after(current)
+            if upto is None or revision <= upto
+        ]
         for revision, sql in missing:
             async with conn.transaction():
                 await conn.execute(sql)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -19,11 +20,13 @@ from tests.agent_link import (
     kill_leftovers,
     listening,
     order,
+    processes_with,
     spec,
     until,
 )
 
 from determined_master.backends.agents.backend import AgentBackend
+from determined_master.ports import NotConnected
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
@@ -58,16 +61,16 @@ def agents(tmp_path: Path, listener: Listener) -> Iterator[Any]:
 
 
 def backend_of(
-    listener: Listener, events: Recorder, *, wait_s: float = 25.0, door: Any = None, **facts: Any
+    listener: Listener, events: Recorder, *, wait_s: float = 25.0, door: Any = None, epoch: int = 1
 ) -> AgentBackend:
     backend = AgentBackend(
-        identity(**facts),
+        identity(),
         events,
         door or OpenDoor(),
         reconnect_wait_s=lambda _: wait_s,
         times=FAST,
     )
-    backend.open({})
+    backend.open({}, epoch)
     listener.backend = backend
     return backend
 
@@ -116,3 +119,280 @@ async def test_a_container_runs_ends_and_is_forgotten(
     assert agent.directory(container).exists()
     await backend.forget_container("agent-1", container)
     await until(lambda: not agent.directory(container).exists())
+
+
+async def test_signals_reach_the_task_and_nine_ends_its_whole_tree(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    backend = backend_of(listener, events)
+    agents()
+    await until(lambda: connected(backend))
+    script = (
+        "import os, signal, time",
+        "signal.signal(15, lambda *_: print('asked', flush=True))",
+        "if os.fork() == 0:",
+        "    os.setsid()",
+        "    os.write(1, b'child\\n')",  # at once: print() writes text and line break apart
+        "    while True: time.sleep(60)",
+        "os.write(1, b'ready\\n')",
+        "while True: time.sleep(60)",
+    )
+    await backend.start_container(order(container, spec(*script)))
+    await until(lambda: {"ready", "child"} <= set(events.texts(container)))
+    await backend.signal_container("agent-1", container, 15)
+    await until(lambda: "asked" in events.texts(container))
+    assert len(processes_with(f"DET_CONTAINER_ID={container}")) == 2
+    await backend.signal_container("agent-1", container, 9)
+    await until(lambda: (r := events.last(container)) and r.state == "TERMINATED")
+    report = events.last(container)
+    assert report is not None
+    assert report.exit_code == 137
+    assert processes_with(f"DET_CONTAINER_ID={container}") == []
+
+
+async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    events.store_delay_s = 0.002
+    events.keep.add(container)
+    backend = backend_of(listener, events)
+    agents()
+    await until(lambda: connected(backend))
+    script = ("import signal", "signal.signal(10, lambda *_: print('once', flush=True))")
+    await backend.start_container(order(container, spec(*script, *counting(400, 0.004))))
+    for cut in range(5):
+        await until(lambda n=cut: len(events.lines.get(container, ())) > 30 * (n + 1))
+        if cut == 2:
+            telling = asyncio.create_task(backend.signal_container("agent-1", container, 10))
+            await asyncio.sleep(0)
+        for agent in backend._registry:
+            assert agent.session is not None
+            agent.session.end("cut by the test")
+        await until(lambda n=cut: len(events.joined) == n + 2)
+    await telling
+    await until(lambda: container in events.complete)
+    lines = events.texts(container)
+    assert [x for x in lines if x != "once"] == [f"line {i}" for i in range(400)]
+    assert lines.count("once") == 1
+    assert [r.state for _, _, r in events.changes] == ["STARTING", "RUNNING", "TERMINATED"]
+
+
+@pytest.mark.kill
+async def test_a_killed_agent_finds_its_task_again_and_loses_no_line(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    events.keep.add(container)
+    backend = backend_of(listener, events)
+    agent = agents()
+    await until(lambda: connected(backend))
+    await backend.start_container(order(container, spec(*counting(300, 0.005), "sys.exit(7)")))
+    await until(lambda: len(events.lines.get(container, ())) > 50)
+    agent.stop(signal.SIGKILL)
+    before = len(processes_with(f"DET_CONTAINER_ID={container}"))
+    agent.start()
+    await until(lambda: container in events.complete)
+    await until(lambda: (r := events.last(container)) and r.state == "TERMINATED")
+    assert before == 1
+    assert events.texts(container) == [f"line {i}" for i in range(300)]
+    report = events.last(container)
+    assert report is not None
+    assert report.exit_code == 7
+    assert events.lost == []
+
+
+@pytest.mark.kill
+async def test_an_end_while_the_agent_was_down_is_reported(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    events.keep.add(container)
+    backend = backend_of(listener, events)
+    agent = agents()
+    await until(lambda: connected(backend))
+    await backend.start_container(order(container, spec(*counting(40, 0.005), "sys.exit(5)")))
+    await until(lambda: len(events.lines.get(container, ())) > 5)
+    agent.stop(signal.SIGKILL)
+    await until(lambda: (agent.directory(container) / "status").exists())
+    agent.start()
+    await until(lambda: container in events.complete)
+    [report] = events.joined[-1][1]
+    assert (report.state, report.exit_code) == ("TERMINATED", 5)
+    assert events.texts(container) == [f"line {i}" for i in range(40)]
+
+
+async def test_a_terminated_agent_detaches_and_its_task_runs_on(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    backend = backend_of(listener, events, wait_s=0.5)
+    agent = agents()
+    await until(lambda: connected(backend))
+    await backend.start_container(order(container, spec(*counting(10**6, 0.01))))
+    await until(lambda: len(events.lines.get(container, ())) > 5)
+    assert agent.stop() == 0
+    assert len(processes_with(f"DET_CONTAINER_ID={container}")) == 1
+    await until(lambda: events.lost)
+    assert events.lost == [("agent-1", "it did not come back within 0.5 s")]
+    with pytest.raises(NotConnected, match="agent-1 is not connected"):
+        await backend.signal_container("agent-1", container, 9)
+    agent.start()  # the master does not want the container any more
+    await until(lambda: not agent.directory(container).exists())
+    assert processes_with(f"DET_CONTAINER_ID={container}") == []
+
+
+@pytest.mark.kill
+async def test_a_stopped_agent_is_lost_and_comes_back(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    backend = backend_of(listener, events, wait_s=0.3)
+    agent = agents()
+    await until(lambda: connected(backend))
+    await backend.start_container(order(container, spec("import time", "time.sleep(600)")))
+    agent.send(signal.SIGSTOP)
+    waiting = asyncio.create_task(backend.signal_container("agent-1", container, 15))
+    await until(lambda: events.lost)
+    with pytest.raises(NotConnected, match="did not come back"):
+        await waiting
+    agent.send(signal.SIGCONT)
+    await until(lambda: len(events.joined) == 2)
+    await until(lambda: not agent.directory(container).exists())
+    assert processes_with(f"DET_CONTAINER_ID={container}") == []
+
+
+async def test_a_second_agent_with_the_same_id_is_refused_by_name(
+    listener: Listener, agents: Any, tmp_path: Path
+) -> None:
+    backend = backend_of(listener, Recorder())
+    agents()
+    await until(lambda: connected(backend))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    second = AgentProcess(elsewhere, listener.port)
+    second.start()
+    assert second.process is not None
+    await asyncio.to_thread(second.process.wait, 15)
+    assert second.process.returncode == 3
+    assert "id 'agent-1' is connected already, from host" in second.log.read_text()
+    assert "give one of them another `agent_id`" in second.log.read_text()
+    assert connected(backend)
+
+
+async def test_a_second_agent_over_the_same_directory_does_not_start(
+    listener: Listener, agents: Any, tmp_path: Path
+) -> None:
+    backend = backend_of(listener, Recorder())
+    agents()
+    await until(lambda: connected(backend))
+    second = agents()
+    assert await asyncio.to_thread(second.process.wait, 15) == 2
+    assert "already serves as 'agent-1'" in second.log.read_text()
+
+
+async def test_a_refused_agent_ends_and_says_what_to_do(listener: Listener, agents: Any) -> None:
+    backend_of(listener, Recorder(), door=OpenDoor("wrong token: run `det agent token`"))
+    agent = agents()
+    assert await asyncio.to_thread(agent.process.wait, 15) == 3
+    assert "run `det agent token`" in agent.log.read_text()
+
+
+async def test_an_agent_whose_runtime_is_missing_names_the_remedy(
+    listener: Listener, agents: Any
+) -> None:
+    agent = agents(container_runtime="docker")
+    assert await asyncio.to_thread(agent.process.wait, 15) == 2
+    assert "start with `container_runtime: process`" in agent.log.read_text()
+
+
+@pytest.mark.kill
+async def test_a_new_master_of_a_higher_epoch_takes_over_and_an_older_one_does_not(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    events.keep.add(container)
+    backend = backend_of(listener, events, epoch=4)
+    agents()
+    await until(lambda: connected(backend))
+    await backend.start_container(order(container, spec(*counting(10**6, 0.005))))
+    await until(lambda: len(events.lines.get(container, ())) > 20)
+    listener.backend = None
+    await backend.close()
+
+    older = backend_of(listener, Recorder(), epoch=3)
+    await asyncio.sleep(0.5)
+    assert not connected(older)
+    await older.close()
+
+    newer = backend_of(listener, events, epoch=5)
+    await until(lambda: connected(newer))
+    seen = len(events.lines[container])
+    await until(lambda: len(events.lines[container]) > seen + 20)
+    assert newer.agents()[0].id == "agent-1"
+    await newer.signal_container("agent-1", container, 9)
+    await until(lambda: container in events.complete)
+    lines = events.texts(container)
+    assert lines == [f"line {i}" for i in range(len(lines))]
+
+
+async def test_a_failing_store_is_tried_again_and_nothing_is_lost(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    backend = backend_of(listener, events)
+    agents()
+    await until(lambda: connected(backend))
+    events.failures = [RuntimeError("no database"), RuntimeError("no database")]
+    await backend.start_container(order(container, spec(*counting(200, 0.002))))
+    await until(lambda: container in events.complete)
+    await until(lambda: (r := events.last(container)) and r.state == "TERMINATED")
+    assert events.texts(container) == [f"line {i}" for i in range(200)]
+    assert [r.state for _, _, r in events.changes] == ["STARTING", "RUNNING", "TERMINATED"]
+
+
+async def test_an_expected_agent_that_never_comes_is_lost(listener: Listener) -> None:
+    events = Recorder()
+    backend = AgentBackend(
+        identity(), events, OpenDoor(), reconnect_wait_s=lambda pool: 0.1 if pool == "p" else 9
+    )
+    backend.open({"agent-7": "p"}, 1)
+    listener.backend = backend
+    assert [(a.id, a.is_connected) for a in backend.agents()] == [("agent-7", False)]
+    await until(lambda: events.lost)
+    assert events.lost == [("agent-7", "it did not come back within 0.1 s")]
+    assert backend.agents() == []
+
+
+async def test_a_container_that_cannot_start_is_a_task_error(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    backend = backend_of(listener, events)
+    agents()
+    await until(lambda: connected(backend))
+    await backend.start_container(order(container, spec(entrypoint=("no-such-program",))))
+    await until(lambda: container in events.complete)
+    await until(lambda: (r := events.last(container)) and r.state == "TERMINATED")
+    report = events.last(container)
+    assert report is not None
+    assert report.failure is not None
+    assert report.failure.type == "task_error"
+    assert "cannot run 'no-such-program': No such file or directory" in report.failure.message
+
+
+async def test_a_container_on_slots_that_are_not_there_is_an_agent_error(
+    listener: Listener, agents: Any, container: str
+) -> None:
+    events = Recorder()
+    backend = backend_of(listener, events)
+    agents()
+    await until(lambda: connected(backend))
+    await backend.start_container(order(container, spec("pass"), slot_ids=(0, 9)))
+    await until(lambda: container in events.complete)
+    report = events.last(container)
+    assert report is not None
+    assert report.failure is not None
+    assert report.failure.type == "agent_error"
+    assert "slots [9] are not on this agent" in report.failure.message

@@ -2,10 +2,6 @@
 
 import msgspec
 import pytest
-
-from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.allocation.machine import step
-from determined_master.domain.messages import CancelTimer, SetTimer
 from tests.domain.builders import (
     assigned,
     changed,
@@ -16,6 +12,10 @@ from tests.domain.builders import (
     running,
     waiting,
 )
+
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.allocation.machine import step
+from determined_master.domain.messages import CancelTimer, SetTimer
 
 PAUSE = alloc.PreemptRequested(reason="user requested pause")
 KILL = alloc.KillRequested(reason="user requested kill")

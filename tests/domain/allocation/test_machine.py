@@ -2,10 +2,6 @@
 
 import msgspec
 import pytest
-
-from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.allocation.machine import step
-from determined_master.domain.errors import FailedPrecondition, NotFound
 from tests.domain.builders import (
     TASK,
     assigned,
@@ -18,6 +14,10 @@ from tests.domain.builders import (
     running,
     waiting,
 )
+
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.allocation.machine import step
+from determined_master.domain.errors import FailedPrecondition, NotFound
 
 NAME = "Trial 3 (Experiment 7)"
 
@@ -228,6 +228,14 @@ def test_an_agent_lost_twice_changes_nothing() -> None:
     assert step(state, lost) == (state, [])
 
 
+def test_a_container_that_lives_on_after_its_end_is_killed() -> None:
+    lost = alloc.AgentLost(agent_id="a", container_ids=("c-a",), failure=failure("agent_failed"))
+    over, _ = step(running(), lost)
+    signal = alloc.SignalContainer("c-a", "a")
+    assert step(over, changed("a", "RUNNING")) == (over, [signal])
+    assert step(over, exited("a", 137)) == (over, [alloc.ForgetContainer("c-a", "a")])
+
+
 def test_daemons_are_ended_cleanly_when_the_others_are_done() -> None:
     state, _ = step(running("a", "b"), alloc.DaemonMarked(container_id="c-b"))
     state, effects = step(state, exited("a", 0))
@@ -272,7 +280,7 @@ def test_a_container_that_cannot_be_started_is_a_counted_failure() -> None:
 
 def test_other_failed_effects_are_left_to_what_repeats_them() -> None:
     state = running()
-    assert step(state, alloc.EffectFailed(effect="nudge_pool", error="e")) == (state, [])
+    assert step(state, alloc.EffectFailed(effect="signal_container", error="e")) == (state, [])
 
 
 def test_an_end_that_could_not_be_told_is_logged() -> None:

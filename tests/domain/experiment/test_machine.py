@@ -1,12 +1,12 @@
 """An experiment from its creation to its end, with a search of a fixed plan."""
 
 import pytest
+from tests.domain.builders import of_type
+from tests.domain.fake_search import FakeSearch, context
 
 from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.experiment import messages as e
 from determined_master.domain.experiment.machine import step
-from tests.domain.builders import of_type
-from tests.domain.fake_search import FakeSearch, context
 
 CREATED = e.ExperimentCreated(experiment_id=7, activate=True)
 
@@ -188,7 +188,7 @@ def test_ending_an_ended_experiment_changes_nothing() -> None:
 @pytest.mark.parametrize("event", [e.ExperimentActivated(), e.ExperimentPaused()])
 def test_an_ended_or_stopping_experiment_neither_runs_nor_pauses(event) -> None:
     over, _ = run(ended(0), ended(1), state=active())
-    with pytest.raises(FailedPrecondition, match="^experiment in terminal state: .*COMPLETED"):
+    with pytest.raises(FailedPrecondition, match=r"^experiment in terminal state: .*COMPLETED"):
         run(event, state=over)
     stopping, _ = run(e.ExperimentKilled(), state=active())
     with pytest.raises(FailedPrecondition, match="STOPPING_KILLED"):

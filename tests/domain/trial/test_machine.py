@@ -2,13 +2,13 @@
 
 import msgspec
 import pytest
+from tests.domain.builders import TASK, log_of, of_type
 
 from determined_master.domain.allocation.messages import AllocationOutcome
 from determined_master.domain.errors import NotFound
 from determined_master.domain.messages import CancelTimer, SetTimer
 from determined_master.domain.trial import messages as t
 from determined_master.domain.trial.machine import step
-from tests.domain.builders import TASK, log_of, of_type
 
 CREATED = t.TrialCreated(
     trial_id=3,

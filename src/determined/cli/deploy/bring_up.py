@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import shutil
 import sys
 import time
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from determined.cli import declare, errors
 from determined.cli.deploy import configs, control, extras, layout, ports, ready, specs, take_down
@@ -33,12 +34,9 @@ def cluster_up(args: argparse.Namespace) -> None:
             return
         config = _configure_master(cluster, args)
         _configure_agents(cluster, config, names, args.gpu)
-        _start(cluster, args, ["master", *names])
-        try:
+        with _nothing_half_up(cluster):
+            _start(cluster, args, ["master", *names])
             agents = _finish(cluster, config, names, args)
-        except ready.Failed:
-            take_down.stop_all(cluster, say=_silent)
-            raise
     _tell(cluster, agents, time.monotonic() - started_s)
 
 
@@ -50,12 +48,9 @@ def master_up(args: argparse.Namespace) -> None:
         if _is_up(cluster, ["master"], args):
             return
         config = _configure_master(cluster, args)
-        _start(cluster, args, ["master"])
-        try:
+        with _nothing_half_up(cluster):
+            _start(cluster, args, ["master"])
             _finish(cluster, config, [], args)
-        except ready.Failed:
-            take_down.stop_all(cluster, say=_silent)
-            raise
     _tell(cluster, [], time.monotonic() - started_s)
 
 
@@ -80,6 +75,19 @@ def agent_up(args: argparse.Namespace) -> None:
         configs.write_agent(cluster, options)
         control.apply(cluster, [_agent_spec(cluster, name, args)])
     print(f"agent '{name}' runs; its log is {cluster.log(name)}")
+
+
+@contextlib.contextmanager
+def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
+    """Stop everything again when a process ends while it starts; what ran before stays."""
+    master = specs.list_status(cluster.status).get("master")
+    was_up = master is not None and master.process is not None
+    try:
+        yield
+    except ready.Failed:
+        if not was_up:
+            take_down.stop_all(cluster, say=_silent)
+        raise
 
 
 def _prepare(args: argparse.Namespace, roles: Sequence[str]) -> layout.Layout:
@@ -109,7 +117,7 @@ def _is_up(cluster: layout.Layout, names: Sequence[str], args: argparse.Namespac
             f"cluster '{cluster.cluster}' is already up at {address}; stop it first, or name "
             "another one with --cluster-name"
         )
-    if any(name not in known for name in names):
+    if any(name not in known or known[name].process is None for name in names):
         return False
     print(f"cluster '{cluster.cluster}' is already up at {address}")
     return True
@@ -162,21 +170,24 @@ def _start(cluster: layout.Layout, args: argparse.Namespace, names: Sequence[str
 def _finish(
     cluster: layout.Layout, config: Dict[str, Any], names: Sequence[str], args: argparse.Namespace
 ) -> List[Dict[str, Any]]:
-    host, port = ready.reachable(config["host"]), int(config["port"])
     address = cluster.address.read_text()
     password = args.initial_user_password or ""
-    ready.wait_master(cluster, host, port, _START_LIMIT_S)
-    session = ready.sign_in(cluster, address, ready.USER, password)
-    if config["host"] not in configs.LOOPBACK:
-        with ready.sign_in(cluster, address, ready.ADMIN, password) as admin:
-            answer = admin.get("/api/v1/agents/join-token").json()
-        specs.write_private(cluster.join_token, answer.get("joinToken") or answer["token"])
-    agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S)
-    session.close()
+    ready.wait_master(cluster, address, _START_LIMIT_S)
+    with ready.sign_in(cluster, address, ready.USER, password) as session:
+        if config["host"] not in configs.LOOPBACK:
+            _hand_out_join_token(cluster, address, password)
+        agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S)
+    ready.sign_in_admin(cluster, address, password)
     if password:
         # It was for the first start; no file needs to keep it.
         specs.write_spec(cluster.specs, _master_spec(cluster, args, password=""))
     return agents
+
+
+def _hand_out_join_token(cluster: layout.Layout, address: str, password: str) -> None:
+    with ready.sign_in(cluster, address, ready.ADMIN, password) as admin:
+        answer = admin.get("/api/v1/agents/join-token").json()
+    specs.write_private(cluster.join_token, answer["token"])
 
 
 def _master_spec(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pathlib
 import shutil
 import subprocess
@@ -92,8 +93,9 @@ def write_agent(cluster: layout.Layout, options: AgentOptions) -> None:
     if options.pool:
         config["resource_pool"] = options.pool
     given = read(options.config_path) if options.config_path else {}
-    path = cluster.agent_config(options.name)
-    specs.write_private(path, plain_yaml.dump(merged(config, given)) + "\n")
+    # JSON is YAML too, and an agent reads it without a YAML library in its memory.
+    text = json.dumps(merged(config, given), indent=2)
+    specs.write_private(cluster.agent_config(options.name), text + "\n")
 
 
 def share_gpus(count: int, with_gpus: bool) -> List[AgentOptions]:

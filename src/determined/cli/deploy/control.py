@@ -115,7 +115,6 @@ def _has_started(cluster: layout.Layout, names: Set[str]) -> bool:
 
 
 def _start(cluster: layout.Layout) -> None:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
     command = [sys.executable, "-m", "determined.cli.deploy.supervisor", str(cluster.root)]
     with open(cluster.log("supervisor"), "ab") as log:
         # It forks and its first process leaves at once, so this waits for nothing long.
@@ -124,10 +123,19 @@ def _start(cluster: layout.Layout) -> None:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=environment,
+            env=_environment(),
             start_new_session=True,
             check=False,
         )
+
+
+def _environment() -> Dict[str, str]:
+    """What servers inherit: nothing of `DET_*`, which is about this command; paths are whole."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
+    if kept.get("PYTHONPATH"):
+        parts = kept["PYTHONPATH"].split(os.pathsep)
+        kept["PYTHONPATH"] = os.pathsep.join(os.path.abspath(part) for part in parts)
+    return kept
 
 
 def _try_lock(handle: int) -> bool:

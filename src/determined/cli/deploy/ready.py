@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import socket
+import contextlib
 import time
 from typing import Any, Dict, List, Optional, Sequence
 
 from determined.cli import errors
 from determined.cli.deploy import layout, specs
-from determined.common.api import RetryPolicy, Session, authentication
+from determined.common.api import RetryPolicy, Session, UnauthSession, authentication
 from determined.common.api import errors as api_errors
 
 USER = "determined"
 ADMIN = "admin"
 _PAUSE_S = 0.02
+_ANSWER_S = 3.0
 _LOG_LINES = 15
 _NO_RETRIES = RetryPolicy(total=0)
 
@@ -22,19 +23,19 @@ class Failed(errors.CliError):
     """A process of the cluster ended while it was waited for."""
 
 
-def wait_master(cluster: layout.Layout, host: str, port: int, limit_s: float) -> None:
-    """Wait until the master takes connections.
+def wait_master(cluster: layout.Layout, address: str, limit_s: float) -> None:
+    """Wait until the master answers.
 
     Raises:
         Failed: it ended first; the end of its log is in the text.
         CliError: it took longer than `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
-    while not _accepts(host, port):
+    while not _answers(address):
         check_alive(cluster, ["master"])
         if time.monotonic() > deadline:
             raise errors.CliError(
-                f"the master does not listen on port {port} after {limit_s:.0f} s; "
+                f"the master does not answer at {address} after {limit_s:.0f} s; "
                 f"its log is {cluster.log('master')}"
             )
         time.sleep(_PAUSE_S)
@@ -72,6 +73,13 @@ def sign_in(cluster: layout.Layout, address: str, username: str, password: str) 
         ) from None
     store.set_token(username, session.token, is_active=username == USER)
     return session
+
+
+def sign_in_admin(cluster: layout.Layout, address: str, password: str) -> None:
+    """Let whoever made the cluster act as its admin (`det -u admin …`), once and if possible."""
+    if authentication.TokenStore(address).token_of(ADMIN) is None:
+        with contextlib.suppress(errors.CliError):
+            sign_in(cluster, address, ADMIN, password).close()
 
 
 def initial_password(cluster: layout.Layout) -> str:
@@ -131,12 +139,14 @@ def log_end(cluster: layout.Layout, name: str) -> str:
     return "\n".join(f"  {line}" for line in lines[-_LOG_LINES:])
 
 
-def _accepts(host: str, port: int) -> bool:
+def _answers(address: str) -> bool:
+    """Whether the master serves; it may accept a connection well before, and let it wait."""
     try:
-        with socket.create_connection((host, port), timeout=1.0):
-            return True
-    except OSError:
+        with UnauthSession(address, max_retries=_NO_RETRIES) as session:
+            session.get("/info", timeout=_ANSWER_S)
+    except api_errors.MasterNotFoundException:
         return False
+    return True
 
 
 def reachable(host: str) -> str:

@@ -92,8 +92,8 @@ class Supervisor:
             held = self._children.get(name)
             if held is None:
                 self._children[name] = _Child(spec, known.get(name))
-            elif held.process is None and held.next_start_s is None:
-                self._children[name] = _Child(spec, None)  # it had ended: asked for again
+            elif held.process is None and held.kill_at_s is None:
+                self._children[name] = _Child(spec, None)  # it had ended: try at once
             else:
                 held.spec = spec
             self._record(self._children[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import json
@@ -100,7 +101,12 @@ class Checkpoint:
         target = pathlib.Path(path) if path is not None else pathlib.Path("checkpoints", self.uuid)
         target.mkdir(parents=True, exist_ok=True)
         if not self._is_complete(target):
-            self._fetch(target, mode)
+            try:
+                self._fetch(target, mode)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    target.rmdir()  # empty: nothing came
+                raise
         if not (target / _METADATA).exists():
             self.write_metadata_file(str(target / _METADATA))
         return str(target)

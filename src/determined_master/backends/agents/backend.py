@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from starlette.websockets import WebSocket
 
 from determined_master import clock
 from determined_master.backends.agents.frames import (
@@ -47,11 +48,12 @@ _TICK_S = 1.0
 class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """What this master says of itself."""
 
-    epoch: int
     master_id: str
     cluster_id: str
     cluster_name: str
     version: str
+    epoch: int = 0
+    """Of the lead under which orders are given; known once agents are let in."""
 
 
 class AgentBackend:
@@ -68,7 +70,7 @@ class AgentBackend:
     ) -> None:
         """
         Args:
-            identity: this master's, with the epoch that it leads in.
+            identity: this master's; `open` adds the epoch that it leads in.
             events: whom to tell.
             joins: who may join.
             reconnect_wait_s: of a pool: how long an agent that was lost may take to come back.
@@ -86,14 +88,19 @@ class AgentBackend:
         self._is_open = False
         self._hostname = socket.gethostname()
 
-    def open(self, expected: Mapping[str, str]) -> None:
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
         """Accept agents from now on.
 
         Args:
             expected: id and pool of each agent on which containers run as far as the
                 database knows; the time in which they may come back starts now.
+            epoch: of the lead that has begun; orders are numbered anew in it.
         """
+        for agent_id in list(self._waits):
+            self._stop_waiting(agent_id)
         self._is_open = True
+        self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
+        self._registry = Registry()
         for agent_id, pool in expected.items():
             agent = self._registry.add(agent_id, pool, clock.now())
             if agent.session is None:
@@ -110,6 +117,10 @@ class AgentBackend:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Run one agent's socket to its end."""
+        await self.endpoint(socket.scope, socket.receive, socket.send)
 
     def agents(self) -> Sequence[AgentSnapshot]:
         """All agents that are connected or may still come back."""
@@ -246,7 +257,13 @@ class AgentBackend:
     async def _welcome(
         self, agent: KnownAgent, hello: Hello, address: str, frames: Frames
     ) -> None:
+        before = agent.snapshot.devices
         agent.joined(hello, address)
+        if before and before != hello.devices:
+            log.warning(  # what runs keeps its slots; the pool sees the new ones from now on
+                "an agent came back with other slots",
+                extra={"agent": hello.agent_id, "before": len(before), "now": len(hello.devices)},
+            )
         if hello.acknowledged_epoch == self._identity.epoch:
             agent.orders.acknowledge(hello.acknowledged)
         reports = tuple(with_address(r, address) for r in hello.containers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -17,6 +18,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MAX_FRAME_BYTES = 16 * 1024**2
 POLICY_VIOLATION = 1008
 TRY_AGAIN_LATER = 1013
+_LAST_WORD_S = 2.0
 
 _DECODER = msgspec.json.Decoder(FromAgent)
 
@@ -66,22 +68,12 @@ class Frames:
 
     async def refuse(self, reason: str, *, is_final: bool) -> None:
         """Say why not, and close."""
+        code = POLICY_VIOLATION if is_final else TRY_AGAIN_LATER
         try:
-            await self.send(Refused(reason, is_final))
-            await self._put(
-                {
-                    "type": "websocket.close",
-                    "code": POLICY_VIOLATION if is_final else TRY_AGAIN_LATER,
-                }
-            )
-        except Closed:
-            return
-
-    async def close(self) -> None:
-        """Close as one does at the end."""
-        try:
-            await self._put({"type": "websocket.close", "code": 1001})
-        except Closed:
+            async with asyncio.timeout(_LAST_WORD_S):  # it may have stopped reading
+                await self.send(Refused(reason, is_final))
+                await self._put({"type": "websocket.close", "code": code})
+        except (Closed, TimeoutError):
             return
 
     async def _put(self, event: MutableMapping[str, Any]) -> None:

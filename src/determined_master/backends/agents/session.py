@@ -165,9 +165,8 @@ class Session:
                 self._answer(Ping())
                 is_asked = True
         finally:
-            if not reading.done():
-                reading.cancel()
-                await asyncio.gather(reading, return_exceptions=True)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
 
     async def _apply_changes(self) -> None:
         while True:

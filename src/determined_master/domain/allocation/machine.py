@@ -134,6 +134,9 @@ def _container_changed(state: Allocation, event: ContainerChanged) -> Step:
     effects: list[AllocationEffect] = []
     if event.state == "TERMINATED" and agent_id:
         effects.append(ForgetContainer(container_id=event.container_id, agent_id=agent_id))
+    if known is not None and known.state == "TERMINATED" and event.state != "TERMINATED":
+        # Given up with its agent, or started after its end: nobody else will end it.
+        return state, [SignalContainer(container_id=known.id, agent_id=known.agent_id)]
     if known is None or _CONTAINER_ORDER[event.state] <= _CONTAINER_ORDER[known.state]:
         return state, effects
     if event.state == "TERMINATED":
@@ -183,7 +186,7 @@ def _mark_daemon(state: Allocation, event: DaemonMarked) -> Step:
 def _effect_failed(state: Allocation, event: EffectFailed) -> Step:
     """A container that cannot be started is the task's failure: a bound to the attempts."""
     if event.effect != "start_container":
-        return state, []  # a kill is repeated by its timer, the pool looks by itself
+        return state, []  # a kill is repeated by its timer, what is forgotten by the welcome
     failed = next((c for c in live(state) if c.id == event.container_id), None)
     if failed is None:
         return state, []

@@ -1,0 +1,190 @@
+"""What of the settings does not fit together, or cannot be had in this version."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from determined_master.domain.config.problems import Problem, Report
+from determined_master.domain.config.storage import STORAGE
+from determined_master.settings_reader import Duration
+
+if TYPE_CHECKING:
+    from determined_master.settings import Settings
+
+MAX_RETENTION_DAYS = 32767
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; the text lists every error with its path."""
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], sources: Mapping[str, str]) -> SettingsError:
+        """The error for these problems; `sources` tells flags and variables by path."""
+        lines = [f"Check Failed! {len(problems)} errors found:"]
+        for problem in problems:
+            source = sources.get(problem.path)
+            lines.append(
+                f"\t{problem.path}: {problem.text}" + (f" (from {source})" if source else "")
+            )
+        return cls("\n".join(lines))
+
+
+def upgrade(tree: dict[str, Any], report: Report) -> None:
+    """Read older names as what they mean, in place."""
+    for old in ("scheduler", "provisioner"):
+        if tree.pop(old, None) is not None:
+            text = "is an older form: move it into resource_manager and resource_pools"
+            report.problem(f"root.{old}", text)
+    manager = tree.get("resource_manager")
+    if isinstance(manager, dict):
+        _rename(manager, "default_cpu_resource_pool", "default_aux_resource_pool", report)
+        _rename(manager, "default_gpu_resource_pool", "default_compute_resource_pool", report)
+    pools = tree.get("resource_pools")
+    for pool in pools if isinstance(pools, list) else ():
+        if isinstance(pool, dict):
+            old = "max_cpu_containers_per_agent"
+            _rename(pool, old, "max_aux_containers_per_agent", report)
+    internal = tree.get("__internal")
+    if isinstance(internal, dict) and "preemption_timeout" in internal:
+        defaults = tree.setdefault("task_container_defaults", {})
+        if isinstance(defaults, dict):
+            defaults.setdefault("preemption_timeout", internal["preemption_timeout"])
+        del internal["preemption_timeout"]
+
+
+def check(settings: Settings, report: Report) -> None:
+    """Report every contradiction, and every option that this version does not have."""
+    _check_database(settings, report)
+    _check_security(settings, report)
+    _check_pools(settings, report)
+    _check_others(settings, report)
+    _refuse(settings, report)
+    _warn(settings, report)
+
+
+def _rename(section: dict[str, Any], old: str, new: str, report: Report) -> None:
+    if old in section:
+        section.setdefault(new, section[old])
+        del section[old]
+        report.warn(old, f"is now called {new}")
+
+
+def _check_database(settings: Settings, report: Report) -> None:
+    db = settings.db
+    if db.host:
+        for key in ("user", "name"):
+            if not getattr(db, key):
+                report.problem(f"root.db.{key}", "must be set when db.host is")
+    elif db.user or db.password or db.name:
+        text = "must be set, or nothing else of db: without a host the master runs PostgreSQL"
+        report.problem("root.db.host", text)
+
+
+def _check_security(settings: Settings, report: Report) -> None:
+    tls, ssh, token = settings.security.tls, settings.security.ssh, settings.security.token
+    if bool(tls.cert) != bool(tls.key):
+        missing = "key" if tls.cert else "cert"
+        report.problem(f"root.security.tls.{missing}", "cert and key must both be set, or neither")
+    for key in ("cert", "key"):
+        path = getattr(tls, key)
+        if path and not os.path.isfile(path):
+            report.problem(f"root.security.tls.{key}", f"there is no file {path}")
+    if ssh.key_type == "RSA" and ssh.rsa_key_size < 1:
+        text = "must be from 1 to 16384 when key_type is RSA; 4096 is a good choice"
+        report.problem("root.security.ssh.rsa_key_size", text)
+    if 0 <= token.max_lifespan_days < token.default_lifespan_days:
+        text = f"must be <= max_lifespan_days ({token.max_lifespan_days})"
+        report.problem("root.security.token.default_lifespan_days", text)
+
+
+def _check_pools(settings: Settings, report: Report) -> None:
+    names = [pool.pool_name for pool in settings.resource_pools]
+    for i, name in enumerate(names):
+        if not name:
+            report.problem(f"root.resource_pools[{i}].pool_name", "is required")
+        elif name in names[:i]:
+            text = f'"{name}" is the name of another pool: names must be unique'
+            report.problem(f"root.resource_pools[{i}].pool_name", text)
+    manager = settings.resource_manager
+    for key in ("default_aux_resource_pool", "default_compute_resource_pool"):
+        name = getattr(manager, key)
+        if name not in names:
+            text = f'there is no pool "{name}"; pools: {", ".join(sorted(set(names)))}'
+            report.problem(f"root.resource_manager.{key}", text)
+    schedulers = {"root.resource_manager.scheduler": manager.scheduler}
+    for i, pool in enumerate(settings.resource_pools):
+        if pool.scheduler is not None:
+            schedulers[f"root.resource_pools[{i}].scheduler"] = pool.scheduler
+    for at, scheduler in schedulers.items():
+        if scheduler.type == "round_robin":
+            report.problem(f"{at}.type", "round_robin is not available any more: use priority")
+        elif scheduler.type == "fair_share":
+            report.warn(f"{at}.type", "fair_share is deprecated: use priority")
+
+
+def _check_others(settings: Settings, report: Report) -> None:
+    STORAGE.find_gaps(settings.checkpoint_storage, "root.checkpoint_storage", report)
+    retention = settings.retention_policy
+    days = retention.log_retention_days
+    if days is not None and not -1 <= days <= MAX_RETENTION_DAYS:
+        text = f"must be from -1 to {MAX_RETENTION_DAYS} but found {days}"
+        report.problem("root.retention_policy.log_retention_days", text)
+    schedule = retention.schedule
+    if schedule is not None and len(schedule.split()) != 5:
+        Duration().read(schedule, "root.retention_policy.schedule", report)
+    logos = settings.ui_customization.logo_paths
+    for name in logos.__struct_fields__ if logos else ():
+        path = getattr(logos, name)
+        if not path or not os.path.isfile(path):
+            text = f"there is no file {path!r}; all four logos are needed"
+            report.problem(f"root.ui_customization.logo_paths.{name}", text)
+
+
+def _refuse(settings: Settings, report: Report) -> None:
+    """Report what would otherwise be ignored in silence."""
+    for at, is_asked_for, text in _not_in_this_version(settings):
+        if is_asked_for:
+            report.problem(f"root.{at}", text)
+
+
+def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]]:
+    manager, security, internal = settings.resource_manager, settings.security, settings.internal
+    yield (
+        "resource_manager.type",
+        manager.type != "agent",
+        f'"{manager.type}" is not in this version: use agent, and start agents',
+    )
+    text = "is not in this version: name the default pools"
+    yield "resource_manager.no_default_resource_pools", manager.no_default_resource_pools, text
+    for key in ("require_authentication", "client_ca"):
+        text = "is not in this version: set security.agent_join to token"
+        yield f"resource_manager.{key}", getattr(manager, key), text
+    text = "are not in this version: run a second master"
+    yield "additional_resource_managers", settings.additional_resource_managers, text
+    for i, pool in enumerate(settings.resource_pools):
+        text = "machines on demand are not in this version: start agents yourself"
+        yield f"resource_pools[{i}].provider", pool.provider is not None, text
+    kind = settings.logging.type
+    text = f'"{kind}" is not in this version: logs are kept in the database'
+    yield "logging.type", kind != "default", text
+    kind = security.authz.type
+    yield "security.authz.type", kind != "basic", f'"{kind}" is not in this version: use basic'
+    for name in ("oidc", "saml", "scim", "det_cloud"):
+        text = "is not in this version: users sign in with passwords; set enabled to false"
+        yield f"{name}.enabled", getattr(settings, name).get("enabled"), text
+    text = "is not in this version: users sign in with passwords"
+    yield "__internal.external_sessions.login_uri", internal.external_sessions.login_uri, text
+    text = "are not in this version: put a proxy before the master"
+    yield "__internal.proxied_servers", internal.proxied_servers, text
+
+
+def _warn(settings: Settings, report: Report) -> None:
+    if settings.telemetry.enabled or settings.telemetry.otel_enabled:
+        report.warn("root.telemetry", "has no effect: nothing is ever sent to anybody")
+    if settings.db.migrations or settings.db.views_and_triggers:
+        report.warn("root.db", "migrations and views_and_triggers have no effect any more")
+    if settings.is_join_open and not settings.is_loopback:
+        text = "is open: whoever reaches this port can join as an agent and read users' code"
+        report.warn("root.security.agent_join", text)

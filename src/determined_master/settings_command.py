@@ -1,0 +1,175 @@
+"""The master's command line and variables, made from the definitions of its options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import inspect
+
+from determined_master import settings_reader as reader
+
+Path = tuple[str, ...]
+
+
+class Command(msgspec.Struct, frozen=True):
+    """What the master was called for; `directory` for backup and restore."""
+
+    name: str
+    directory: str = ""
+
+
+class Given(NamedTuple):
+    """The text of a flag or variable, and where it was given."""
+
+    text: str
+    source: str
+
+
+class CommandLine(NamedTuple):
+    """A parsed command line; flags by the path of their option."""
+
+    command: Command
+    flags: dict[Path, Given]
+
+
+_COMMANDS = {
+    "run": "run the master (the default)",
+    "backup": "save the database and what belongs to it in a new directory",
+    "restore": "make an empty master what a backup was taken from",
+    "migrate": "bring the database's tables up to this version, and end",
+    "version": "print the version",
+}
+_EPILOG = """\
+Every option can also be given by its DET_* variable or in the file: --db-host, DET_DB_HOST and
+`db: {host: ...}` are the same. A flag wins over a variable, a variable over the file. Lists and
+maps (resource_pools, checkpoint_storage, ...) can only be given in the file.
+"""
+
+
+def flag_of(path: Path) -> str:
+    """The flag of an option: `--db-ssl-mode`."""
+    return "--" + "-".join(part.strip("_").replace("_", "-") for part in path)
+
+
+def variable_of(path: Path) -> str:
+    """The variable of an option: `DET_DB_SSL_MODE`."""
+    return "DET_" + flag_of(path)[2:].replace("-", "_").upper()
+
+
+def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> CommandLine:
+    """Read flags and command; the flags may stand before or after the command.
+
+    Raises:
+        SystemExit: for `--help`, and for what nobody knows.
+    """
+    chosen = [option for option in reader.options(cls) if option.is_scalar]
+    flags = _flags(chosen)
+    parser = argparse.ArgumentParser(
+        prog="determined-master",
+        usage="determined-master [OPTION ...] [COMMAND]",
+        description="The master of a Determined cluster.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        parents=[flags],
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, text in _COMMANDS.items():
+        below = [flags] if name != "version" else []
+        argument = " DIR" if name in ("backup", "restore") else ""
+        command = commands.add_parser(
+            name,
+            usage=f"determined-master {name} [OPTION ...]{argument}",
+            help=text,
+            description=text,
+            parents=below,
+            allow_abbrev=False,
+        )
+        if name in ("backup", "restore"):
+            command.add_argument("directory", metavar="DIR")
+    parsed = parser.parse_args(argv)
+    given = {
+        option.path: Given(getattr(parsed, _dest(option.path)), flag_of(option.path))
+        for option in chosen
+        if getattr(parsed, _dest(option.path), None) is not None
+    }
+    name = "version" if parsed.version else parsed.command or "run"
+    return CommandLine(Command(name, getattr(parsed, "directory", "")), given)
+
+
+def overrides(
+    cls: type[msgspec.Struct],
+    tree: dict[str, Any],
+    env: Mapping[str, str],
+    flags: Mapping[Path, Given],
+) -> dict[str, str]:
+    """Put variables and flags over the file's values, in place.
+
+    Returns:
+        Where the value at each path came from, for errors.
+    """
+    sources = {}
+    for option in reader.options(cls):
+        if not option.is_scalar:
+            continue
+        variable = variable_of(option.path)
+        given = flags.get(option.path)
+        if given is None and env.get(variable):
+            given = Given(env[variable], variable)
+        if given is not None:
+            _put(tree, option.path, reader.parse_text(option, given.text))
+            sources[".".join(("root", *option.path))] = given.source
+    return sources
+
+
+def _flags(options: Sequence[reader.Option]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    groups: dict[str, Any] = {}
+    for option in options:
+        title = option.path[0] if len(option.path) > 1 else "general"
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title.strip("_"))
+        is_switch = isinstance(option.type, inspect.BoolType)
+        default = "" if option.default in (None, "", 0) else f" (default: {_text(option.default)})"
+        groups[title].add_argument(
+            flag_of(option.path),
+            dest=_dest(option.path),
+            metavar=_metavar(option),
+            help=(option.doc + default).replace("%", "%%") if option.doc else argparse.SUPPRESS,
+            default=argparse.SUPPRESS,
+            **({"nargs": "?", "const": "true"} if is_switch else {}),
+        )
+    return parser
+
+
+def _metavar(option: reader.Option) -> str:
+    match option.type:
+        case inspect.BoolType():
+            return "true|false"
+        case inspect.IntType():
+            return "N"
+        case inspect.LiteralType():
+            return "|".join(str(value) for value in option.type.values)
+        case _:
+            return option.path[-1].upper()
+
+
+def _text(default: Any) -> str:
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def _dest(path: Path) -> str:
+    return "option." + ".".join(path)
+
+
+def _put(tree: dict[str, Any], path: Path, value: Any) -> None:
+    for part in path[:-1]:
+        inner = tree.get(part)
+        if not isinstance(inner, dict):
+            inner = tree[part] = {}
+        tree = inner
+    tree[path[-1]] = value

@@ -1,0 +1,145 @@
+"""Settings of resource pools, of their schedulers and of what tasks in them are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from determined_master.domain.config.layers import (
+    DEFAULT_PREEMPTION_TIMEOUT_S,
+    DEFAULT_SHM_BYTES,
+    TASK_CONTAINER_DEFAULTS,
+)
+from determined_master.domain.config.resources import DEFAULT_PRIORITY
+from determined_master.domain.config.storage import STORAGE
+from determined_master.settings_reader import MASK, Seconds
+
+Struct = msgspec.Struct
+SECRET_KEYS = frozenset(
+    (
+        "access_key",
+        "secret_key",
+        "connection_string",
+        "credential",
+        "password",
+        "auth",
+        "identitytoken",
+        "registrytoken",
+    )
+)
+
+
+def masked(value: Any) -> Any:
+    """A section with a schema of its own, its credentials masked."""
+    if isinstance(value, Mapping):
+        return {
+            key: MASK if key in SECRET_KEYS and isinstance(item, str) and item else masked(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [masked(item) for item in value]
+    return value
+
+
+def shown_storage(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """`checkpoint_storage` as admins are shown it: every key of its type."""
+    if given is None:
+        return None
+    variant = STORAGE.variants.get(given.get("type", ""))
+    fields = variant.fields if variant else {}
+    always = {key: None for key, field in fields.items() if not field.is_hidden_when_null}
+    return {**always, **masked(given)}
+
+
+def shown_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    """`task_container_defaults` as admins are shown them, with the values in force."""
+    always: dict[str, Any] = {
+        "add_capabilities": None,
+        "bind_mounts": None,
+        "checkpoint_gc_pod_spec": None,
+        "cpu_pod_spec": None,
+        "devices": None,
+        "drop_capabilities": None,
+        "gpu_pod_spec": None,
+        "kubernetes": None,
+        "log_policies": None,
+        "network_mode": "bridge",
+        "pbs": {},
+        "preemption_timeout": DEFAULT_PREEMPTION_TIMEOUT_S,
+        "shm_size_bytes": DEFAULT_SHM_BYTES,
+        "slurm": {},
+        "startup_hook": "",
+        "work_dir": None,
+    }
+    return {**always, **masked(given)}
+
+
+ContainerDefaults = Annotated[
+    dict[str, Any],
+    Meta(
+        description="What containers are given unless a configuration says otherwise.",
+        extra={"kind": TASK_CONTAINER_DEFAULTS, "shown": shown_defaults},
+    ),
+]
+
+
+class Scheduler(Struct, frozen=True, kw_only=True):
+    """Who goes first."""
+
+    type: Annotated[
+        Literal["priority", "fair_share", "round_robin"],
+        Meta(description="fair_share is deprecated, round_robin is gone."),
+    ] = "priority"
+    fitting_policy: Annotated[
+        Literal["best", "worst"],
+        Meta(description="best fills an agent before it takes another, worst spreads."),
+    ] = "best"
+    allow_heterogeneous_fits: Annotated[
+        bool, Meta(description="Whether one trial may take agents of different sizes.")
+    ] = False
+    preemption: Annotated[
+        bool, Meta(description="Whether a more urgent task may ask a less urgent one to leave.")
+    ] = False
+    default_priority: Annotated[
+        int, Meta(ge=1, le=99, description="Of tasks that set none; 1 is the most urgent.")
+    ] = DEFAULT_PRIORITY
+
+
+class ResourceManager(Struct, frozen=True, kw_only=True):
+    """What runs containers."""
+
+    type: Annotated[str, Meta(description="Only agent.")] = "agent"
+    cluster_name: Annotated[str, Meta(description="Name of this resource manager.")] = "default"
+    name: Annotated[str, Meta(description="Older name of cluster_name.")] = ""
+    metadata: dict[str, Any] | None = None
+    scheduler: Scheduler = Scheduler()
+    default_aux_resource_pool: Annotated[str, Meta(description="Pool of tasks without slots.")] = (
+        "default"
+    )
+    default_compute_resource_pool: Annotated[
+        str, Meta(description="Pool of tasks with slots.")
+    ] = "default"
+    no_default_resource_pools: bool = False
+    require_authentication: bool = False
+    client_ca: str = ""
+
+
+class ResourcePool(Struct, frozen=True, kw_only=True):
+    """Agents that take tasks from one queue."""
+
+    pool_name: Annotated[str, Meta(description="Unique.")] = "default"
+    description: str = ""
+    max_aux_containers_per_agent: Annotated[
+        int, Meta(ge=0, description="Tasks without slots that one agent runs at once.")
+    ] = 100
+    agent_reconnect_wait_s: Seconds = msgspec.field(default=25.0, name="agent_reconnect_wait")
+    agent_reattach_enabled: bool = True
+    task_container_defaults: ContainerDefaults = msgspec.field(default_factory=dict)
+    scheduler: Scheduler | None = None
+    provider: dict[str, Any] | None = None
+
+
+POOLS = (ResourcePool(),)

@@ -1,0 +1,237 @@
+"""Read settings into frozen structs, with every error and not only the first.
+
+The structs are the only definition of an option: its name, type, bounds, default and what it
+means (`Meta(description=...)`). `Meta(extra=...)` may add `is_secret`, and `kind` for values that
+have a schema of their own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta, inspect
+
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import (
+    BOOLEAN_WORDS,
+    Anything,
+    Boolean,
+    Integer,
+    Kind,
+    Number,
+    OneOf,
+    Text,
+    type_name,
+)
+
+MASK = "********"
+_NO_META: dict[str, Any] = {}
+
+
+class Option(NamedTuple):
+    """One option; `path` as ("db", "host")."""
+
+    path: tuple[str, ...]
+    type: inspect.Type
+    default: Any
+    doc: str
+    extra: Mapping[str, Any]
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether a flag or a variable can give it."""
+        inner = _without_none(self.type)
+        scalars = (
+            inspect.BoolType,
+            inspect.IntType,
+            inspect.FloatType,
+            inspect.StrType,
+            inspect.LiteralType,
+        )
+        return isinstance(inner, scalars)
+
+
+class Duration(Kind):
+    """A time as `30s`, `1h` or `1m30s`; seconds in the canonical form."""
+
+    noun = "string"
+
+    def read(self, value: Any, at: str, report: Report) -> float | None:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+            return float(value)
+        parts = _DURATION.fullmatch(value) if isinstance(value, str) else None
+        if parts is None or not value:
+            report.problem(at, f'must be a time such as "25s" or "1m30s" but found "{value}"')
+            return None
+        units = zip((3600.0, 60.0, 1.0, 0.001), parts.groups(), strict=True)
+        return sum(unit * float(number) for unit, number in units if number)
+
+
+_DURATION = re.compile(r"(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms)?", re.ASCII)
+Seconds = Annotated[float, Meta(extra={"kind": Duration(), "noun": "duration"})]
+
+
+def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[Option]:
+    """All options of a struct and of the structs in it, in their order."""
+    for field in _fields(cls):
+        inner, doc, extra = _unwrap(field.type)
+        here = (*path, field.encode_name)
+        if extra.get("is_derived"):
+            continue
+        if isinstance(inner, inspect.StructType):
+            yield from options(inner.cls, here)
+        else:
+            yield Option(here, inner, _default(field), doc, extra)
+
+
+def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: Report) -> Any:
+    """A struct from the values given for it; an option that cannot be read has its default."""
+    if given is None:
+        return cls()
+    if not isinstance(given, Mapping):
+        report.problem(at, f"expected object, but got {type_name(given)}")
+        return cls()
+    fields = {field.encode_name: field for field in _fields(cls)}
+    values = {}
+    for written, value in given.items():
+        key = written if written in fields else str(written).lower()
+        field = fields.get(key)
+        if field is None or _unwrap(field.type)[2].get("is_derived"):
+            report.problem(f"{at}.{written}", _unknown(str(written), list(fields)))
+            continue
+        read = _read(field.type, value, f"{at}.{key}", report)
+        if read is not None:
+            values[field.name] = read
+    missing = [f for f in fields.values() if f.required and f.name not in values]
+    for field in missing:
+        if not report.has_problem_at(f"{at}.{field.encode_name}"):
+            report.problem(f"{at}.{field.encode_name}", "is required")
+        values[field.name] = ""
+    return cls(**values)
+
+
+def parse_text(option: Option, text: str) -> Any:
+    """The value that a flag's or variable's text stands for; the text when it stands for none."""
+    inner = _without_none(option.type)
+    try:
+        match inner:
+            case inspect.BoolType():
+                return BOOLEAN_WORDS.get(text.lower(), {"1": True, "0": False}.get(text, text))
+            case inspect.IntType():
+                return int(text)
+            case inspect.FloatType() if "kind" not in option.extra:
+                return float(text)
+            case _:
+                return text
+    except ValueError:
+        return text
+
+
+def show(value: Any, type_: inspect.Type | None = None) -> Any:
+    """Plain JSON values of a struct, secrets masked."""
+    extra = _unwrap(type_)[2] if type_ is not None else _NO_META
+    if extra.get("is_secret"):
+        return MASK if value else value
+    if shown := extra.get("shown"):
+        return shown(value)
+    if isinstance(extra.get("kind"), Duration):
+        return None if value is None else f"{value:g}s"
+    if isinstance(value, msgspec.Struct):
+        return {
+            f.encode_name: show(getattr(value, f.name), f.type)
+            for f in _fields(type(value))
+            if not _unwrap(f.type)[2].get("is_derived")
+        }
+    if isinstance(value, (list, tuple)):
+        return [show(item) for item in value]
+    return value
+
+
+@functools.cache
+def _fields(cls: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
+    info = inspect.type_info(cls)
+    assert isinstance(info, inspect.StructType)
+    return info.fields
+
+
+def _read(type_: inspect.Type, value: Any, at: str, report: Report) -> Any:
+    if value is None:
+        return None
+    inner, _, extra = _unwrap(type_)
+    if kind := extra.get("kind"):
+        return kind.read(value, at, report)
+    match inner:
+        case inspect.StructType():
+            return read_struct(inner.cls, value, at, report)
+        case inspect.VarTupleType():
+            if not isinstance(value, list):
+                report.problem(at, f"expected array, but got {type_name(value)}")
+                return None
+            items = (_read(inner.item_type, v, f"{at}[{i}]", report) for i, v in enumerate(value))
+            return tuple(item for item in items if item is not None)
+        case inspect.DictType():
+            if not isinstance(value, Mapping):
+                report.problem(at, f"expected object, but got {type_name(value)}")
+                return None
+            return Anything().read(value, at, report)
+        case _:
+            return _scalar_kind(inner).read(value, at, report)
+
+
+def _scalar_kind(type_: inspect.Type) -> Kind:
+    match type_:
+        case inspect.BoolType():
+            return Boolean()
+        case inspect.IntType():
+            low = {} if type_.ge is None else {"at_least": type_.ge}
+            high = {} if type_.le is None else {"at_most": type_.le}
+            return Integer(**low, **high)
+        case inspect.FloatType():
+            return Number()
+        case inspect.LiteralType():
+            return OneOf(tuple(str(value) for value in type_.values))
+        case inspect.StrType():
+            return Text()
+        case _:
+            return Anything()
+
+
+def _unwrap(type_: inspect.Type) -> tuple[inspect.Type, str, Mapping[str, Any]]:
+    """The type under its metadata and without None; its description and extra."""
+    doc, extra = "", dict(_NO_META)
+    while True:
+        if isinstance(type_, inspect.Metadata):
+            doc = doc or str((type_.extra_json_schema or {}).get("description") or "")
+            extra = {**(type_.extra or {}), **extra}
+            type_ = type_.type
+        elif isinstance(type_, inspect.UnionType):
+            type_ = _without_none(type_)
+            if isinstance(type_, inspect.UnionType):
+                return type_, doc, extra
+        else:
+            return type_, doc, extra
+
+
+def _without_none(type_: inspect.Type) -> inspect.Type:
+    if not isinstance(type_, inspect.UnionType):
+        return type_
+    others = [t for t in type_.types if not isinstance(t, inspect.NoneType)]
+    return others[0] if len(others) == 1 else type_
+
+
+def _default(field: inspect.Field) -> Any:
+    if field.default is not msgspec.NODEFAULT:
+        return field.default
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.default_factory()
+    return None
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
+    return "unknown option" + (f"; did you mean {near[0]}?" if near else "")

@@ -1,0 +1,163 @@
+"""Settings of the database, the log and other sections of a few options each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+Struct = msgspec.Struct
+LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
+SslMode = Literal["disable", "require", "verify-ca", "verify-full"]
+Port = Annotated[int, Meta(ge=1, le=65535)]
+
+
+class Database(Struct, frozen=True, kw_only=True):
+    """Where PostgreSQL is; without a host the master runs one of its own."""
+
+    user: Annotated[str, Meta(description="User of the database.")] = ""
+    password: Annotated[str, Meta(description="Its password.", extra={"is_secret": True})] = ""
+    host: Annotated[
+        str, Meta(description="Host of your PostgreSQL; empty for one that the master runs.")
+    ] = ""
+    port: Annotated[int, Meta(ge=1, le=65535, description="Its port.", extra={"shown": str})] = (
+        5432
+    )
+    name: Annotated[str, Meta(description="Name of the database.")] = ""
+    ssl_mode: Annotated[SslMode, Meta(description="As PostgreSQL's sslmode.")] = "disable"
+    ssl_root_cert: Annotated[str, Meta(description="File of authorities to trust.")] = ""
+    data_dir: Annotated[
+        str,
+        Meta(
+            description=(
+                "Directory of the PostgreSQL that the master runs. Default: "
+                "$XDG_DATA_HOME/determined/CLUSTER/postgres, for root below "
+                "/var/lib/determined."
+            )
+        ),
+    ] = ""
+    migrations: str = ""
+    views_and_triggers: str = ""
+
+
+class Log(Struct, frozen=True, kw_only=True):
+    """The master's own log."""
+
+    level: Annotated[LogLevel, Meta(description="Least urgent lines to write.")] = "info"
+    color: Annotated[bool, Meta(description="Whether a terminal gets colours.")] = True
+
+
+class Cache(Struct, frozen=True, kw_only=True):
+    """Files that may be lost."""
+
+    cache_dir: Annotated[
+        str,
+        Meta(description=("Default: $XDG_CACHE_HOME/determined, for root /var/cache/determined.")),
+    ] = ""
+
+
+class TaskLogging(Struct, frozen=True, kw_only=True):
+    """Where tasks' logs are kept."""
+
+    type: Annotated[str, Meta(description="Only default: the database.")] = "default"
+
+
+class Telemetry(Struct, frozen=True, kw_only=True):
+    """Read for the sake of older files. Nothing is ever sent to anybody."""
+
+    enabled: Annotated[bool, Meta(description="Has no effect: nothing is ever sent.")] = False
+    segment_master_key: Annotated[str, Meta(extra={"is_secret": True})] = ""
+    segment_webui_key: Annotated[str, Meta(extra={"is_secret": True})] = ""
+    otel_enabled: bool = False
+    otel_endpoint: str = "localhost:4317"
+    cluster_id: str = ""
+
+
+class Observability(Struct, frozen=True, kw_only=True):
+    """Figures for Prometheus."""
+
+    enable_prometheus: Annotated[bool, Meta(description="Whether they are served.")] = True
+
+
+class Retention(Struct, frozen=True, kw_only=True):
+    """How long tasks' logs are kept."""
+
+    log_retention_days: Annotated[
+        int | None, Meta(description="Days after a task's end; -1 or none for ever.")
+    ] = None
+    schedule: Annotated[
+        str | None, Meta(description="When to clean up: a duration or five cron fields.")
+    ] = None
+
+
+class Webhooks(Struct, frozen=True, kw_only=True):
+    """Calls to other services."""
+
+    signing_key: Annotated[
+        str,
+        Meta(description="Key that signs them; made up at each start when unset."),
+    ] = ""
+    base_url: Annotated[str, Meta(description="Address of the master in messages.")] = ""
+
+
+class LogoPaths(Struct, frozen=True, kw_only=True):
+    """Image files of an own logo; all four or none."""
+
+    dark_horizontal: str = ""
+    dark_vertical: str = ""
+    light_horizontal: str = ""
+    light_vertical: str = ""
+
+
+class UiCustomization(Struct, frozen=True, kw_only=True):
+    """How the web interface looks."""
+
+    logo_paths: LogoPaths | None = None
+
+
+class Pachyderm(Struct, frozen=True, kw_only=True):
+    """Where Pachyderm is."""
+
+    address: Annotated[str, Meta(description="Given to tasks as PACHD_ADDRESS.")] = ""
+
+
+class Integrations(Struct, frozen=True, kw_only=True):
+    """Other products."""
+
+    pachyderm: Pachyderm = Pachyderm()
+
+
+class ExternalSessions(Struct, frozen=True, kw_only=True):
+    """Sign-in by somebody else's service."""
+
+    login_uri: str = ""
+    logout_uri: str = ""
+    invalidation_uri: str = ""
+    jwt_key: Annotated[str, Meta(extra={"is_secret": True})] = ""
+    org_id: str = ""
+    cluster_id: str = ""
+
+
+class Internal(Struct, frozen=True, kw_only=True):
+    """Options for those who work on the master."""
+
+    audit_logging_enabled: Annotated[
+        bool, Meta(description="Whether every changing call is logged.")
+    ] = False
+    external_sessions: ExternalSessions = ExternalSessions()
+    proxied_servers: tuple[dict[str, Any], ...] = ()
+
+
+def shown_provider(given: dict[str, Any]) -> dict[str, Any]:
+    """An identity provider as clients know it."""
+    return {"enabled": False, **given}
+
+
+IdentityProvider = Annotated[
+    dict[str, Any],
+    Meta(
+        description="Sign-in elsewhere; not in this version.",
+        extra={"shown": shown_provider},
+    ),
+]

@@ -1,0 +1,230 @@
+"""Back a database up into a directory, and restore it into an empty one.
+
+The copy is logical: the rows of each table as PostgreSQL's COPY text, and a manifest. The schema
+is not in it, since the migrations make it; so a backup of one major version of PostgreSQL can be
+restored into another, and from the embedded server into one of the user's, or back.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from determined_master import clock
+from determined_master.store.errors import DatabaseError
+from determined_master.store.migrate import migrate, newest_revision
+
+_log = logging.getLogger(__name__)
+_FORMAT = 1
+_MANIFEST = "manifest.json"
+
+
+class TableCopy(msgspec.Struct, frozen=True):
+    """The rows of one table, in `file`, gzipped."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: int
+    file: str
+
+
+class Partition(msgspec.Struct, frozen=True):
+    """A part of a partitioned table, with the bound as SQL has it."""
+
+    name: str
+    parent: str
+    bound: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What a backup holds; it is written last, so a backup without it is not complete."""
+
+    format: int
+    revision: str
+    server: str
+    made_at: datetime
+    tables: tuple[TableCopy, ...]
+    sequences: dict[str, int]
+    partitions: tuple[Partition, ...]
+
+
+async def back_up(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
+    """Copy all rows as of one instant; the master may keep running.
+
+    Args:
+        directory: made here, or empty.
+
+    Raises:
+        DatabaseError: the directory holds something, or the database was never migrated.
+    """
+    if directory.exists() and any(directory.iterdir()):  # noqa: ASYNC240 - a command of its own
+        raise DatabaseError(
+            f"the directory {directory} is not empty; name a new one for this backup"
+        )
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # noqa: ASYNC240
+    async with conn.transaction(isolation="repeatable_read", readonly=True):
+        try:
+            revision = await conn.fetchval("SELECT version_num FROM alembic_version")
+        except asyncpg.UndefinedTableError as error:
+            raise DatabaseError("there is nothing to back up: the database is empty") from error
+        tables = [
+            await _copy_out(conn, directory, name, columns)
+            for name, columns in (await _list_tables(conn)).items()
+        ]
+        manifest = Manifest(
+            format=_FORMAT,
+            revision=revision,
+            server=str(await conn.fetchval("SHOW server_version")),
+            made_at=clock.now(),
+            tables=tuple(tables),
+            sequences=dict(await conn.fetch(_SEQUENCES)),
+            partitions=tuple(Partition(*row) for row in await conn.fetch(_PARTITIONS)),
+        )
+    (directory / _MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+    return manifest
+
+
+async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
+    """Fill an empty database from a backup, and migrate it to this release.
+
+    A restore that fails leaves the database without a row.
+
+    Raises:
+        DatabaseError: the database is not empty, or the backup is incomplete or of a later
+            release.
+    """
+    manifest = _read_manifest(directory)
+    if await _list_tables(conn):
+        raise DatabaseError(
+            "the database is not empty; restore into a new one (set db.name, or move the "
+            "embedded server's data directory away)"
+        )
+    await migrate(conn, upto=manifest.revision)
+    async with conn.transaction():
+        names = [table.name for table in manifest.tables]
+        await conn.execute(f"TRUNCATE {', '.join(map(_quote, names))}")
+        known = {row["name"] for row in await conn.fetch(_PARTITIONS)}
+        for part in manifest.partitions:
+            if part.name not in known:
+                await conn.execute(
+                    f"CREATE TABLE {_quote(part.name)} PARTITION OF {_quote(part.parent)} "
+                    f"{part.bound}"
+                )
+        for table in await _parents_first(conn, manifest.tables):
+            await _copy_in(conn, directory, table)
+        for name, value in manifest.sequences.items():
+            await conn.execute("SELECT setval($1::text::regclass, $2)", _quote(name), value)
+    await migrate(conn)
+    await conn.execute("ANALYZE")
+    return manifest
+
+
+_TABLES = """
+    SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns
+      FROM pg_class c
+      JOIN pg_attribute a ON a.attrelid = c.oid
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+       AND NOT c.relispartition AND c.relname <> 'alembic_version'
+       AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+     GROUP BY c.relname
+     ORDER BY c.relname
+"""
+_SEQUENCES = """
+    SELECT sequencename::text, last_value
+      FROM pg_sequences
+     WHERE schemaname = 'public' AND last_value IS NOT NULL
+     ORDER BY 1
+"""
+_PARTITIONS = """
+    SELECT c.relname::text AS name, p.relname::text AS parent,
+           pg_get_expr(c.relpartbound, c.oid) AS bound
+      FROM pg_class c
+      JOIN pg_inherits i ON i.inhrelid = c.oid
+      JOIN pg_class p ON p.oid = i.inhparent
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+     ORDER BY 1
+"""
+_REFERENCES = """
+    SELECT child.relname::text AS child, parent.relname::text AS parent
+      FROM pg_constraint k
+      JOIN pg_class child ON child.oid = k.conrelid
+      JOIN pg_class parent ON parent.oid = k.confrelid
+     WHERE k.contype = 'f' AND child.oid <> parent.oid
+"""
+
+
+async def _list_tables(conn: asyncpg.Connection[Any]) -> dict[str, list[str]]:
+    return {row["name"]: row["columns"] for row in await conn.fetch(_TABLES)}
+
+
+async def _copy_out(
+    conn: asyncpg.Connection[Any], directory: Path, name: str, columns: Sequence[str]
+) -> TableCopy:
+    file = f"{name}.copy.gz"
+    listed = ", ".join(map(_quote, columns))
+    with gzip.open(directory / file, "wb", compresslevel=1) as out:
+        done = await conn.copy_from_query(f"SELECT {listed} FROM {_quote(name)}", output=out)
+    return TableCopy(name, tuple(columns), int(done.split()[-1]), file)
+
+
+async def _copy_in(conn: asyncpg.Connection[Any], directory: Path, table: TableCopy) -> None:
+    with gzip.open(directory / table.file, "rb") as rows:
+        done = await conn.copy_to_table(table.name, source=rows, columns=table.columns)
+    if int(done.split()[-1]) != table.rows:
+        raise DatabaseError(
+            f"the backup's file {table.file} is damaged: it holds {done.split()[-1]} rows, and "
+            f"the manifest says {table.rows}; use another backup"
+        )
+
+
+async def _parents_first(
+    conn: asyncpg.Connection[Any], tables: Sequence[TableCopy]
+) -> list[TableCopy]:
+    """An order in which no row comes before the row that it refers to."""
+    by_name = {table.name: table for table in tables}
+    parents: dict[str, set[str]] = {name: set() for name in by_name}
+    for row in await conn.fetch(_REFERENCES):
+        if row["child"] in parents and row["parent"] in by_name:
+            parents[row["child"]].add(row["parent"])
+    return [by_name[name] for name in _sort(parents)]
+
+
+def _sort(parents: Mapping[str, set[str]]) -> list[str]:
+    done: list[str] = []
+    left = dict(parents)
+    while left:
+        ready = [name for name, wanted in left.items() if wanted <= set(done)]
+        if not ready:
+            raise DatabaseError(f"the tables {', '.join(left)} refer to each other in a circle")
+        done += ready
+        for name in ready:
+            del left[name]
+    return done
+
+
+def _read_manifest(directory: Path) -> Manifest:
+    try:
+        manifest = msgspec.json.decode((directory / _MANIFEST).read_bytes(), type=Manifest)
+    except FileNotFoundError as error:
+        raise DatabaseError(
+            f"{directory} has no {_MANIFEST}: it is not a backup, or one that did not finish"
+        ) from error
+    except msgspec.MsgspecError as error:
+        raise DatabaseError(f"{directory / _MANIFEST} cannot be read: {error}") from error
+    if manifest.format > _FORMAT or manifest.revision > newest_revision():
+        raise DatabaseError(
+            f"the backup in {directory} was made by a later release (schema {manifest.revision}, "
+            f"this one knows {newest_revision()}); restore it with that release"
+        )
+    return manifest
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

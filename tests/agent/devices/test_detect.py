@@ -1,0 +1,171 @@
+"""Finding slots, with the vendors' tools played by stand-ins."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from determined_agent.devices.cpu import cpu_devices
+from determined_agent.devices.cuda import cuda_devices
+from determined_agent.devices.detect import artificial_devices, detect
+from determined_agent.devices.rocm import MalformedOutput, parse_rocm_smi
+from determined_agent.settings import Settings
+
+
+def settings(**overrides: Any) -> Settings:
+    values: dict[str, Any] = {"master_host": "m", "master_port": 1, "agent_id": "a"}
+    return Settings(**(values | overrides))
+
+
+class NVMLError(Exception):
+    pass
+
+
+class FakeNvml(ModuleType):
+    """Two whole GPUs, or one of them cut into MIG instances 0 and 2."""
+
+    NVMLError = NVMLError
+    NVML_DEVICE_MIG_ENABLE = 1
+
+    def __init__(self, mig: bool = False) -> None:
+        super().__init__("pynvml")
+        self.mig = mig
+        self.is_open = False
+
+    def nvmlInit(self) -> None:
+        self.is_open = True
+
+    def nvmlShutdown(self) -> None:
+        self.is_open = False
+
+    def nvmlSystemGetDriverVersion(self) -> bytes:
+        return b"999"
+
+    def nvmlDeviceGetCount(self) -> int:
+        return 2
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> str:
+        return f"GPU-{index}"
+
+    def nvmlDeviceGetName(self, gpu: str) -> str:
+        return f"name of {gpu}"
+
+    def nvmlDeviceGetUUID(self, gpu: str) -> str:
+        return gpu
+
+    def nvmlDeviceGetSerial(self, gpu: str) -> str:
+        if gpu == "GPU-0":
+            raise NVMLError
+        return "serial-1"
+
+    def nvmlDeviceGetPciInfo(self, gpu: str) -> Any:
+        return type("Pci", (), {"busId": f"00000000:0{gpu[-1]}:00.0"})
+
+    def nvmlDeviceGetMigMode(self, gpu: str) -> tuple[int, int]:
+        if gpu == "GPU-0":
+            raise NVMLError
+        return int(self.mig), int(self.mig)
+
+    def nvmlDeviceGetMaxMigDeviceCount(self, gpu: str) -> int:
+        return 3
+
+    def nvmlDeviceGetMigDeviceHandleByIndex(self, gpu: str, number: int) -> str:
+        if number == 1:
+            raise NVMLError
+        return f"MIG-{number}"
+
+
+@pytest.fixture
+def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
+    fake = FakeNvml()
+    monkeypatch.setitem(sys.modules, "pynvml", fake)
+    return fake
+
+
+@pytest.mark.parametrize(
+    ("visible", "found"),
+    [
+        ((), [(0, "GPU-0"), (1, "GPU-1")]),
+        (("1",), [(1, "GPU-1")]),
+        (("GPU-0",), [(0, "GPU-0")]),
+        (("0000:01:00.0",), [(1, "GPU-1")]),
+        (("serial-1",), [(1, "GPU-1")]),
+        (("7",), []),
+    ],
+)
+def test_gpus_are_those_that_are_visible(
+    nvml: FakeNvml, visible: tuple[str, ...], found: list[tuple[int, str]]
+) -> None:
+    assert [(d.id, d.uuid) for d in cuda_devices(visible)] == found
+    assert not nvml.is_open
+
+
+def test_mig_instances_are_slots_numbered_in_their_order(nvml: FakeNvml) -> None:
+    nvml.mig = True
+    assert [(d.id, d.uuid) for d in cuda_devices(())] == [(0, "GPU-0"), (1, "MIG-0"), (2, "MIG-2")]
+    assert [(d.id, d.uuid) for d in cuda_devices(("MIG-2",))] == [(0, "MIG-2")]
+
+
+def test_a_machine_without_a_driver_has_no_gpus(
+    nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise NVMLError("no driver")
+
+    monkeypatch.setattr(nvml, "nvmlInit", fail)
+    assert cuda_devices(()) == ()
+
+
+CARDS = {
+    "card1": {"GPU ID": "0x2", "Unique ID": "0xb", "PCI Bus": "0000:43:00.0"},
+    "card0": {
+        "GPU ID": "0x1",
+        "Unique ID": "0xa",
+        "PCI Bus": "0000:03:00.0",
+        "Card series": "MI210",
+    },
+    "system": {"Driver version": "6"},
+}
+
+
+@pytest.mark.parametrize(
+    ("visible", "found"),
+    [((), [0, 1]), (("1",), [1]), (("0xa",), [0]), (("0000:43:00.0",), [1])],
+)
+def test_rocm_cards_are_read_by_number(visible: tuple[str, ...], found: list[int]) -> None:
+    devices = parse_rocm_smi(json.dumps(CARDS), visible)
+    assert [d.id for d in devices] == found
+    if not visible:
+        assert [(d.brand, d.uuid) for d in devices] == [("MI210", "0xa"), ("0x2", "0xb")]
+
+
+@pytest.mark.parametrize("output", ["", "no json", "[]", '{"card0": {}}', '{"card0": 1}'])
+def test_output_of_rocm_smi_that_cannot_be_read_is_fatal(output: str) -> None:
+    with pytest.raises(MalformedOutput, match="set `slot_type: none`"):
+        parse_rocm_smi(output, ())
+
+
+def test_the_processors_are_one_slot(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("vendor_id : AuthenticAMD\nmodel name\t: AMD EPYC\nmodel name : other\n")
+    [device] = cpu_devices(cpuinfo)
+    assert device.brand.startswith("AMD EPYC x ")
+    assert (device.id, device.uuid, device.type) == (0, "AuthenticAMD", "cpu")
+    [unknown] = cpu_devices(tmp_path / "missing")
+    assert unknown.uuid
+
+
+def test_artificial_slots_stay_the_same_and_win_over_all_else() -> None:
+    devices = detect(settings(artificial_slots=3, slot_type="none"))
+    assert devices == artificial_devices("a", 3)
+    assert len({d.uuid for d in (*devices, *artificial_devices("b", 3))}) == 6
+
+
+def test_none_is_none_and_cpu_is_one() -> None:
+    assert detect(settings(slot_type="none")) == ()
+    assert [d.type for d in detect(settings(slot_type="cpu"))] == ["cpu"]

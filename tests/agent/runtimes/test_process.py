@@ -1,0 +1,247 @@
+"""The process runtime: the contract of all runtimes, and what is its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent_link import processes_with, spec, until
+from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+
+from determined_agent.directory import Exit
+from determined_agent.output import Position, read_chunk
+from determined_agent.runtimes.base import LaunchFailed
+from determined_agent.runtimes.process import ProcessRuntime
+from determined_agent.settings import Settings
+from determined_agent.shim import descendants
+from determined_wire.agent_link import File, Mount, TaskUser
+
+Make = Callable[..., Workshop]
+
+
+@pytest.fixture
+async def make(tmp_path: Path) -> AsyncIterator[Make]:
+    workshops: list[Workshop] = []
+
+    def build(**overrides: Any) -> Workshop:
+        values: dict[str, Any] = {
+            "master_host": "master",
+            "master_port": 8080,
+            "agent_id": "agent-1",
+            "work_dir": str(tmp_path),
+        }
+        root = tmp_path / "agent-1"
+        root.mkdir(mode=0o700, exist_ok=True)
+        workshops.append(Workshop(ProcessRuntime(Settings(**(values | overrides)), root), root))
+        return workshops[-1]
+
+    yield build
+    for workshop in workshops:
+        await workshop.clean_up()
+
+
+@pytest.fixture
+def workshop(make: Make) -> Workshop:
+    return make()
+
+
+class TestProcessRuntime(RuntimeContract):
+    pass
+
+
+@pytest.mark.slow
+class TestTheMachineItRunsOn:
+    async def test_it_takes_over_path_and_home_and_nothing_else(
+        self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("A_SECRET_OF_THE_AGENT", "x")
+        monkeypatch.setenv("HOME", "/somewhere")
+        _, lines = await workshop.run("import os", "print(*sorted(os.environ))")
+        names = set(lines[0].split()) - {"LC_CTYPE"}  # which Python itself sets
+        assert {n for n in names if not n.startswith("DET_")} == {
+            "HOME",
+            "PATH",
+            "PYTHONPATH",
+            "PYTHONUNBUFFERED",
+        }
+
+    async def test_python3_is_the_agents_own(self, workshop: Workshop) -> None:
+        _, lines = await workshop.run("import sys", "print(sys.prefix)")
+        assert lines == [sys.prefix]
+
+    async def test_the_harness_and_what_it_needs_come_first_and_nothing_else(
+        self, workshop: Workshop
+    ) -> None:
+        _, lines = await workshop.run(
+            "import os, sys",
+            "print(sys.path[1] == os.environ['PYTHONPATH'].split(':')[0])",
+            "print(*sorted(os.listdir(sys.path[1])))",
+            "import determined, urllib3, ruamel.yaml",
+            "print(os.path.dirname(os.path.dirname(determined.__file__)) == sys.path[1])",
+        )
+        assert lines == ["True", "determined ruamel urllib3", "True"]
+
+    async def test_files_and_paths_of_the_container_lie_in_its_directory(
+        self, workshop: Workshop
+    ) -> None:
+        script = b"#!/bin/sh\necho $DET_RUN_DIR $1; cat $DET_RUN_DIR/secret\n"
+        directory, handle = await workshop.launch(
+            spec(
+                entrypoint=("/run/determined/train/entrypoint.sh", "/run/other"),
+                files=(
+                    File("/run/determined/train/entrypoint.sh", script, 0o744),
+                    File("/run/determined/secret", b"inside\n", 0o600),
+                ),
+            )
+        )
+        end = await asyncio.wait_for(handle.wait(), 30)
+        assert lines_of(directory, end) == [f"{directory.run_dir} /run/other", "inside"]
+        assert (directory.run_dir / "secret").stat().st_mode & 0o777 == 0o600
+        assert directory.path.stat().st_mode & 0o777 == 0o700
+
+    async def test_a_file_that_would_leave_its_directory_is_refused(
+        self, workshop: Workshop, tmp_path: Path
+    ) -> None:
+        file = File("/run/determined/../../../out", b"x")
+        with pytest.raises(LaunchFailed, match="outside of its directory"):
+            await workshop.launch(spec("pass", files=(file,)))
+        assert not (tmp_path / "out").exists()
+
+    async def test_the_shared_file_system_is_its_host_path(
+        self, workshop: Workshop, tmp_path: Path
+    ) -> None:
+        mount = Mount(str(tmp_path / "new" / "storage"), "/determined_shared_fs")
+        _, lines = await workshop.run(
+            "import os",
+            "path = os.environ['DET_SHARED_FS_PATH']",
+            "print(path, os.path.isdir(path))",
+            mounts=(mount,),
+        )
+        assert lines == [f"{mount.host_path} True"]
+
+    async def test_what_it_ignores_it_says_once_in_the_log(self, workshop: Workshop) -> None:
+        directory, handle = await workshop.launch(
+            spec("pass", image="an-image:1", add_capabilities=("NET_ADMIN",), shm_size_bytes=9)
+        )
+        await asyncio.wait_for(handle.wait(), 30)
+        chunk, _ = read_chunk(directory.output, Position())
+        assert [(s.count, s.source) for s in chunk.spans] == [(1, "agent")]
+        for name in ("environment.image (an-image:1)", "add_capabilities", "resources.shm_size"):
+            assert name in chunk.text
+
+    @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
+    async def test_as_root_it_becomes_the_tasks_user(self, workshop: Workshop) -> None:
+        user = TaskUser("someone", 54321, "some", 54322)
+        directory, start = workshop.make(
+            spec(
+                entrypoint=("/bin/sh", "-c", "id -u; id -g; id -G; pwd; touch mine; cat ../given"),
+                user=user,
+                files=(File("/run/determined/given", b"given\n", 0o600),),
+            )
+        )
+        for path in directory.path.parents:
+            if path.owner() == "root" and path != Path("/tmp") and path != Path("/"):
+                path.chmod(path.stat().st_mode | 0o011)
+        handle = await workshop.runtime.launch(directory, start, workshop.states.append)
+        workshop.handles.append(handle)
+        end = await asyncio.wait_for(handle.wait(), 30)
+        work_dir = directory.run_dir / "workdir"
+        assert lines_of(directory, end) == [
+            "54321",
+            "54322",
+            "54322",
+            str(work_dir),
+            "given",
+        ]
+        assert (work_dir / "mine").stat().st_uid == 54321
+        assert (directory.path / "container.json").stat().st_uid == 0
+
+
+@pytest.mark.slow
+@pytest.mark.kill
+class TestWhatGoesWrong:
+    async def test_a_shim_that_is_killed_takes_its_task_along(self, workshop: Workshop) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                "import os, time",
+                "if os.fork() == 0: os.setsid()",
+                "os.write(1, b'ready\\n')",
+                "time.sleep(600)",
+            )
+        )
+        await until(lambda: lines_of(directory) == ["ready", "ready"])
+        shim = directory.shim_pid()
+        assert shim is not None
+        os.kill(shim, signal.SIGKILL)
+        end = await asyncio.wait_for(handle.wait(), 30)
+        assert end.exit_code is None
+        assert end.failure is not None
+        assert end.failure.type == "restore_error"
+        marker = f"DET_CONTAINER_ID={directory.container_id}"
+        await until(lambda: processes_with(marker) == [])
+
+    async def test_a_shim_that_stands_still_is_ended_by_hand(
+        self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("determined_agent.runtimes.shim_process._PATIENCE_S", 0.2)
+        directory, handle = await workshop.launch(
+            spec("import time", "print('ready')", "time.sleep(600)")
+        )
+        await until(lambda: lines_of(directory) == ["ready"])
+        shim = directory.shim_pid()
+        assert shim is not None
+        os.kill(shim, signal.SIGSTOP)
+        handle.signal(9)
+        end = await asyncio.wait_for(handle.wait(), 30)
+        assert end.exit_code == 137
+        assert descendants(shim) == []
+        assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
+
+    async def test_an_environment_that_is_too_large_is_a_task_error(
+        self, workshop: Workshop
+    ) -> None:
+        with pytest.raises(LaunchFailed) as caught:
+            await workshop.launch(spec("pass", environment={"HUGE": "x" * 200_000}))
+        assert caught.value.failure.type == "task_error"
+        assert "the kernel allows 128 KiB a variable" in caught.value.failure.message
+
+    async def test_a_nul_in_the_environment_is_an_agent_error(self, workshop: Workshop) -> None:
+        with pytest.raises(LaunchFailed, match="a NUL in an argument") as caught:
+            await workshop.launch(spec("pass", environment={"A": "b\0c"}))
+        assert caught.value.failure.type == "agent_error"
+
+    async def test_a_work_directory_that_cannot_be_made_is_named(self, workshop: Workshop) -> None:
+        with pytest.raises(LaunchFailed, match="/proc/nowhere"):
+            await workshop.launch(spec("pass", work_dir="/proc/nowhere"))
+
+    async def test_output_beyond_the_bound_is_dropped_and_counted(self, make: Make) -> None:
+        workshop = make(log_spool_bytes=10**6)
+        end, lines = await workshop.run(
+            "import os", "for _ in range(3000): os.write(1, b'x' * 999 + b'\\n')"
+        )
+        assert end.exit_code == 0
+        kept = [line for line in lines if line == "x" * 999]
+        assert 900 < len(kept) < 1400
+        assert lines[-1].startswith(f"{3000 - len(kept)} lines of output were dropped")
+
+    async def test_many_children_forked_in_a_row_all_die(self, workshop: Workshop) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                "import os, time",
+                "for i in range(12):",
+                "    if os.fork() == 0: os.setsid()",
+                "    else: break",
+                "os.write(1, b'up\\n')",
+                "time.sleep(600 if i else 0.5)",
+            )
+        )
+        end = await asyncio.wait_for(handle.wait(), 30)
+        assert isinstance(end, Exit)
+        assert end.exit_code == 0
+        assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []

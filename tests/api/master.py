@@ -1,0 +1,131 @@
+"""A master without agents: every service on a real database, and the engine at work.
+
+No pool plans anything, so what is submitted stays queued; tests that need a running container
+use `tests/scenarios`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+from determined_master import clock
+from determined_master.domain.access import Caller
+from determined_master.engine import Engine
+from determined_master.engine.kinds import KINDS
+from determined_master.pools.live import LiveAllocations
+from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.services.agents import Agents
+from determined_master.services.allocations import Allocations
+from determined_master.services.auth import Auth
+from determined_master.services.bootstrap import bootstrap
+from determined_master.services.catalog import Services
+from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.defaults import config_layers, task_defaults
+from determined_master.services.effects.allocations import AllocationEffects
+from determined_master.services.effects.experiments import ExperimentEffects
+from determined_master.services.effects.trials import TrialEffects
+from determined_master.services.experiment_configs import ExperimentConfigs
+from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiments import Experiments
+from determined_master.services.identities import Identities
+from determined_master.services.log_policies import LogPolicies
+from determined_master.services.master import Master, MasterFacts
+from determined_master.services.metric_flush import Flusher
+from determined_master.services.metrics import Metrics
+from determined_master.services.passwords import Passwords
+from determined_master.services.stories import Stories
+from determined_master.services.task_logs import TaskLogs
+from determined_master.services.tasks import Tasks
+from determined_master.services.tokens import TaskTokens
+from determined_master.services.trials import Trials
+from determined_master.services.users import Users
+from determined_master.settings import Settings
+from determined_master.store import task_logs
+from determined_master.store.pool import Address, Pool
+from determined_wire.agent_link import Device
+
+PASSWORD = "Secret-1234"
+MASTER_ID = "1d1c5a5e-4d1a-4f0b-9d57-0e0f4c6f6a01"
+ADMIN = Caller(user_id=1, username="admin", is_admin=True)
+
+
+class OneAgent:
+    """A `ClusterBackend` with one agent of one CPU slot that takes every order."""
+
+    def agents(self) -> Sequence[AgentSnapshot]:
+        device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
+        return [
+            AgentSnapshot(
+                id="a1",
+                pool="default",
+                hostname="a1",
+                address="127.0.0.1",
+                devices=(device,),
+                is_connected=True,
+                registered_at=clock.now(),
+                version="0.39.0",
+            )
+        ]
+
+    async def start_container(self, order: StartOrder) -> None:
+        """Nothing starts; tests post what the agent would report."""
+
+    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
+        """Nothing to signal."""
+
+    async def forget_container(self, agent_id: str, container_id: str) -> None:
+        """Nothing to forget."""
+
+
+@contextlib.asynccontextmanager
+async def running_services(
+    address: Address, pool: Pool, passwords: Passwords
+) -> AsyncIterator[tuple[Services, Engine]]:
+    """All services and the engine, which leads while this lasts; metrics are flushed."""
+    settings = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"})
+    cluster = await bootstrap(pool, passwords, PASSWORD, None)
+    engine = Engine(address, pool, KINDS)
+    live = LiveAllocations(lambda pool_name: None)
+    identities = Identities(pool)
+    tokens = TaskTokens(cluster.secret)
+    flusher = Flusher(pool)
+    logs = TaskLogs(pool, LogPolicies(engine, pool))
+    backend = OneAgent()
+    ExperimentEffects(engine, pool).register()
+    TrialEffects(engine, pool, tokens).register()
+    specs = ContainerSpecs(pool, tokens, task_defaults(settings))
+    AllocationEffects(engine, backend, specs).register()
+    engine.feed.listen("allocation", lambda change: live.changed(change.state))
+    async with pool.acquire() as conn:
+        await task_logs.ensure_partitions(conn, clock.now().date())
+    facts = MasterFacts(version="0.39.0", master_id=MASTER_ID, cluster_id=cluster.cluster_id)
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(engine.run()), group.create_task(flusher.run())]
+        await engine.wait_until_leading()
+        services = Services(
+            auth=Auth(pool, passwords, identities),
+            users=Users(pool, passwords, identities),
+            master=Master(facts, pool, settings.masked),
+            identities=identities,
+            experiments=Experiments(
+                engine, pool, ExperimentConfigs(config_layers(settings, None))
+            ),
+            experiment_lists=ExperimentLists(pool),
+            trials=Trials(engine, pool, live),
+            metrics=Metrics(engine, pool, flusher),
+            checkpoints=Checkpoints(pool),
+            task_logs=logs,
+            tasks=Tasks(pool),
+            allocations=Allocations(engine, pool, live),
+            agents=Agents(backend, live, cluster.join_token),
+            stories=Stories(pool),
+            live=live,
+            serve_agent=cast(Any, None),
+        )
+        yield services, engine
+        for task in running:
+            task.cancel()

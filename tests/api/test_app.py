@@ -1,0 +1,411 @@
+"""Letting requests in, merging them into messages, and telling what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import logging
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, cast
+
+import msgspec
+import pytest
+from starlette.websockets import WebSocket
+from tests.api.client import Client
+
+from determined_master.api.allowlist import OPEN, TASK
+from determined_master.api.app import Api
+from determined_master.api.http import MAX_BODY_BYTES
+from determined_master.api.routes import Call, plain_route, route, socket_route, stream_route
+from determined_master.api.table import all_routes
+from determined_master.domain.access import Caller, TaskScope
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument
+from determined_wire.rest.endpoints import ENDPOINTS
+from determined_wire.rest.experiments import (
+    GetExperimentRequest,
+    GetExperimentResponse,
+    PauseExperimentRequest,
+    PauseExperimentResponse,
+)
+from determined_wire.rest.master import MasterLogsRequest, MasterLogsResponse
+from determined_wire.rest.tasks import PostTaskLogsRequest, PostTaskLogsResponse
+from determined_wire.rest.trials import ReportTrialMetricsRequest, ReportTrialMetricsResponse
+from determined_wire.rest.types.experiment import Experiment
+from determined_wire.rest.types.log import LogEntry
+
+CALLERS = {
+    "user": Caller(user_id=2, username="u"),
+    "task": Caller(
+        user_id=2, username="u", scope=TaskScope("7.a", "7.a.1", trial_id=5, experiment_id=7)
+    ),
+}
+
+
+class Tokens:
+    """An authenticator whose tokens are the names of callers."""
+
+    async def authenticate(self, token: str) -> Caller | None:
+        return CALLERS.get(token)
+
+
+class Seen:
+    """What reached the routes of this test."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self.followers = 0
+
+
+seen = Seen()
+
+
+@route("GET", "/api/v1/experiments/{experiment_id}")
+async def get_experiment(call: Call, request: GetExperimentRequest) -> GetExperimentResponse:
+    """Answers with a text of the length that the id says."""
+    if request.experiment_id == 0:
+        raise RuntimeError("the password is hunter2")
+    config = {"text": "x" * request.experiment_id}
+    return GetExperimentResponse(experiment=Experiment(id=request.experiment_id), config=config)
+
+
+@route("POST", "/api/v1/experiments/{id}/pause")
+async def pause(call: Call, request: PauseExperimentRequest) -> PauseExperimentResponse:
+    """Fails for odd ids."""
+    if request.id % 2:
+        raise FailedPrecondition(f"experiment {request.id} in terminal state")
+    return PauseExperimentResponse()
+
+
+@route("POST", "/api/v1/trials/{metrics.trial_id}/metrics")
+async def report(call: Call, request: ReportTrialMetricsRequest) -> ReportTrialMetricsResponse:
+    """Remembers the request."""
+    seen.requests.append(request)
+    return ReportTrialMetricsResponse()
+
+
+@route("POST", "/api/v1/task/logs")
+async def logs(call: Call, request: PostTaskLogsRequest) -> PostTaskLogsResponse:
+    """Remembers the request."""
+    seen.requests.append(request)
+    return PostTaskLogsResponse()
+
+
+@stream_route("GET", "/api/v1/master/logs", MasterLogsResponse)
+async def master_logs(call: Call, request: MasterLogsRequest) -> AsyncIterator[Any]:
+    """`limit` entries; a negative limit is an error, an offset one after the first entry."""
+    if request.limit < 0:
+        raise InvalidArgument("Limit must be >= 0")
+    seen.followers += 1
+    try:
+        for number in range(request.limit):
+            yield [MasterLogsResponse(log_entry=LogEntry(id=number, message="<m>"))]
+            if request.offset:
+                raise InvalidArgument("offset")
+        if request.follow:
+            await asyncio.Event().wait()
+    finally:
+        seen.followers -= 1
+
+
+@plain_route("POST", "/things/{name}/{path*}")
+async def thing(call: Call) -> Any:
+    """Says what it was given."""
+    return {**call.parameters, "body": call.body.decode(), "user": call.caller.username}
+
+
+@socket_route("/echo/{name}")
+async def echo(call: Call, socket: WebSocket) -> None:
+    """Says who is there, then ends."""
+    await socket.accept()
+    await socket.send_text(f"{call.caller.username} at {call.parameters['name']}")
+    await socket.close()
+
+
+HERE = [get_experiment, pause, report, logs, master_logs, thing, echo]
+KEYS_HERE = {(r.method, r.path) for r in HERE}
+ROUTES = [r for r in all_routes() if (r.method, r.path) not in KEYS_HERE] + HERE
+
+
+@pytest.fixture
+def app() -> Iterator[Api]:
+    seen.__init__()  # type: ignore[misc]  # as if the module had just been read
+    made = Api(ROUTES, cast(Any, None), Tokens())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def user(app: Api) -> Client:
+    return Client(app, "user")
+
+
+@pytest.fixture
+def task(app: Api) -> Client:
+    return Client(app, "task")
+
+
+async def test_no_route_but_the_open_ones_lets_in_without_a_token(app: Api) -> None:
+    keys = {(r.method, r.path) for r in ROUTES}
+    keys |= {(e.method, e.path) for e in ENDPOINTS}
+    keys = {key for key in keys if key[0] != "WS"}  # see the tests of sockets below
+    for method, path in sorted(keys - OPEN):
+        target = re.sub(r"{[^}]+}", "1", path)
+        for headers in ({}, {"authorization": "Bearer no"}, {"cookie": "auth=no"}):
+            answer = await Client(app)(method, target, {}, headers=headers)
+            assert answer.status == 401, (method, path)
+
+
+async def test_unserved_routes_are_501_unknown_ones_404_and_wrong_methods_405(
+    user: Client,
+) -> None:
+    unserved = await user("GET", "/api/v1/workspaces/1")
+    assert unserved.status == 501
+    assert unserved.json()["error"]["code"] == 12
+    for path in ("/api/v1/nope", "/api/v1//me", "/api/v1/users/a%2Fb/by-username"):
+        assert (await user("GET", path)).status == 404
+    wrong = await user("DELETE", "/api/v1/me")
+    assert (wrong.status, wrong.headers["allow"]) == (405, "GET")
+    head = await user("HEAD", "/api/v1/me")
+    assert (head.status, head.body) == (405, b"")
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert (await user("POST", "/api/v1/me", b"a=b", headers=form)).status == 415
+    assert (await user("POST", "/api/v1/experiments/2/pause/")).status == 200
+
+
+async def test_plain_routes_have_their_own_errors(app: Api, user: Client) -> None:
+    unknown = await user("GET", "/nope")
+    assert (unknown.status, unknown.body) == (404, b'{"message":"api not found: GET /nope"}\n')
+    assert (await Client(app)("GET", "/nope")).json() == {"message": "Unauthorized"}
+    assert (await Client(app)("GET", "/scim/v2/Users")).status == 404
+    given = await user("POST", "/things/a%20b/c/d", b"hi")
+    assert given.json() == {"name": "a b", "path": "c/d", "body": "hi", "user": "u"}
+    assert given.headers["content-type"] == "application/json; charset=UTF-8"
+    assert given.body.endswith(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("headers", "text"),
+    [
+        ({}, "token missing"),
+        ({"authorization": "bearer user"}, "invalid credentials"),
+        ({"authorization": "Basic user"}, "invalid credentials"),
+        ({"authorization": "user"}, "invalid credentials"),
+        ({"cookie": "other=1"}, "token missing"),
+        ({"cookie": "auth=no"}, "invalid credentials"),
+    ],
+)
+async def test_only_bearer_tokens_and_the_cookie_are_tokens(
+    app: Api, headers: dict[str, str], text: str
+) -> None:
+    answer = await Client(app)("GET", "/api/v1/experiments/1", headers=headers)
+    assert (answer.status, answer.text) == (401, text)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"authorization": "Bearer user"},
+        {"cookie": "a=b; auth=user"},
+        {"grpc-metadata-x-allocation-token": "Bearer user"},
+    ],
+)
+async def test_a_users_token_is_read_from_three_places(app: Api, headers: dict[str, str]) -> None:
+    assert (await Client(app)("GET", "/api/v1/experiments/1", headers=headers)).status == 200
+
+
+async def test_a_task_reaches_its_own_things_by_either_header_and_nothing_else(
+    app: Api, task: Client
+) -> None:
+    own: dict[str, Any] = {"metrics": {"stepsCompleted": 1}, "group": "g"}
+    assert (await task("POST", "/api/v1/trials/5/metrics", own)).status == 200
+    header = {"grpc-metadata-x-allocation-token": "Bearer task"}
+    other = Client(app)
+    assert (await other("POST", "/api/v1/trials/5/metrics", own, headers=header)).status == 200
+    # the path wins over a body that claims another trial
+    claimed = {"metrics": {"trialId": 5}, "group": "g"}
+    assert (await task("POST", "/api/v1/trials/6/metrics", claimed)).status == 404
+    lines = {"logs": [{"taskId": "7.a", "log": "x"}, {"taskId": "8.b", "log": "x"}]}
+    assert (await task("POST", "/api/v1/task/logs", lines)).status == 404
+    assert (await task("POST", "/api/v1/task/logs", {"logs": lines["logs"][:1]})).status == 200
+    assert (await task("GET", "/api/v1/experiments/7")).status == 403
+    assert (await task("POST", "/api/v1/experiments/2/pause")).status == 403
+    assert (await task("POST", "/things/a/b", b"")).status == 403
+    assert len(seen.requests) == 3
+
+
+async def test_no_route_outside_its_list_lets_a_task_in(task: Client) -> None:
+    for item in HERE:
+        if item.kind != "socket" and (item.method, item.path) not in TASK:
+            target = re.sub(r"{[^}]+}", "2", item.path)
+            assert (await task(item.method, target)).status == 403
+
+
+async def test_errors_have_the_two_forms_of_the_public_api(user: Client) -> None:
+    state = await user("POST", "/api/v1/experiments/3/pause")
+    assert state.status == 400
+    assert state.body == (
+        b'{"error":{"code":9,"reason":"FailedPrecondition",'
+        b'"error":"experiment 3 in terminal state"}}\n'
+    )
+    path = await user("GET", "/api/v1/experiments/abc")
+    assert path.status == 400
+    assert path.text.startswith("type mismatch, parameter: experiment_id, error: ")
+
+
+async def test_what_nobody_expected_is_logged_with_an_id_and_told_without_its_words(
+    user: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        answer = await user("GET", "/api/v1/experiments/0")
+    assert (answer.status, answer.json()["error"]["code"]) == (500, 13)
+    assert "hunter2" not in answer.text
+    [record] = [r for r in caplog.records if r.exc_info]
+    assert record.__dict__["request_id"] in answer.text
+
+
+async def test_headers_gzip_and_pretty(user: Client) -> None:
+    small = await user("GET", "/api/v1/experiments/1", headers={"accept-encoding": "gzip"})
+    assert "content-encoding" not in small.headers
+    assert small.headers["grpc-metadata-content-type"] == "application/grpc"
+    assert small.headers["x-content-type-options"] == "nosniff"
+    assert small.headers["vary"] == "Accept-Encoding"
+    for length in (5000, 400_000):
+        target = f"/api/v1/experiments/{length}"
+        zipped = await user("GET", target, headers={"accept-encoding": "gzip, deflate"})
+        assert zipped.headers["content-encoding"] == "gzip"
+        assert len(zipped.body) < 3000
+        config = msgspec.json.decode(gzip.decompress(zipped.body))["config"]
+        assert len(config["text"]) == length
+    for target, headers in (
+        ("/api/v1/experiments/1?pretty", {}),
+        ("/api/v1/experiments/1", {"accept": "application/json+pretty"}),
+    ):
+        assert b'\n    "experiment": {' in (await user("GET", target, headers=headers)).body
+
+
+async def test_a_body_over_the_limit_is_refused_before_it_is_read(user: Client) -> None:
+    said = {"content-length": str(MAX_BODY_BYTES + 1)}
+    answer = await user("POST", "/api/v1/task/logs", b"{}", headers=said)
+    assert (answer.status, answer.json()["error"]["code"]) == (429, 8)
+    assert answer.headers["connection"] == "close"
+
+
+async def test_a_body_of_unknown_length_is_cut_off_at_the_limit(user: Client) -> None:
+    piece = b" " * (8 * 1024 * 1024)
+    pieces = [piece] * (MAX_BODY_BYTES // len(piece)) + [b"{}"]
+    answer = await user("POST", "/api/v1/task/logs", b"{}", pieces=pieces)
+    assert answer.status == 429
+
+
+async def test_a_large_body_in_pieces_is_read_whole(user: Client) -> None:
+    log = "x" * 1_500_000
+    body = msgspec.json.encode({"logs": [{"taskId": "t", "log": log}]})
+    answer = await user("POST", "/api/v1/task/logs", body, pieces=[body[:7], body[7:]])
+    assert answer.status == 200
+    assert len(seen.requests[0].logs[0].log) == len(log)
+
+
+async def test_a_stream_is_one_object_a_line(user: Client) -> None:
+    answer = await user("GET", "/api/v1/master/logs?limit=2")
+    assert answer.headers["grpc-metadata-content-type"] == "application/grpc"
+    lines = answer.body.splitlines()
+    assert [msgspec.json.decode(line)["result"]["logEntry"]["id"] for line in lines] == [0, 1]
+    assert seen.followers == 0
+
+
+async def test_an_empty_stream_has_an_empty_body_and_no_grpc_header(user: Client) -> None:
+    answer = await user("GET", "/api/v1/master/logs")
+    assert (answer.status, answer.body) == (200, b"")
+    assert "grpc-metadata-content-type" not in answer.headers
+
+
+async def test_an_error_of_a_stream_has_its_own_form_first_or_late(user: Client) -> None:
+    first = await user("GET", "/api/v1/master/logs?limit=-1")
+    assert first.status == 400
+    assert first.json() == {
+        "error": {
+            "grpcCode": 3,
+            "httpCode": 400,
+            "message": "Limit must be >= 0",
+            "httpStatus": "Bad Request",
+            "details": [],
+        }
+    }
+    late = await user("GET", "/api/v1/master/logs?limit=2&offset=1")
+    assert late.status == 200
+    assert b'"message":"offset"' in late.body.splitlines()[1]
+    unary = await user("GET", "/api/v1/master/logs?limit=x")
+    assert unary.json()["error"]["code"] == 3
+
+
+async def test_a_follower_who_goes_away_ends_the_stream(app: Api) -> None:
+    sent: list[Any] = []
+    first = asyncio.Event()
+    gone = asyncio.Event()
+
+    async def receive() -> dict[str, Any]:
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        if message["type"] == "http.response.body":
+            first.set()
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/api/v1/master/logs",
+        "raw_path": b"/api/v1/master/logs",
+        "query_string": b"follow=true&limit=1",
+        "headers": [(b"authorization", b"Bearer user")],
+    }
+    running = asyncio.create_task(app(scope, receive, send))
+    await asyncio.wait_for(first.wait(), 5)
+    assert seen.followers == 1
+    gone.set()
+    await asyncio.wait_for(running, 5)
+    assert seen.followers == 0
+
+
+async def open_socket(app: Api, path: str, token: str, *, answers: bool) -> list[Any]:
+    """What the server sends to a client that connects and says nothing."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "websocket",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(b"authorization", f"Bearer {token}".encode())],
+        "extensions": {"websocket.http.response": {}} if answers else {},
+    }
+    await asyncio.wait_for(app(scope, receive, send), 5)
+    return sent
+
+
+async def test_a_socket_is_opened_for_a_token(app: Api) -> None:
+    sent = await open_socket(app, "/echo/x%20y", "user", answers=True)
+    assert [m["type"] for m in sent] == ["websocket.accept", "websocket.send", "websocket.close"]
+    assert sent[1]["text"] == "u at x y"
+
+
+@pytest.mark.parametrize(
+    ("path", "token", "status"),
+    [("/echo/x", "no", 401), ("/echo/x", "task", 403), ("/nope", "user", 404)],
+)
+async def test_a_socket_is_refused_with_a_status_where_the_server_can(
+    app: Api, path: str, token: str, status: int
+) -> None:
+    start, body = await open_socket(app, path, token, answers=True)
+    assert (start["type"], start["status"]) == ("websocket.http.response.start", status)
+    assert b"message" in body["body"]
+    [closed] = await open_socket(app, path, token, answers=False)
+    assert closed["type"] == "websocket.close"

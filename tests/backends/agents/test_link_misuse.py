@@ -1,0 +1,240 @@
+"""What the master's end of the link does with frames that no good agent sends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from tests.agent_link import FAST, Listener, OpenDoor, Recorder, identity, listening, until
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from determined_master.backends.agents.backend import AgentBackend
+from determined_wire.agent_link import (
+    AgentAck,
+    ContainerChanged,
+    ContainerReport,
+    FromMaster,
+    Hello,
+    LogBatch,
+    LogSpan,
+    MasterAck,
+    Ping,
+    Pong,
+    Refused,
+    Welcome,
+)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def listener() -> AsyncIterator[Listener]:
+    async with listening() as value:
+        value.backend = AgentBackend(
+            identity(), Recorder(), OpenDoor(), reconnect_wait_s=lambda _: 9, times=FAST
+        )
+        value.backend.open({}, 3)
+        yield value
+
+
+def hello(**overrides: Any) -> Hello:
+    values: dict[str, Any] = {
+        "protocol": 1,
+        "agent_id": "agent-1",
+        "boot_id": "boot-1",
+        "version": "0.0",
+        "resource_pool": "default",
+        "hostname": "host-1",
+        "devices": (),
+    }
+    return Hello(**(values | overrides))
+
+
+class Agent:
+    """A hand-driven agent."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+
+    async def say(self, message: Any) -> None:
+        data = message if isinstance(message, (bytes, str)) else msgspec.json.encode(message)
+        await self.socket.send(data)
+
+    async def hear(self) -> Any:
+        """The next message but pings, which are answered."""
+        while True:
+            message = msgspec.json.decode(await self.socket.recv(), type=FromMaster)
+            if not isinstance(message, Ping):
+                return message
+            await self.say(Pong())
+
+    async def is_closed(self) -> bool:
+        try:
+            while True:
+                await asyncio.wait_for(self.socket.recv(), 10)
+        except ConnectionClosed:
+            return True
+
+
+def dial(listener: Listener, **options: Any) -> Any:
+    return connect(f"ws://127.0.0.1:{listener.port}/agents", proxy=None, **options)
+
+
+@pytest.mark.parametrize(
+    ("first", "reason", "is_final"),
+    [
+        (b"not json", "a frame that is none of the protocol's", False),
+        (b'{"kind": "unheard_of"}', "a frame that is none of the protocol's", False),
+        ("text that is no json", "a frame that is none of the protocol's", False),
+        (AgentAck(1), "the first message is a AgentAck, not a hello", False),
+        (hello(agent_id=" "), "set its option `agent_id`", True),
+        (hello(protocol=99), "install the same version on both", True),
+        (hello(acknowledged_epoch=4, cluster_id="cluster-1"), "of epoch 3, is out of date", False),
+    ],
+)
+async def test_a_bad_opening_is_refused_with_the_reason(
+    listener: Listener, first: Any, reason: str, is_final: bool
+) -> None:
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(first)
+        answer = await agent.hear()
+        assert isinstance(answer, Refused)
+        assert reason in answer.reason
+        assert answer.is_final is is_final
+        assert await agent.is_closed()
+    assert listener.backend is not None
+    assert listener.backend.agents() == []
+
+
+async def test_the_epoch_of_another_cluster_does_not_matter(listener: Listener) -> None:
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello(acknowledged_epoch=99, cluster_id="another"))
+        assert isinstance(await agent.hear(), Welcome)
+
+
+async def test_a_web_page_is_refused(listener: Listener) -> None:
+    async with dial(listener, origin="http://evil.example") as socket:
+        agent = Agent(socket)
+        await agent.say(hello())
+        answer = await agent.hear()
+        assert isinstance(answer, Refused)
+        assert "a web page may not speak to it" in answer.reason
+
+
+async def test_a_master_that_does_not_lead_asks_to_try_again(listener: Listener) -> None:
+    assert listener.backend is not None
+    await listener.backend.close()
+    async with dial(listener) as socket:
+        answer = await Agent(socket).hear()
+        assert isinstance(answer, Refused)
+        assert not answer.is_final
+
+
+SPAN = LogSpan(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (b"{", "a frame that is none of the protocol's"),
+        (hello(), "a second hello"),
+        (LogBatch("c", "a", "t", 1, "one\ntwo", (SPAN,)), "of 2 lines that counts 1"),
+        (LogBatch("c", "a", "t", 0, "one", (SPAN,)), "a log batch"),
+        (b"x" * (16 * 2**20 + 1), ""),
+    ],
+)
+async def test_a_bad_message_ends_the_connection_and_the_agent_may_come_back(
+    listener: Listener, message: Any, reason: str
+) -> None:
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello())
+        assert isinstance(await agent.hear(), Welcome)
+        await agent.say(message)
+        if reason:
+            answer = await agent.hear()
+            assert isinstance(answer, Refused)
+            assert reason in answer.reason
+            assert not answer.is_final
+        assert await agent.is_closed()
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello())
+        assert isinstance(await agent.hear(), Welcome)
+
+
+async def test_a_message_sent_again_is_acknowledged_and_told_once(listener: Listener) -> None:
+    assert listener.backend is not None
+    events = listener.backend._events
+    assert isinstance(events, Recorder)
+    change = ContainerChanged(1, ContainerReport("c", "a", "RUNNING"))
+    for number in (1, 2):
+        async with dial(listener) as socket:
+            agent = Agent(socket)
+            await agent.say(hello())
+            welcome = await agent.hear()
+            assert welcome.acknowledged == number - 1
+            for _ in range(2):
+                await agent.say(change)
+                assert await agent.hear() == MasterAck(change.number)
+        change = ContainerChanged(2, ContainerReport("c", "a", "TERMINATED"))
+    assert [n for _, n, _ in events.changes] == [1, 2]
+
+
+async def test_a_new_boot_numbers_its_messages_anew(listener: Listener) -> None:
+    assert listener.backend is not None
+    events = listener.backend._events
+    assert isinstance(events, Recorder)
+    for boot in ("one", "two"):
+        async with dial(listener) as socket:
+            agent = Agent(socket)
+            await agent.say(hello(boot_id=boot))
+            assert (await agent.hear()).acknowledged == 0
+            await agent.say(ContainerChanged(1, ContainerReport("c", "a", "RUNNING")))
+            assert await agent.hear() == MasterAck(1)
+    assert [(b, n) for b, n, _ in events.changes] == [("one", 1), ("two", 1)]
+
+
+async def test_a_silent_agent_gives_way_to_another_of_its_id(listener: Listener) -> None:
+    async with dial(listener) as first, dial(listener) as second:
+        await Agent(first).say(hello(boot_id="one"))
+        assert isinstance(await Agent(first).hear(), Welcome)
+        await Agent(second).say(hello(boot_id="two"))
+        assert isinstance(await Agent(second).hear(), Welcome)
+    assert listener.backend is not None
+    assert len(listener.backend.agents()) == 1
+
+
+async def test_an_order_waits_for_its_acknowledgement_and_is_sent_again(
+    listener: Listener,
+) -> None:
+
+    backend = listener.backend
+    assert backend is not None
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello())
+        await agent.hear()
+        await until(lambda: backend.agents()[0].is_connected)
+        ordering = asyncio.create_task(backend.signal_container("agent-1", "c", 15))
+        first = await agent.hear()
+    assert not ordering.done()
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello())
+        await agent.hear()
+        assert await agent.hear() == first
+        await agent.say(AgentAck(first.number))
+        await asyncio.wait_for(ordering, 5)
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello(acknowledged_epoch=3, acknowledged=first.number))
+        await agent.hear()
+        await agent.say(ContainerChanged(1, ContainerReport("c", "a", "RUNNING")))
+        assert await agent.hear() == MasterAck(1)

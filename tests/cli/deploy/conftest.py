@@ -1,0 +1,66 @@
+"""Local clusters in a directory of the test, of stand-ins, and gone when it ends."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from determined.cli.deploy import bring_up, control, extras, layout, processes, specs
+
+STAND_IN = Path(__file__).with_name("stand_in.py")
+
+
+def until(claim: Callable[[], object], limit_s: float = 20.0) -> None:
+    """Wait until a claim holds."""
+    deadline = time.monotonic() + limit_s
+    while not claim():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def clusters(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], layout.Layout]]:
+    """Layouts by name; what runs in them at the end of the test is killed."""
+    monkeypatch.setenv("DET_DEPLOY_DIR", str(tmp_path / "deploy"))
+    monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
+    monkeypatch.setattr(extras, "check", lambda roles: None)
+    monkeypatch.setattr(bring_up, "_command", stand_in_command)
+    made: dict[str, layout.Layout] = {}
+
+    def get(name: str) -> layout.Layout:
+        if name not in made:
+            made[name] = layout.layout_of(name)
+            made[name].create()
+        return made[name]
+
+    yield get
+    for cluster in made.values():
+        supervisor = control.find_supervisor(cluster)
+        known = specs.list_status(cluster.status).values()
+        left = [supervisor, *(status.process for status in known)]
+        processes.end([process for process in left if process], grace_s=0.0)
+
+
+@pytest.fixture
+def cluster(clusters: Callable[[str], layout.Layout]) -> layout.Layout:
+    """The layout of a cluster named `c1`."""
+    return clusters("c1")
+
+
+def stand_in_command(module: str, config: str) -> list[str]:
+    role = module.split(".")[0].removeprefix("determined_")
+    return [sys.executable, "-S", str(STAND_IN), role, config]

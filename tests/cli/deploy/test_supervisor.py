@@ -1,0 +1,191 @@
+"""The supervisor keeps running what should run, with real processes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.deploy.conftest import until
+
+from determined.cli.deploy import control, layout, processes, rotation, specs
+
+SLEEP = "import time; time.sleep(3600)"
+
+pytestmark = pytest.mark.slow
+
+
+def spec(cluster: layout.Layout, name: str, code: str = SLEEP, **options: object) -> specs.Spec:
+    argv = [sys.executable, "-S", "-c", code]
+    quick = {"stop_grace_s": 5.0, "backoff_first_s": 0.05}
+    return specs.Spec(name, argv, str(cluster.log(name)), **{**quick, **options})  # type: ignore[arg-type]
+
+
+def status(cluster: layout.Layout, name: str) -> specs.Status:
+    return specs.list_status(cluster.status)[name]
+
+
+def kill(cluster: layout.Layout, name: str) -> int:
+    pid = status(cluster, name).pid
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def test_a_killed_process_is_started_again(cluster: layout.Layout) -> None:
+    control.apply(cluster, [spec(cluster, "a")])
+    pid = kill(cluster, "a")
+    until(lambda: status(cluster, "a").pid not in (0, pid))
+    found = status(cluster, "a")
+    assert (found.state, found.restarts, found.exit_code) == ("running", 1, -signal.SIGKILL)
+
+
+def test_each_further_restart_waits_longer(cluster: layout.Layout) -> None:
+    stamp = "import time; print(time.monotonic(), flush=True); raise SystemExit(3)"
+    control.apply(cluster, [spec(cluster, "a", stamp, backoff_first_s=0.1)])
+    until(lambda: len(cluster.log("a").read_text().split()) >= 4)
+    starts = [float(word) for word in cluster.log("a").read_text().split()[:4]]
+    first, second, third = (b - a for a, b in itertools.pairwise(starts))
+    assert first >= 0.1
+    assert second >= 0.2
+    assert third >= 0.4
+    assert status(cluster, "a").exit_code == 3
+
+
+def test_without_autorestart_an_end_is_final_until_asked_again(cluster: layout.Layout) -> None:
+    once = spec(cluster, "a", autorestart=False)
+    control.apply(cluster, [once, spec(cluster, "b")])
+    kill(cluster, "a")
+    until(lambda: status(cluster, "a").state == "exited")
+    assert status(cluster, "a").restarts == 0
+    control.apply(cluster, [once])
+    until(lambda: status(cluster, "a").state == "running")
+
+
+def test_a_killed_supervisor_leaves_its_processes_and_the_next_takes_them_over(
+    cluster: layout.Layout,
+) -> None:
+    control.apply(cluster, [spec(cluster, "a")])
+    first = control.find_supervisor(cluster)
+    assert first is not None
+    os.kill(first.pid, signal.SIGKILL)
+    assert processes.wait_gone([first], 10) == []
+    pid = status(cluster, "a").pid
+    assert status(cluster, "a").process is not None
+    control.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
+    assert status(cluster, "a").pid == pid
+    assert control.find_supervisor(cluster) not in (None, first)
+    kill(cluster, "a")
+    until(lambda: status(cluster, "a").pid not in (0, pid))
+
+
+def test_what_is_withdrawn_stops_and_the_rest_goes_on(cluster: layout.Layout) -> None:
+    control.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
+    gone, kept = status(cluster, "a").process, status(cluster, "b").process
+    assert control.withdraw(cluster, ["a", "nosuch"]) == {"a"}
+    assert gone is not None
+    assert not processes.is_alive(gone)
+    assert kept is not None
+    assert processes.is_alive(kept)
+
+
+def test_the_supervisor_leaves_when_nothing_is_left(cluster: layout.Layout) -> None:
+    control.apply(cluster, [spec(cluster, "a")])
+    control.withdraw(cluster, ["a"])
+    until(lambda: control.find_supervisor(cluster) is None)
+    assert specs.list_status(cluster.status) == {}
+
+
+def test_a_process_that_does_not_leave_is_killed(cluster: layout.Layout) -> None:
+    deaf = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        "print('deaf', flush=True); time.sleep(3600)"
+    )
+    control.apply(cluster, [spec(cluster, "a", deaf, stop_grace_s=0.2)])
+    until(lambda: cluster.log("a").read_text() == "deaf\n")
+    process = status(cluster, "a").process
+    control.withdraw(cluster, ["a"])
+    assert process is not None
+    assert not processes.is_alive(process)
+
+
+def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.Layout) -> None:
+    slow_end = (
+        "import signal, sys, time; "
+        "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), print(time.monotonic()), "
+        "sys.exit())); print('up', flush=True); time.sleep(3600)"
+    )
+    wanted = [spec(cluster, "low", slow_end), spec(cluster, "high", slow_end, order=10)]
+    control.apply(cluster, wanted)
+    until(lambda: all(cluster.log(n).read_text() for n in ("low", "high")))
+    supervisor = control.find_supervisor(cluster)
+    assert supervisor is not None
+    os.kill(supervisor.pid, signal.SIGTERM)
+    assert processes.wait_gone([supervisor], 20) == []
+    low, high = (float(cluster.log(n).read_text().split()[1]) for n in ("low", "high"))
+    assert high + 0.15 < low
+
+
+def test_a_command_that_cannot_be_started_is_told_in_its_log(cluster: layout.Layout) -> None:
+    wanted = specs.Spec("a", ["/nosuch/program"], str(cluster.log("a")), autorestart=False)
+    control.apply(cluster, [wanted])
+    until(lambda: status(cluster, "a").state == "exited")
+    assert "could not start a (/nosuch/program)" in cluster.log("a").read_text()
+
+
+def test_the_supervisor_is_nobodys_child_and_small(cluster: layout.Layout) -> None:
+    control.apply(cluster, [spec(cluster, "a")])
+    supervisor = control.find_supervisor(cluster)
+    assert supervisor is not None
+    fields = Path(f"/proc/{supervisor.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    assert int(fields[1]) != os.getpid()
+    resident = Path(f"/proc/{supervisor.pid}/statm").read_text().split()[1]
+    assert int(resident) * os.sysconf("SC_PAGE_SIZE") < 20 * 2**20
+
+
+def test_a_pid_that_now_is_another_process_is_left_alone() -> None:
+    here = processes.identify(os.getpid())
+    assert here is not None
+    stale = processes.Identity(here.pid, "1")
+    assert not processes.is_alive(stale)
+    assert processes.end([stale], grace_s=0.0) == []
+    assert here == processes.identify(os.getpid())
+
+
+def test_descendants_are_found_by_parent_and_by_session(cluster: layout.Layout) -> None:
+    family = (
+        "import subprocess, sys, time; "
+        "subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(3600)'], "
+        "start_new_session=True); print('up', flush=True); time.sleep(3600)"
+    )
+    control.apply(cluster, [spec(cluster, "a", family)])
+    until(lambda: cluster.log("a").read_text() == "up\n")
+    parent = status(cluster, "a").process
+    assert parent is not None
+    (child,) = processes.descendants([parent])
+    processes.end([parent, child], grace_s=0.0)
+    assert not processes.is_alive(child)
+
+
+def test_a_log_over_its_limit_is_moved_away_and_old_ones_dropped(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    for number in range(5):
+        log.write_text(str(number) * 20)
+        assert rotation.rotate(str(log), limit_bytes=10, keep=3)
+    assert log.read_text() == ""
+    kept = {path.name: path.read_text()[0] for path in tmp_path.glob("x.log.*")}
+    assert kept == {"x.log.1": "4", "x.log.2": "3", "x.log.3": "2"}
+    log.write_text("short")
+    assert not rotation.rotate(str(log), limit_bytes=10, keep=3)
+    assert not rotation.rotate(str(tmp_path / "none"), limit_bytes=10, keep=3)
+
+
+def test_a_running_process_goes_on_writing_after_its_log_moved(cluster: layout.Layout) -> None:
+    writer = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.005)"
+    control.apply(cluster, [spec(cluster, "a", writer, log_bytes=2000)])
+    moved = Path(f"{cluster.log('a')}.1")
+    until(moved.exists)
+    until(lambda: cluster.log("a").stat().st_size > 0)
+    assert cluster.log("a").read_text().startswith("x")

@@ -1,0 +1,147 @@
+"""`det experiment create`: what is sent, once, and what is refused before anything is."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from tests.cli import canned
+from tests.cli.conftest import Det
+from tests.cli.fake_master import Call, FakeMaster
+
+CREATE = ("POST", "/api/v1/experiments")
+CONFIG = "# kept\nname: x\nentrypoint: python3 train.py\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "train.py").write_text("pass\n")
+    (folder / "c.yaml").write_text(CONFIG)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_config_and_files_are_sent_as_they_are(det: Det, master: FakeMaster, model: Path) -> None:
+    outcome = det("e", "create", "c.yaml", ".", "--project_id", "3", "--template", "t")
+    assert outcome.out == "Created experiment 7\n"
+    (call,) = master.made(*CREATE)
+    body = call.json
+    files = {item.pop("path"): item for item in body.pop("modelDefinition")}
+    assert sorted(files) == ["c.yaml", "train.py"]
+    assert base64.b64decode(files["train.py"]["content"]) == b"pass\n"
+    assert body == {
+        "config": CONFIG,
+        "activate": True,
+        "parentId": None,
+        "projectId": 3,
+        "template": "t",
+        "validateOnly": False,
+    }
+    assert len(call.headers["idempotency-key"]) == 36
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_key(
+    det: Det, master: FakeMaster, model: Path
+) -> None:
+    def lose_first(call: Call) -> tuple[int, object]:
+        if len(master.made(*CREATE)) == 1:
+            return 503, {}
+        return 200, {"experiment": canned.EXPERIMENT, "config": {}, "warnings": []}
+
+    master.routes[CREATE] = lose_first
+    assert det("e", "create", "c.yaml", ".").status == 0
+    first, second = master.made(*CREATE)
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+    assert first.body == second.body
+
+
+def test_two_commands_have_two_keys(det: Det, master: FakeMaster, model: Path) -> None:
+    det("e", "create", "c.yaml")
+    det("e", "create", "c.yaml")
+    first, second = master.made(*CREATE)
+    assert first.headers["idempotency-key"] != second.headers["idempotency-key"]
+
+
+def test_paused_does_not_activate(det: Det, master: FakeMaster, model: Path) -> None:
+    det("e", "create", "c.yaml", "--paused")
+    assert master.made(*CREATE)[0].json["activate"] is False
+
+
+def test_overrides_are_set_and_comments_stay(det: Det, master: FakeMaster, model: Path) -> None:
+    words = ["--config", "resources.slots_per_trial=2", "--config", "labels=a,b"]
+    det("e", "create", "c.yaml", *words)
+    text = master.made(*CREATE)[0].json["config"]
+    assert text.startswith("# kept\nname: x\n")
+    assert "slots_per_trial: 2" in text
+
+
+def test_following_prints_the_first_trials_log_to_its_end(
+    det: Det, master: FakeMaster, model: Path
+) -> None:
+    lines = det("e", "create", "c.yaml", "-f").out.splitlines()
+    assert lines[:3] == [
+        "Created experiment 7",
+        "Waiting for first trial to begin...",
+        "Following first trial with ID 11",
+    ]
+    assert lines[-1] == "Trial log stream ended. To reopen log stream, run: det trial logs -f 11"
+    assert master.calls[-1].query["follow"] == ["true"]
+
+
+def test_following_waits_for_the_first_trial(det: Det, master: FakeMaster, model: Path) -> None:
+    answers = [[], [], [canned.TRIAL]]
+    route = ("GET", "/api/v1/experiments/7/trials")
+    master.routes[route] = lambda call: (200, canned.page("trials", *answers.pop(0)))
+    master.routes[("GET", "/api/v1/experiments/7")] = (
+        200,
+        {"experiment": {**canned.EXPERIMENT, "state": "STATE_ACTIVE"}, "config": {}},
+    )
+    assert "Following first trial with ID 11" in det("e", "create", "c.yaml", "-f").out
+    assert answers == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name: [1\n", "c.yaml: line"),
+        ("a: 1\nb: 2\na: 3\n", "lines 1 and 3"),
+        ("- 1\n", "mapping"),
+        ("", "this is empty"),
+    ],
+)
+def test_a_config_that_is_none_is_named_with_the_place(
+    det: Det, master: FakeMaster, model: Path, text: str, words: str
+) -> None:
+    (model / "c.yaml").write_text(text)
+    outcome = det("e", "create", "c.yaml")
+    assert outcome.status == 1
+    assert outcome.err.startswith("Failed to create experiment: c.yaml")
+    assert words in outcome.err
+    assert master.calls == []
+
+
+def test_a_config_file_that_is_not_there_is_named(
+    det: Det, master: FakeMaster, model: Path
+) -> None:
+    outcome = det("e", "create", "none.yaml")
+    assert outcome.status == 1
+    assert "config file 'none.yaml': No such file or directory" in outcome.err
+
+
+def test_a_directory_that_cannot_be_sent_is_refused_before_the_master_is_asked(
+    det: Det, master: FakeMaster, model: Path
+) -> None:
+    (model / "out").symlink_to("/etc/hostname")
+    outcome = det("e", "create", "c.yaml", ".")
+    assert outcome.status == 1
+    assert "leads out of" in outcome.err
+    assert master.calls == []
+
+
+def test_warnings_of_the_master_are_told(det: Det, master: FakeMaster, model: Path) -> None:
+    body = {"experiment": canned.EXPERIMENT, "config": {}, "warnings": ["LOOK"]}
+    master.routes[CREATE] = (200, body)
+    assert "Warning: LOOK" in det("e", "create", "c.yaml").err

@@ -1,0 +1,97 @@
+"""How commands fail: the text, the exit status, and nothing half done."""
+
+from __future__ import annotations
+
+import re
+import socket
+
+import pytest
+from tests.cli.conftest import Det
+from tests.cli.fake_master import FakeMaster, error
+
+
+def test_a_refusal_of_the_master_is_told_after_what_failed(det: Det, master: FakeMaster) -> None:
+    refusal = error(404, 5, "NotFound", "experiment '99' not found")
+    master.routes[("GET", "/api/v1/experiments/99")] = refusal
+    outcome = det("e", "describe", "99")
+    assert outcome.status == 1
+    assert outcome.err == "Failed to describe experiment: experiment '99' not found\n"
+
+
+def test_a_master_that_is_not_there_is_named_with_the_remedy(
+    det: Det, home: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        address = f"http://127.0.0.1:{held.getsockname()[1]}"
+        monkeypatch.setenv("DET_USER", "determined")
+        monkeypatch.setenv("DET_PASS", "Secret123")
+        outcome = det("-m", address, "e", "list")
+    assert outcome.status == 1
+    assert address in outcome.err
+    assert "-m or DET_MASTER" in outcome.err
+    assert "det deploy local cluster-up" in outcome.err
+
+
+def test_an_address_that_is_none_is_told(det: Det, home: object) -> None:
+    outcome = det("-m", "ftp://x", "version")
+    assert outcome.status == 1
+    assert "the scheme must be http or https" in outcome.err
+
+
+def test_version_shows_the_client_also_without_a_master(det: Det, home: object) -> None:
+    outcome = det("-m", "http://127.0.0.1:1", "version")
+    assert outcome.status == 0
+    assert re.search(r"client:\n  version: ", outcome.out)
+    assert "http://127.0.0.1:1" in outcome.err
+
+
+def test_nobody_logged_in_is_told_how_to(det: Det, home: object) -> None:
+    outcome = det("-m", "http://127.0.0.1:1", "e", "list")
+    assert outcome.status == 1
+    assert "det user login" in outcome.err
+    assert "DET_USER and DET_PASS" in outcome.err
+
+
+def test_a_stream_that_ends_with_an_error_fails_the_command(det: Det, master: FakeMaster) -> None:
+    refusal = {"error": {"grpcCode": 5, "httpCode": 404, "message": "trial '99' not found"}}
+    master.routes[("GET", "/api/v1/trials/99/logs")] = (404, refusal)
+    outcome = det("trial", "logs", "99")
+    assert outcome.status == 1
+    assert "Failed to fetch trial logs: trial '99' not found" in outcome.err
+
+
+@pytest.mark.parametrize(("state", "status"), [("COMPLETED", 0), ("ERROR", 1), ("CANCELED", 1)])
+def test_waiting_fails_unless_the_experiment_completed(
+    det: Det, master: FakeMaster, state: str, status: int
+) -> None:
+    body = {"experiment": {"state": f"STATE_{state}"}}
+    master.routes[("GET", "/api/v1/experiments/7")] = (200, body)
+    outcome = det("e", "wait", "7")
+    assert outcome.status == status
+    assert (state in outcome.err) == bool(status)
+
+
+def test_waiting_asks_until_the_end(det: Det, master: FakeMaster) -> None:
+    states = ["RUNNING", "QUEUED", "COMPLETED"]
+    route = ("GET", "/api/v1/experiments/7")
+    master.routes[route] = lambda call: (200, {"experiment": {"state": f"STATE_{states.pop(0)}"}})
+    assert det("e", "wait", "7", "--polling-interval", "0.001").status == 0
+    assert states == []
+
+
+def test_what_is_not_served_is_refused_before_anything_is_sent(
+    det: Det, master: FakeMaster, tmp_path: object
+) -> None:
+    outcome = det("e", "create", "config.yaml", "--test-mode")
+    assert outcome.status == 1
+    assert "--test-mode is not served" in outcome.err
+    assert master.calls == []
+
+
+def test_an_older_masters_missing_join_token_is_explained(det: Det, master: FakeMaster) -> None:
+    route = ("GET", "/api/v1/agents/join-token")
+    master.routes[route] = error(404, 5, "NotFound", "agent 'join-token' not found")
+    assert "security.agent_join" in det("agent", "token").err
+    master.routes[route] = (200, {"token": "abc"})
+    assert det("agent", "token").out == "abc\n"

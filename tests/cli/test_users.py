@@ -1,0 +1,117 @@
+"""Logging in and out, and who commands run as."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Det
+from tests.cli.fake_master import FakeMaster, error
+
+from determined.common.api import authentication
+
+LOGIN = ("POST", "/api/v1/auth/login")
+
+
+@pytest.fixture
+def nobody(master: FakeMaster, monkeypatch: pytest.MonkeyPatch) -> FakeMaster:
+    """The master, with no user in the environment."""
+    monkeypatch.delenv("DET_USER")
+    monkeypatch.delenv("DET_PASS")
+    return master
+
+
+def test_login_sends_the_salted_hash_and_keeps_the_token(
+    det: Det, nobody: FakeMaster, home: Path
+) -> None:
+    assert det("user", "login", "alice", stdin="Secret123\n").status == 0
+    body = nobody.made(*LOGIN)[0].json
+    assert body["isHashed"] is True
+    assert body["username"] == "alice"
+    assert body["password"] == authentication.salt_and_hash("Secret123")
+    assert len(body["password"]) == 128
+    assert det("user", "whoami").status == 0
+    assert nobody.calls[-1].headers["authorization"] == "Bearer v2.token"
+
+
+def test_the_file_of_tokens_is_its_owners_alone(det: Det, nobody: FakeMaster, home: Path) -> None:
+    det("user", "login", "alice", stdin="x\n")
+    file = home / "config" / "determined" / "auth.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    kept = json.loads(file.read_text())["masters"][nobody.url]
+    assert kept == {"active_user": "alice", "tokens": {"alice": "v2.token"}}
+
+
+def test_a_wrong_password_is_refused_and_nothing_kept(
+    det: Det, nobody: FakeMaster, home: Path
+) -> None:
+    nobody.routes[LOGIN] = error(401, 16, "Unauthenticated", "invalid credentials")
+    outcome = det("user", "login", "alice", stdin="x\n")
+    assert outcome.status == 1
+    assert "Invalid username/password" in outcome.err
+    assert not (home / "config" / "determined" / "auth.json").exists()
+
+
+def test_the_user_option_chooses_among_the_logged_in(det: Det, nobody: FakeMaster) -> None:
+    store = authentication.TokenStore(nobody.url)
+    store.set_token("alice", "of-alice")
+    store.set_token("bob", "of-bob")
+    det("-u", "alice", "user", "whoami")
+    assert nobody.calls[-1].headers["authorization"] == "Bearer of-alice"
+    det("user", "whoami")
+    assert nobody.calls[-1].headers["authorization"] == "Bearer of-bob"
+
+
+def test_logout_ends_the_session_and_forgets_it(det: Det, nobody: FakeMaster) -> None:
+    det("user", "login", "alice", stdin="x\n")
+    assert det("user", "logout").status == 0
+    assert len(nobody.made("POST", "/api/v1/auth/logout")) == 1
+    assert authentication.TokenStore(nobody.url).users() == []
+    assert det("user", "whoami").status == 1
+
+
+def test_logout_forgets_also_a_session_that_the_master_has_ended(
+    det: Det, nobody: FakeMaster
+) -> None:
+    authentication.TokenStore(nobody.url).set_token("alice", "dead")
+    refusal = error(401, 16, "Unauthenticated", "invalid credentials")
+    nobody.routes[("POST", "/api/v1/auth/logout")] = refusal
+    assert det("user", "logout").status == 0
+    assert authentication.TokenStore(nobody.url).users() == []
+
+
+def test_inside_a_task_its_token_is_used(
+    det: Det, nobody: FakeMaster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DET_USER", "alice")
+    monkeypatch.setenv("DET_USER_TOKEN", "of-the-task")
+    det("user", "whoami")
+    assert nobody.calls[-1].headers["authorization"] == "Bearer of-the-task"
+    assert nobody.made(*LOGIN) == []
+
+
+def test_a_new_user_has_a_password_that_is_sent_hashed(det: Det, master: FakeMaster) -> None:
+    master.routes[("POST", "/api/v1/users")] = (200, {"user": {}})
+    assert det("user", "create", "bob", "--password", "Secret123", "--admin").status == 0
+    body = master.made("POST", "/api/v1/users")[0].json
+    assert body["password"] == authentication.salt_and_hash("Secret123")
+    assert body["isHashed"] is True
+    assert body["user"]["admin"] is True
+
+
+def test_a_blank_password_is_refused(det: Det, master: FakeMaster) -> None:
+    outcome = det("user", "create", "bob", stdin="\n")
+    assert outcome.status == 1
+    assert "cannot be blank" in outcome.err
+    assert master.made("POST", "/api/v1/users") == []
+
+
+def test_a_changed_password_is_sent_as_a_bare_text(det: Det, nobody: FakeMaster) -> None:
+    det("user", "login", "determined", stdin="x\n")
+    route = ("POST", "/api/v1/users/2/password")
+    nobody.routes[route] = (200, {})
+    assert det("user", "change-password", stdin="Another123\n").status == 0
+    assert nobody.made(*route)[0].json == authentication.salt_and_hash("Another123")
+    assert authentication.TokenStore(nobody.url).users() == []

@@ -1,0 +1,247 @@
+"""What every runtime of the agent must do; each has a test module that subclasses the suite.
+
+A subclass gives a fixture `workshop` (see `Workshop`) and is marked for what it needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent_link import processes_with, spec, until
+
+from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.environment import MasterFacts, Start
+from determined_agent.output import Position, read_chunk, read_end
+from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
+from determined_wire.agent_link import ContainerSpec, ContainerState
+
+
+class Workshop:
+    """A runtime, and what tests do with it again and again."""
+
+    def __init__(self, runtime: Runtime, root: Path) -> None:
+        self.runtime = runtime
+        self.root = root
+        self.states: list[ContainerState] = []
+        self.handles: list[Handle] = []
+
+    def make(self, what: ContainerSpec) -> tuple[ContainerDirectory, Start]:
+        """A container's directory and order, not yet launched."""
+        container_id = str(uuid.uuid4())
+        directory = ContainerDirectory(self.root / container_id)
+        record = ContainerRecord(
+            container_id=container_id,
+            allocation_id="1.task.1",
+            task_id="1.task",
+            slot_ids=(),
+            ports=what.ports,
+        )
+        directory.create(record)
+        start = Start(
+            container_id=container_id,
+            devices=(),
+            spec=what,
+            master=MasterFacts(master_id="m", cluster_id="c"),
+        )
+        return directory, start
+
+    async def launch(self, what: ContainerSpec) -> tuple[ContainerDirectory, Handle]:
+        directory, start = self.make(what)
+        handle = await self.runtime.launch(directory, start, self.states.append)
+        self.handles.append(handle)
+        return directory, handle
+
+    async def run(self, *script: str, **overrides: Any) -> tuple[Exit, list[str]]:
+        """Run a Python script to its end; how it ended, and its lines."""
+        directory, handle = await self.launch(spec(*script, **overrides))
+        end = await asyncio.wait_for(handle.wait(), 30)
+        return end, lines_of(directory, end)
+
+    async def clean_up(self) -> None:
+        for handle in self.handles:
+            handle.signal(9)
+            await asyncio.wait_for(handle.wait(), 30)
+            handle.detach()
+
+
+def lines_of(directory: ContainerDirectory, end: Exit | None = None) -> list[str]:
+    """What a task has written so far, or all of it."""
+    position, lines = Position(), []
+    while True:
+        chunk, after = read_chunk(directory.output, position)
+        lines += chunk.text.split("\n") if chunk.spans else []
+        if after == position:
+            break
+        position = after
+    if end is not None:
+        chunk, _ = read_end(position, end.ended_us, end.dropped_lines)
+        lines += chunk.text.split("\n") if chunk.spans else []
+    return [line for line in lines if "ignores environment" not in line]
+
+
+@pytest.mark.slow
+class RuntimeContract:
+    """The suite."""
+
+    @pytest.mark.parametrize("code", [0, 1, 77, 255])
+    async def test_the_exit_code_is_the_tasks_own(self, workshop: Workshop, code: int) -> None:
+        end, _ = await workshop.run(f"raise SystemExit({code})")
+        assert end.exit_code == code
+        assert (end.failure is None) == (code == 0)
+        if end.failure is not None:
+            assert (end.failure.type, end.failure.exit_code) == ("container_failed", code)
+
+    async def test_a_task_that_dies_of_a_signal_ends_with_128_and_its_number(
+        self, workshop: Workshop
+    ) -> None:
+        end, _ = await workshop.run("import os", "os.kill(os.getpid(), 11)")
+        assert end.exit_code == 139
+
+    async def test_all_output_is_there_when_it_has_ended(self, workshop: Workshop) -> None:
+        end, lines = await workshop.run(
+            "import sys",
+            "for i in range(20000): sys.stdout.write(f'{i}\\n')",
+            "sys.stdout.write('no line break at the end')",
+        )
+        assert end.exit_code == 0
+        assert lines == [str(i) for i in range(20000)] + ["no line break at the end"]
+
+    async def test_both_streams_and_odd_bytes_come_through(self, workshop: Workshop) -> None:
+        _, lines = await workshop.run(
+            "import os",
+            "os.write(1, b'out \\xff\\n')",
+            "os.write(2, b'err\\r\\n')",
+            "os.write(1, b'x' * 70000 + b'\\n')",
+        )
+        assert {"out \ufffd", "err"} <= set(lines)
+        assert sum(len(line) for line in lines) > 70000
+
+    async def test_it_runs_in_its_work_directory_with_its_environment(
+        self, workshop: Workshop
+    ) -> None:
+        _, lines = await workshop.run(
+            "import os",
+            "for n in ('MINE', 'DET_CLUSTER_ID', 'DET_MASTER_ID', 'DET_AGENT_ID',"
+            " 'DET_SLOT_IDS', 'DET_MASTER', 'DET_MASTER_PORT'):",
+            "    print(n, os.environ[n])",
+            "print(os.getcwd() == os.path.realpath(os.environ['DET_WORKDIR']))",
+            environment={
+                "MINE": "yes",
+                "DET_CLUSTER_ID": "not mine to set",
+                "DET_WORKDIR": "/run/determined/workdir",
+            },
+        )
+        assert lines == [
+            "MINE yes",
+            "DET_CLUSTER_ID c",
+            "DET_MASTER_ID m",
+            "DET_AGENT_ID agent-1",
+            "DET_SLOT_IDS []",
+            "DET_MASTER http://master:8080",
+            "DET_MASTER_PORT 8080",
+            "True",
+        ]
+
+    async def test_a_program_that_is_not_there_is_a_task_error(self, workshop: Workshop) -> None:
+        with pytest.raises(LaunchFailed) as caught:
+            await workshop.launch(spec(entrypoint=("/no/such/program",)))
+        assert caught.value.failure.type == "task_error"
+        assert "/no/such/program" in caught.value.failure.message
+
+    async def test_a_signal_reaches_the_task(self, workshop: Workshop) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                "import signal, sys, time",
+                "signal.signal(15, lambda *_: sys.exit(33))",
+                "print('ready')",
+                "time.sleep(600)",
+            )
+        )
+        await until(lambda: lines_of(directory) == ["ready"])
+        handle.signal(15)
+        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 33
+
+    async def test_nine_ends_a_task_that_ignores_all_else(self, workshop: Workshop) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                "import signal, time",
+                "for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)",
+                "print('ready')",
+                "time.sleep(600)",
+            )
+        )
+        await until(lambda: lines_of(directory) == ["ready"])
+        handle.signal(15)
+        handle.signal(9)
+        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 137
+
+    async def test_what_a_task_leaves_behind_dies_with_it(self, workshop: Workshop) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                "import os, time",
+                "if os.fork() == 0:",
+                "    os.setsid()",
+                "    if os.fork() == 0:",
+                "        os.write(1, b'daemon\\n')",
+                "        time.sleep(600)",
+                "    os._exit(0)",
+                "os.wait()",
+                "time.sleep(0.3)",
+            )
+        )
+        end = await asyncio.wait_for(handle.wait(), 30)
+        assert end.exit_code == 0
+        assert lines_of(directory, end) == ["daemon"]
+        assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
+
+    async def test_it_is_found_again_alive(self, workshop: Workshop) -> None:
+        directory, handle = await workshop.launch(
+            spec("import time", "print('ready')", "time.sleep(600)", ports=(1734,))
+        )
+        handle.detach()
+        workshop.handles.remove(handle)
+        record = directory.record()
+        assert record is not None
+        again = await workshop.runtime.attach(directory, record)
+        assert not isinstance(again, Exit)
+        assert [a.host_port for a in again.addresses()] == [1734]
+        again.signal(9)
+        assert (await asyncio.wait_for(again.wait(), 30)).exit_code == 137
+        again.detach()
+
+    async def test_it_is_found_again_ended(self, workshop: Workshop) -> None:
+        directory, handle = await workshop.launch(spec("raise SystemExit(9)"))
+        await asyncio.wait_for(handle.wait(), 30)
+        record = directory.record()
+        assert record is not None
+        again = await workshop.runtime.attach(directory, record)
+        assert isinstance(again, Exit)
+        assert again.exit_code == 9
+
+    async def test_one_that_was_never_launched_is_found_lost(self, workshop: Workshop) -> None:
+        directory, _ = workshop.make(spec("pass"))
+        record = directory.record()
+        assert record is not None
+        again = await workshop.runtime.attach(directory, record)
+        assert isinstance(again, Exit)
+        assert again.failure is not None
+        assert again.failure.type == "restore_error"
+
+    async def test_a_launch_that_is_given_up_leaves_nothing(self, workshop: Workshop) -> None:
+        directory, start = workshop.make(spec("import time", "time.sleep(600)"))
+        launching = asyncio.create_task(
+            workshop.runtime.launch(directory, start, workshop.states.append)
+        )
+        await until(lambda: "STARTING" in workshop.states)
+        launching.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await launching
+        assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
+
+    async def test_states_are_told_on_the_way(self, workshop: Workshop) -> None:
+        await workshop.run("pass")
+        assert workshop.states[-1] == "STARTING"

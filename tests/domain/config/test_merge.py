@@ -1,0 +1,216 @@
+"""Layers merge by the rules of experiment-config 18."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from tests.domain.config.builders import ASHA, LAYERS, STORAGE, build
+from tests.domain.config.test_stored_form import submissions
+
+from determined_master.domain.config.experiment import ConfigLayers, PoolLayer
+from determined_master.domain.config.experiment_schema import EXPERIMENT
+from determined_master.domain.config.policy import Policies
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.storage import S3
+
+
+def layers(**overrides: Any) -> ConfigLayers:
+    return ConfigLayers(**{"checkpoint_storage": STORAGE, **overrides})
+
+
+def merged(user: dict[str, Any], template: dict[str, Any]) -> dict[str, Any]:
+    return build(layers(template=template), **user).config
+
+
+def test_a_scalar_of_the_user_wins_over_the_template() -> None:
+    config = merged({"max_restarts": 1}, {"max_restarts": 2, "description": "from the template"})
+    assert (config["max_restarts"], config["description"]) == (1, "from the template")
+
+
+def test_a_list_of_the_user_replaces_the_templates() -> None:
+    config = merged({"entrypoint": ["a"]}, {"entrypoint": ["b", "c"]})
+    assert config["entrypoint"] == ["a"]
+
+
+def test_labels_ports_and_data_are_united() -> None:
+    user = {"labels": ["a"], "environment": {"ports": {"x": 1}}, "data": {"a": 1}}
+    template = {"labels": ["b", "a"], "environment": {"ports": {"x": 2, "y": 3}}, "data": {"b": 2}}
+    config = merged(user, template)
+    assert config["labels"] == ["a", "b"]
+    assert config["environment"]["ports"] == {"x": 1, "y": 3}
+    assert config["data"] == {"a": 1, "b": 2}
+
+
+def test_mounts_of_a_lower_layer_are_added_unless_their_place_is_taken() -> None:
+    user = {"bind_mounts": [{"host_path": "/u", "container_path": "a"}]}
+    template = {
+        "bind_mounts": [
+            {"host_path": "/t", "container_path": "a"},
+            {"host_path": "/t", "container_path": "b"},
+        ]
+    }
+    mounts = merged(user, template)["bind_mounts"]
+    assert [(m["host_path"], m["container_path"]) for m in mounts] == [("/u", "a"), ("/t", "b")]
+
+
+def test_variables_of_a_lower_layer_come_first() -> None:
+    user = {"environment": {"environment_variables": {"cpu": ["U=1"]}}}
+    found = merged(user, {"environment": {"environment_variables": ["T=1"]}})
+    assert found["environment"]["environment_variables"] == {
+        "cpu": ["T=1", "U=1"],
+        "cuda": ["T=1"],
+        "rocm": ["T=1"],
+    }
+
+
+def test_registry_credentials_are_taken_from_one_side() -> None:
+    user = {"environment": {"registry_auth": {"username": "u"}}}
+    template = {"environment": {"registry_auth": {"username": "t", "password": "p"}}}
+    assert merged(user, template)["environment"]["registry_auth"] == {"username": "u"}
+
+
+def test_groups_of_hyperparameters_merge_and_specs_do_not() -> None:
+    user = {"hyperparameters": {"g": {"a": {"type": "int", "minval": 1, "maxval": 2}}}}
+    template = {
+        "hyperparameters": {
+            "g": {"a": {"type": "int", "minval": 5, "maxval": 9, "count": 3}, "b": 1},
+            "c": 2,
+        }
+    }
+    assert merged(user, template)["hyperparameters"] == {
+        "g": {
+            "a": {"type": "int", "minval": 1, "maxval": 2},
+            "b": {"type": "const", "val": 1},
+        },
+        "c": {"type": "const", "val": 2},
+    }
+
+
+def test_searchers_of_one_type_merge_and_of_two_share_common_keys_only() -> None:
+    same = merged({"searcher": {"name": "adaptive_asha", "max_trials": 3}}, {"searcher": ASHA})
+    assert (same["searcher"]["max_trials"], same["searcher"]["max_time"]) == (3, 256)
+
+    template = {"searcher": {**ASHA, "smaller_is_better": False, "source_trial_id": 5}}
+    other = merged({"searcher": {"name": "single", "metric": "accuracy"}}, template)["searcher"]
+    assert "max_trials" not in other
+    assert (other["metric"], other["smaller_is_better"], other["source_trial_id"]) == (
+        "accuracy",
+        False,
+        5,
+    )
+
+
+def test_a_searcher_without_a_name_takes_the_templates() -> None:
+    config = merged({"searcher": {"max_trials": 4}}, {"searcher": ASHA})
+    assert (config["searcher"]["name"], config["searcher"]["max_trials"]) == ("adaptive_asha", 4)
+
+
+def test_storage_of_the_user_wins_over_workspace_over_cluster() -> None:
+    workspace = {"type": "s3", "bucket": "w", "save_trial_best": 4}
+    both = layers(workspace_checkpoint_storage=workspace)
+    assert build(both).typed.checkpoint_storage == S3(bucket="w", save_trial_best=4)
+    found = build(both, checkpoint_storage={"save_trial_latest": 9}).typed.checkpoint_storage
+    assert found == S3(bucket="w", save_trial_best=4, save_trial_latest=9)
+    gcs = build(both, checkpoint_storage={"type": "gcs", "bucket": "g"}).config
+    assert gcs["checkpoint_storage"]["save_trial_best"] == 4
+
+
+def test_azure_credentials_are_taken_from_one_side() -> None:
+    cluster = {"type": "azure", "container": "c", "connection_string": "s"}
+    user = {"type": "azure", "account_url": "u", "credential": "k"}
+    found = build(layers(checkpoint_storage=cluster), checkpoint_storage=user).config
+    assert found["checkpoint_storage"] == {
+        "type": "azure",
+        "container": "c",
+        "connection_string": None,
+        "account_url": "u",
+        "credential": "k",
+        "save_experiment_best": 0,
+        "save_trial_best": 1,
+        "save_trial_latest": 1,
+    }
+
+
+def test_container_defaults_of_pool_and_cluster_reach_the_experiment() -> None:
+    cluster = {
+        "image": "cluster:1",
+        "environment_variables": ["C=1"],
+        "add_capabilities": ["B"],
+        "drop_capabilities": ["D"],
+        "gpu_pod_spec": {"spec": {"nodeSelector": {"a": "b"}}},
+        "cpu_pod_spec": {"spec": {"nodeSelector": {"c": "d"}}},
+        "preemption_timeout": 60,
+        "slurm": {"sbatch_args": ["--c"]},
+    }
+    pool = {
+        "image": {"cuda": "pool:1"},
+        "environment_variables": ["P=1"],
+        "add_capabilities": ["A"],
+    }
+    both = layers(
+        task_container_defaults=cluster,
+        pools={"default": PoolLayer(task_container_defaults=pool, default_priority=9)},
+    )
+    config = build(both, slurm={"sbatch_args": ["--u"]}).config
+    environment = config["environment"]
+    assert environment["image"] == {"cpu": "cluster:1", "cuda": "pool:1", "rocm": "cluster:1"}
+    assert environment["environment_variables"]["cuda"] == ["C=1", "P=1"]
+    assert environment["add_capabilities"] == ["A", "B"]
+    assert environment["pod_spec"] == cluster["gpu_pod_spec"]
+    assert config["preemption_timeout"] == 60
+    assert config["resources"]["priority"] == 9
+    assert config["slurm"] == {"sbatch_args": ["--c", "--u"]}
+
+    zero = build(both, resources={"slots_per_trial": 0}).config
+    assert zero["environment"]["pod_spec"] == cluster["cpu_pod_spec"]
+    own = build(both, environment={"add_capabilities": ["X"]}).config
+    assert own["environment"]["add_capabilities"] == ["X"]
+
+
+def test_trials_without_slots_go_to_the_aux_pool_with_its_priority() -> None:
+    resources = build(LAYERS, resources={"slots_per_trial": 0}).typed.resources
+    assert (resources.resource_pool, resources.priority) == ("aux", 50)
+    assert build(LAYERS).typed.resources.resource_pool == "default"
+
+
+def test_own_log_policies_come_first_and_a_name_alone_disables_a_default() -> None:
+    own = [{"name": "mine", "pattern": "x"}, {"name": "CUDA OOM"}]
+    assert build(log_policies=own).config["log_policies"] == [
+        {"name": "mine", "pattern": "x"},
+        {"name": "CUDA OOM"},
+        {"name": "ECC Error", "pattern": ".*uncorrectable ECC error encountered.*"},
+    ]
+
+
+def test_pods_merge_by_key_and_named_lists_by_name() -> None:
+    low = {"spec": {"volumes": [{"name": "a", "x": 1, "y": 1}, {"name": "b"}], "l": [1]}}
+    high = {"spec": {"volumes": [{"name": "a", "x": 2}], "l": [2]}}
+    found = merged({"environment": {"pod_spec": high}}, {"environment": {"pod_spec": low}})
+    assert found["environment"]["pod_spec"] == {
+        "spec": {"volumes": [{"name": "a", "x": 2, "y": 1}, {"name": "b"}], "l": [2]}
+    }
+
+
+def test_a_policy_wins_over_the_user() -> None:
+    admin = layers(policies=Policies(invariant_config={"resources": {"priority": 60}}))
+    assert build(admin, resources={"priority": 1, "weight": 2}).config["resources"] == {
+        **build(admin).config["resources"],
+        "priority": 60,
+        "weight": 2,
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(submissions)
+def test_merging_a_layer_with_itself_changes_nothing(overrides: Any) -> None:
+    read = EXPERIMENT.read(overrides, "<config>", Report())
+    assert EXPERIMENT.merge(read, read) == read
+
+
+@settings(max_examples=40, deadline=None)
+@given(submissions, submissions)
+def test_merging_leaves_its_layers_as_they_are(high: Any, low: Any) -> None:
+    before = EXPERIMENT.read(high, "", Report()), EXPERIMENT.read(low, "", Report())
+    EXPERIMENT.merge(*before)
+    assert before == (EXPERIMENT.read(high, "", Report()), EXPERIMENT.read(low, "", Report()))

@@ -1,0 +1,43 @@
+"""Who may do what."""
+
+from __future__ import annotations
+
+import pytest
+
+from determined_master.domain.access import ADMIN_ONLY, OWNER_ONLY, Caller, can, may
+from determined_master.domain.errors import PermissionDenied
+
+ADMIN = Caller(user_id=1, username="admin", is_admin=True)
+OWNER = Caller(user_id=2, username="owner")
+OTHER = Caller(user_id=3, username="other")
+
+
+def test_an_admin_may_do_everything() -> None:
+    assert all(can(ADMIN, action, kind, owner_id=2) for action, kind in ADMIN_ONLY | OWNER_ONLY)
+
+
+def test_what_is_for_admins_is_for_no_owner() -> None:
+    assert not any(can(OWNER, action, kind, owner_id=2) for action, kind in ADMIN_ONLY)
+
+
+def test_what_is_for_owners_is_not_for_others_nor_for_nobodys_things() -> None:
+    for action, kind in OWNER_ONLY:
+        assert can(OWNER, action, kind, owner_id=2)
+        assert not can(OTHER, action, kind, owner_id=2)
+        assert not can(OTHER, action, kind)
+
+
+def test_everybody_reads_and_steers_experiments() -> None:
+    for action in ("read", "create", "edit", "control"):
+        assert can(OTHER, action, "experiment", owner_id=2)
+
+
+def test_who_was_deactivated_may_do_nothing() -> None:
+    gone = Caller(user_id=1, username="admin", is_admin=True, is_active=False)
+    assert not can(gone, "read", "experiment")
+
+
+def test_a_refusal_says_what_it_is_told_to() -> None:
+    may(OWNER, "edit", "user", owner_id=2)
+    with pytest.raises(PermissionDenied, match="only admins"):
+        may(OTHER, "edit", "user", owner_id=2, refusal="only admins")

@@ -1,0 +1,135 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.engine import toy
+from tests.engine.conftest import make_engine
+
+from determined_master.engine.story import list_story
+from determined_master.store.backup import back_up, restore
+from determined_master.store.errors import DatabaseError
+from determined_master.store.pool import Address, Pool, connect, open_pool
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def toy_pool(pool: Pool) -> Pool:
+    """A database with the tables of the toy aggregate."""
+    await pool.execute(toy.TABLES)
+    return pool
+
+
+async def fill(database: Address, pool: Pool) -> None:
+    """Rows of the engine, of users, and of a partition that migrations do not make."""
+    async with make_engine(database, pool) as engine:
+        await engine.wait_until_leading()
+        for n in range(20):
+            await engine.post("tally", "a", toy.Added(n, tick_s=3600), cause=f"request:{n}")
+    await pool.execute(
+        "INSERT INTO users (username, modified_at) VALUES ($1, now()), ('b', now())", 'a\t"\\\n'
+    )
+    await pool.execute(
+        "INSERT INTO user_settings (user_id, key, value) VALUES (1, 'k', $1)", {"deep": [1, None]}
+    )
+    await pool.execute("DROP TABLE tallies, lines")
+
+
+async def list_rows(pool: Pool) -> dict[str, list]:
+    tables = ("aggregates", "journal", "timers", "leader", "users", "user_settings")
+    return {
+        table: sorted(map(str, await pool.fetch(f"SELECT * FROM {table}"))) for table in tables
+    }
+
+
+async def test_a_restored_database_has_the_same_rows_and_goes_on(
+    database: Address, toy_pool: Pool, empty_database: Address, tmp_path: Path
+) -> None:
+    await fill(database, toy_pool)
+    async with toy_pool.acquire() as conn:
+        manifest = await back_up(conn, tmp_path / "backup")
+    target = await connect(empty_database)
+    await restore(target, tmp_path / "backup")
+    await target.close()
+
+    restored = await open_pool(empty_database, min_size=1, max_size=5)
+    try:
+        assert await list_rows(restored) == await list_rows(toy_pool)
+        assert {t.name: t.rows for t in manifest.tables}["journal"] == 20
+        new = await restored.fetchval(
+            "INSERT INTO users (username, modified_at) VALUES ('c', now()) RETURNING id"
+        )
+        assert new == 3
+        await restored.execute(toy.TABLES)
+        async with make_engine(empty_database, restored) as engine:
+            await engine.wait_until_leading()
+            again = await engine.post("tally", "a", toy.Added(19), cause="request:19")
+            assert again.is_duplicate
+            assert (await engine.post("tally", "a", toy.Added(1), cause="new")).version == 21
+        async with restored.acquire() as conn:
+            assert len(await list_story(conn, [("tally", "a")])) == 21
+    finally:
+        await restored.close()
+
+
+async def test_journal_partitions_of_other_months_are_restored(
+    database: Address, toy_pool: Pool, empty_database: Address, tmp_path: Path
+) -> None:
+    past = make_engine(database, toy_pool, now=lambda: datetime(2031, 12, 5, tzinfo=UTC))
+    async with past:
+        await past.wait_until_leading()
+        await past.post("tally", "old", toy.Added(1), cause="1")
+    await toy_pool.execute("DROP TABLE tallies, lines")
+    async with toy_pool.acquire() as conn:
+        await back_up(conn, tmp_path / "backup")
+    target = await connect(empty_database)
+    try:
+        await restore(target, tmp_path / "backup")
+        assert await target.fetchval("SELECT count(*) FROM journal_2031_12") == 1
+    finally:
+        await target.close()
+
+
+async def test_a_database_with_rows_is_not_restored_over(pool: Pool, tmp_path: Path) -> None:
+    async with pool.acquire() as conn:
+        await back_up(conn, tmp_path / "backup")
+        with pytest.raises(DatabaseError, match="not empty"):
+            await restore(conn, tmp_path / "backup")
+
+
+async def test_a_directory_that_holds_something_is_not_backed_up_into(
+    pool: Pool, tmp_path: Path
+) -> None:
+    (tmp_path / "other").write_text("mine")
+    async with pool.acquire() as conn:
+        with pytest.raises(DatabaseError, match="not empty"):
+            await back_up(conn, tmp_path)
+
+
+async def test_a_damaged_backup_leaves_no_row(
+    pool: Pool, empty_database: Address, tmp_path: Path
+) -> None:
+    await pool.execute("INSERT INTO users (username, modified_at) VALUES ('a', now())")
+    async with pool.acquire() as conn:
+        await back_up(conn, tmp_path / "backup")
+    manifest = tmp_path / "backup" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"rows": 1', '"rows": 2'))
+    target = await connect(empty_database)
+    try:
+        with pytest.raises(DatabaseError, match="damaged"):
+            await restore(target, tmp_path / "backup")
+        assert await target.fetchval("SELECT count(*) FROM users") == 0
+    finally:
+        await target.close()
+
+
+async def test_a_backup_that_did_not_finish_is_refused(
+    empty_database: Address, tmp_path: Path
+) -> None:
+    target = await connect(replace(empty_database))
+    try:
+        with pytest.raises(DatabaseError, match="did not finish"):
+            await restore(target, tmp_path)
+    finally:
+        await target.close()

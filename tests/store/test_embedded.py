@@ -1,0 +1,266 @@
+import asyncio
+import os
+import signal
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import psutil
+import pytest
+
+from determined_master.store import embedded_files
+from determined_master.store.embedded import EmbeddedServer
+from determined_master.store.embedded_files import Account, Layout, default_layout
+from determined_master.store.embedded_start import (
+    connection_options,
+    find_running,
+    launch,
+    stop,
+)
+from determined_master.store.errors import (
+    DataDirInUse,
+    DataDirUnreachable,
+    OtherServerVersion,
+    ServerFailed,
+    SocketPathTooLong,
+)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def layout() -> Iterator[Layout]:
+    """A data directory on a short path that the server's account can reach."""
+    with tempfile.TemporaryDirectory(prefix="det-", dir="/tmp") as directory:
+        Path(directory).chmod(0o711)
+        made = Layout(Path(directory) / "postgres")
+        yield made
+        asyncio.run(stop(made))
+
+
+async def ask(layout: Layout, query: str):
+    conn = await asyncpg.connect(**connection_options(layout), ssl=False)
+    try:
+        return await conn.fetchval(query)
+    finally:
+        await conn.close()
+
+
+async def test_the_server_is_durable_and_listens_on_its_socket_alone(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    try:
+        assert await ask(layout, "SELECT current_setting('fsync')") == "on"
+        assert await ask(layout, "SELECT current_setting('synchronous_commit')") == "on"
+        assert await ask(layout, "SELECT current_setting('listen_addresses')") == ""
+        assert psutil.Process(server.pid).net_connections(kind="inet") == []
+    finally:
+        await server.stop()
+    assert find_running(layout) is None
+
+
+async def test_only_the_owner_can_reach_the_data_and_only_with_the_password(
+    layout: Layout,
+) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    try:
+        for path, mode in (
+            (layout.data, 0o700),
+            (layout.socket_dir, 0o700),
+            (layout.password, 0o600),
+        ):
+            assert stat.S_IMODE(path.stat().st_mode) == mode
+        wrong = {**server.connection_options, "password": "guess"}
+        with pytest.raises(asyncpg.InvalidPasswordError):
+            await asyncpg.connect(**wrong, ssl=False)
+    finally:
+        await server.stop()
+
+
+async def test_no_permission_of_a_directory_that_was_there_is_changed(layout: Layout) -> None:
+    parent = layout.root.parent
+    before = {path: path.stat().st_mode for path in (parent, *parent.parents)}
+    server = EmbeddedServer(layout)
+    await server.start()
+    await server.stop()
+    assert {path: path.stat().st_mode for path in before} == before
+
+
+async def test_what_was_stored_is_there_at_a_second_start_which_is_quick(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    await ask(layout, "CREATE TABLE kept AS SELECT 7 AS n")
+    await server.stop()
+
+    since = time.monotonic()
+    await server.start()
+    took_s = time.monotonic() - since
+    try:
+        assert await ask(layout, "SELECT n FROM kept") == 7
+    finally:
+        await server.stop()
+    assert took_s < 3  # 0.1 s on an idle machine; the bench has the exact figure
+
+
+async def test_a_second_master_is_told_who_owns_the_data_directory(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    try:
+        with pytest.raises(DataDirInUse, match=f"in use by process {os.getpid()}.*db.data_dir"):
+            await EmbeddedServer(layout).start()
+        assert await ask(layout, "SELECT 1") == 1
+    finally:
+        await server.stop()
+
+
+async def test_a_server_that_a_dead_master_left_is_taken_over(layout: Layout) -> None:
+    first = EmbeddedServer(layout)
+    await first.start()
+    pid = first.pid
+    first._release()  # what the kernel does when a master is killed
+
+    second = EmbeddedServer(layout)
+    await second.start()
+    try:
+        assert second.pid == pid
+    finally:
+        await second.stop()
+    assert first._server is not None
+    assert not first._server.is_alive()
+
+
+async def test_a_server_that_does_not_answer_is_replaced(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = EmbeddedServer(layout)
+    await first.start()
+    assert first.pid is not None
+    pid = first.pid
+    first._release()
+    os.kill(pid, signal.SIGSTOP)
+    monkeypatch.setattr("determined_master.store.embedded.ADOPT_DEADLINE_S", 0.2)
+    monkeypatch.setattr("determined_master.store.embedded_start.STOP_DEADLINE_S", 0.3)
+    monkeypatch.setattr("determined_master.store.embedded_start.QUERY_DEADLINE_S", 0.1)
+
+    second = EmbeddedServer(layout)
+    await second.start()
+    try:
+        assert second.pid != pid
+        assert await ask(layout, "SELECT 1") == 1
+    finally:
+        await second.stop()
+    assert first._server is not None
+    first._server.is_alive()  # reaps it
+
+
+async def test_the_server_of_a_dead_master_can_be_stopped(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    server._release()
+
+    assert await stop(layout)
+    assert find_running(layout) is None
+    assert not await stop(layout)
+    assert server._server is not None
+    assert not server._server.is_alive()
+
+
+async def test_another_process_under_a_noted_pid_is_left_alone(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    await server.stop()
+    (layout.data / "postmaster.pid").write_text(f"{os.getpid()}\n{layout.data}\n")
+
+    assert find_running(layout) is None
+    assert not await stop(layout)
+
+
+async def test_a_killed_server_is_started_again(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    supervisor = asyncio.ensure_future(server.supervise())
+    try:
+        await ask(layout, "CREATE TABLE kept AS SELECT 7 AS n")
+        killed = server.pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        async with asyncio.timeout(30):
+            while server.pid == killed:  # noqa: ASYNC110 - until the supervisor acts
+                await asyncio.sleep(0.01)
+        assert await ask(layout, "SELECT n FROM kept") == 7
+    finally:
+        supervisor.cancel()
+        await asyncio.gather(supervisor, return_exceptions=True)
+        await server.stop()
+
+
+async def test_data_of_another_major_version_names_both_and_the_remedy(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    await server.stop()
+    (layout.data / "PG_VERSION").write_text("15\n")
+
+    with pytest.raises(OtherServerVersion, match=r"PostgreSQL 15, .* PostgreSQL 18; .*restore"):
+        await server.start()
+
+
+async def test_a_first_start_that_was_killed_half_way_is_begun_anew(layout: Layout) -> None:
+    half_made = layout.root / "data.new"
+    half_made.mkdir(parents=True)
+    layout.root.chmod(0o711)
+    (half_made / "PG_VERSION").write_text("18\n")
+
+    server = EmbeddedServer(layout)
+    await server.start()
+    await server.stop()
+    assert not half_made.exists()
+
+
+async def test_a_server_that_cannot_start_says_why(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    await server.stop()
+    (layout.data / "postgresql.conf").write_text("shared_buffers = 'nonsense'\n")
+
+    with pytest.raises(ServerFailed, match="nonsense"):
+        await launch(layout)
+
+
+async def test_a_socket_path_over_the_limit_is_refused_with_the_limit(layout: Layout) -> None:
+    deep = Layout(layout.root.parent / ("x" * 90) / "postgres")
+    with pytest.raises(SocketPathTooLong, match=r"107.*db.data_dir"):
+        await EmbeddedServer(deep).start()
+
+
+def test_a_directory_that_the_servers_account_cannot_pass_is_named(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    stranger = Account("stranger", uid=54321, gid=54321)
+    with pytest.raises(DataDirUnreachable, match=r"'stranger'.*may not pass"):
+        embedded_files._check_reachable(closed, stranger)
+
+
+def test_an_unprivileged_user_keeps_the_data_in_the_users_data_home(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_DATA_HOME", "/home/u/data")
+    assert default_layout("c").root == Path("/home/u/data/determined/c/postgres")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert default_layout("c").root == Path("/var/lib/determined/c/postgres")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run it as another user")
+async def test_root_runs_the_server_as_the_system_user(layout: Layout) -> None:
+    server = EmbeddedServer(layout)
+    await server.start()
+    try:
+        process = psutil.Process(server.pid)
+        assert process.username() == "determined"
+        assert Path(process.exe()).is_relative_to("/var/lib/determined")
+    finally:
+        await server.stop()

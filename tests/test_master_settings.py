@@ -1,0 +1,345 @@
+"""The master's settings (master-config 1 to 4, 6 to 10, 14)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from determined_master.domain.config.storage import STORAGE
+from determined_master.services.defaults import config_layers
+from determined_master.settings import Settings, SettingsError, load
+
+HOME = {"HOME": "/home/ada"}
+WIRE = Path(__file__).parent / "data" / "wire.json"
+
+
+def read(
+    tmp_path: Path,
+    text: str = "",
+    *argv: str,
+    env: Mapping[str, str] = HOME,
+    is_root: bool = False,
+) -> Settings:
+    file = tmp_path / "master.yaml"
+    file.write_text(text)
+    return load(["--config-file", str(file), *argv], env, is_root=is_root)
+
+
+def errors(tmp_path: Path, text: str, *argv: str, env: Mapping[str, str] = HOME) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        read(tmp_path, text, *argv, env=env)
+    head, *lines = str(caught.value).split("\n")
+    assert head == f"Check Failed! {len(lines)} errors found:"
+    return [line.strip() for line in lines]
+
+
+def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Path) -> None:
+    env = {**HOME, "DET_PORT": "9002", "DET_LOG_LEVEL": "debug", "DET_CLUSTER_NAME": "lab"}
+    settings = read(tmp_path, "port: 9001\ntensorboard_timeout: 5\n", "--port", "9003", env=env)
+    assert settings.port == 9003
+    assert settings.log.level == "debug"
+    assert settings.tensorboard_timeout == 5
+    assert settings.launch_error is True
+
+
+def test_an_empty_variable_is_none(tmp_path: Path) -> None:
+    assert read(tmp_path, "port: 9001", env={**HOME, "DET_PORT": ""}).port == 9001
+
+
+def test_flags_stand_before_or_after_the_command(tmp_path: Path) -> None:
+    before = read(tmp_path, "", "--port", "9003", "backup", "/to")
+    after = read(tmp_path, "", "backup", "/to", "--port", "9003")
+    assert (before.command, before.directory, before.port) == ("backup", "/to", 9003)
+    assert after == before
+
+
+def test_the_command_is_run_unless_another_is_given(tmp_path: Path) -> None:
+    assert read(tmp_path).command == "run"
+    assert read(tmp_path, "", "migrate").command == "migrate"
+
+
+@pytest.mark.parametrize("argv", [["version"], ["--version"]])
+def test_the_version_needs_no_settings(argv: list[str]) -> None:
+    assert load(argv, {"DET_PORT": "zip"}).command == "version"
+
+
+def test_every_error_is_told_with_its_path_and_source(tmp_path: Path) -> None:
+    text = """
+prot: 1
+db: {host: x, ssl_mode: zip, pass: 1}
+resource_pools: [{pool_name: a}, {pool_name: a, agent_reconnect_wait: 5x}]
+log: zip
+"""
+    found = errors(tmp_path, text, "--port", "99999")
+    assert found == [
+        "root.db.name: must be set when db.host is",
+        "root.db.pass: unknown option",
+        'root.db.ssl_mode: value must be one of "disable", "require", "verify-ca", "verify-full" '
+        'but found "zip"',
+        "root.db.user: must be set when db.host is",
+        "root.log: expected object, but got string",
+        "root.port: must be <= 65535 but found 99999 (from --port)",
+        "root.prot: unknown option; did you mean root?",
+        'root.resource_manager.default_aux_resource_pool: there is no pool "default"; pools: a',
+        'root.resource_manager.default_compute_resource_pool: there is no pool "default"; '
+        "pools: a",
+        'root.resource_pools[1].agent_reconnect_wait: must be a time such as "25s" or "1m30s" '
+        'but found "5x"',
+        'root.resource_pools[1].pool_name: "a" is the name of another pool: names must be unique',
+    ]
+
+
+def section(line: str) -> str:
+    return line.partition(":")[0].split(".")[1]
+
+
+CASES = {
+    "1 a number": ("port: zip", "root.port: expected integer"),
+    "3 a password that is a number": (
+        "db: {host: h, user: u, name: n, password: 1234}",
+        "root.db.password: expected string",
+    ),
+    "3 a user without a host": ("db: {user: u}", "root.db.host: must be set"),
+    "4 half of TLS": ("security: {tls: {key: /k}}", "root.security.tls.cert: cert and key must"),
+    "4 a certificate that is not there": (
+        "security: {tls: {cert: /nope, key: /nope}}",
+        "root.security.tls.cert: there is no file /nope",
+    ),
+    "4 RSA": ("security: {ssh: {key_type: RSA}}", "root.security.ssh.rsa_key_size: must be from"),
+    "4 authz": ("security: {authz: {type: rbac}}", 'root.security.authz.type: "rbac" is not in'),
+    "4 lifespan": (
+        "security: {token: {default_lifespan_days: 60}}",
+        "root.security.token.default_lifespan_days: must be <= max_lifespan_days (30)",
+    ),
+    "4 ours": ("security: {agent_join: zip}", "root.security.agent_join: value must be one of"),
+    "5 oidc": ("oidc: {enabled: true}", "root.oidc.enabled: is not in this version"),
+    "5 saml": ("saml: {enabled: true}", "root.saml.enabled: is not in this version"),
+    "5 scim": ("scim: {enabled: true}", "root.scim.enabled: is not in this version"),
+    "6 elastic": ("logging: {type: elastic}", 'root.logging.type: "elastic" is not in this'),
+    "6 retention": (
+        "retention_policy: {log_retention_days: -2}",
+        "root.retention_policy.log_retention_days: must be from -1 to 32767",
+    ),
+    "6 schedule": (
+        "retention_policy: {schedule: often}",
+        "root.retention_policy.schedule: must be a time",
+    ),
+    "7 logos": (
+        "ui_customization: {logo_paths: {dark_vertical: /nope}}",
+        "root.ui_customization.logo_paths.dark_vertical: there is no file",
+    ),
+    "8 storage": (
+        "checkpoint_storage: {type: shared_fs, host_path: a}",
+        "root.checkpoint_storage.host_path: must be an absolute path",
+    ),
+    "8 half a storage": (
+        "checkpoint_storage: {type: s3}",
+        "root.checkpoint_storage: bucket is a required property",
+    ),
+    "9 defaults": (
+        "task_container_defaults: {bind_mounts: [{host_path: a, container_path: b}]}",
+        "root.task_container_defaults.bind_mounts[0].host_path: must be an absolute path",
+    ),
+    "9 defaults of a pool": (
+        "resource_pools: [{pool_name: default, task_container_defaults: {zip: 1}}]",
+        'root.resource_pools[0].task_container_defaults: additionalProperties "zip"',
+    ),
+    "10 kubernetes": ("resource_manager: {type: kubernetes}", "root.resource_manager.type:"),
+    "10 round robin": (
+        "resource_manager: {scheduler: {type: round_robin}}",
+        "root.resource_manager.scheduler.type: round_robin is not available any more",
+    ),
+    "10 priority": (
+        "resource_manager: {scheduler: {default_priority: 100}}",
+        "root.resource_manager.scheduler.default_priority: must be <= 99",
+    ),
+    "10 client certificates": (
+        "resource_manager: {require_authentication: true}",
+        "root.resource_manager.require_authentication: is not in this version",
+    ),
+    "13": ("additional_resource_managers: [{}]", "root.additional_resource_managers: are not in"),
+    "14 provider": (
+        "resource_pools: [{pool_name: default, provider: {type: aws}}]",
+        "root.resource_pools[0].provider: machines on demand are not in this version",
+    ),
+    "1 the older shape": ("scheduler: {fit: best}", "root.scheduler: is an older form"),
+}
+
+
+@pytest.mark.parametrize(("text", "start"), CASES.values(), ids=CASES)
+def test_a_mistake_is_refused_with_its_path(tmp_path: Path, text: str, start: str) -> None:
+    found = errors(tmp_path, text)
+    assert [line for line in found if line.startswith(start)], found
+    assert {section(line) for line in found} == {section(start)}
+
+
+def test_a_file_that_was_named_must_be_there() -> None:
+    with pytest.raises(SettingsError, match=r"file /nope/master\.yaml does not exist"):
+        load(["--config-file", "/nope/master.yaml"], HOME)
+
+
+@pytest.mark.parametrize("text", ["a: [", "- a", "port: 1\nport: 2"])
+def test_a_file_that_is_no_map_is_named(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SettingsError, match=r"configuration file .*master\.yaml"):
+        read(tmp_path, text)
+
+
+def test_an_unknown_flag_ends_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        load(["--bogus"], HOME)
+    assert caught.value.code == 2
+    assert "--bogus" in capsys.readouterr().err
+
+
+def test_help_tells_commands_flags_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        load(["--help"], HOME)
+    assert caught.value.code == 0
+    told = capsys.readouterr().out
+    for word in ("backup", "restore", "migrate", "--db-host", "--security-agent-join", "DET_"):
+        assert word in told
+
+
+def test_paths_follow_from_who_runs_the_master(tmp_path: Path) -> None:
+    user = read(tmp_path, "cluster_name: lab")
+    assert user.db.data_dir == "/home/ada/.local/share/determined/lab/postgres"
+    assert str(user.data_dir) == "/home/ada/.local/share/determined/lab"
+    assert user.cache.cache_dir == "/home/ada/.cache/determined"
+
+    moved = read(tmp_path, env={"XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/c"})
+    assert moved.db.data_dir == "/d/determined/determined/postgres"
+    assert moved.cache.cache_dir == "/c/determined"
+
+    root = read(tmp_path, is_root=True)
+    assert root.db.data_dir == "/var/lib/determined/determined/postgres"
+    assert root.cache.cache_dir == "/var/cache/determined"
+
+
+def test_with_its_own_database_checkpoints_go_beside_it(tmp_path: Path) -> None:
+    settings = read(tmp_path, "db: {data_dir: /data/lab/postgres}")
+    assert settings.checkpoint_storage == {
+        "type": "shared_fs",
+        "host_path": "/data/lab/checkpoints",
+    }
+    own = read(tmp_path, "checkpoint_storage: {type: gcs, bucket: b}")
+    assert own.checkpoint_storage == {"type": "gcs", "bucket": "b"}
+    other = read(tmp_path, "db: {host: h, user: u, name: n}")
+    assert (other.checkpoint_storage, other.data_dir) == (None, None)
+
+
+def test_only_a_master_that_this_machine_alone_reaches_trusts_its_agents(tmp_path: Path) -> None:
+    open_ = read(tmp_path, "host: 127.0.0.1")
+    assert (open_.security.agent_join, open_.security.allow_process_runtime) == ("open", True)
+    closed = read(tmp_path)
+    assert (closed.security.agent_join, closed.security.allow_process_runtime) == ("token", False)
+    chosen = read(tmp_path, "security: {agent_join: open, allow_process_runtime: true}")
+    assert chosen.is_join_open
+    assert any("agent_join" in warning for warning in chosen.warnings)
+
+
+def test_the_port_follows_from_tls(tmp_path: Path) -> None:
+    cert = tmp_path / "cert.pem"
+    cert.touch()
+    assert read(tmp_path).port == 8080
+    text = f"security: {{tls: {{cert: {cert}, key: {cert}}}}}"
+    assert read(tmp_path, text).port == 8443
+
+
+def test_older_names_are_read_as_what_they_mean(tmp_path: Path) -> None:
+    settings = read(
+        tmp_path,
+        """
+resource_manager: {default_cpu_resource_pool: cpus, default_gpu_resource_pool: gpus, name: rm}
+resource_pools:
+  - {pool_name: cpus, max_cpu_containers_per_agent: 7}
+  - pool_name: gpus
+__internal: {preemption_timeout: 60}
+""",
+    )
+    manager = settings.resource_manager
+    assert manager.default_aux_resource_pool == "cpus"
+    assert manager.default_compute_resource_pool == "gpus"
+    assert manager.cluster_name == "rm"
+    assert settings.resource_pools[0].max_aux_containers_per_agent == 7
+    assert settings.task_container_defaults == {"preemption_timeout": 60}
+    assert len(settings.warnings) == 3
+
+
+def test_keys_are_read_in_any_case(tmp_path: Path) -> None:
+    assert read(tmp_path, "DB: {Host: h, user: u, NAME: n}").db.host == "h"
+
+
+def test_words_are_booleans(tmp_path: Path) -> None:
+    assert read(tmp_path, "launch_error: no").launch_error is False
+    assert read(tmp_path, "", "--enable-cors").enable_cors is True
+    assert read(tmp_path, "", env={**HOME, "DET_LAUNCH_ERROR": "0"}).launch_error is False
+
+
+def test_several_pools_reach_the_configuration_of_experiments(tmp_path: Path) -> None:
+    settings = read(
+        tmp_path,
+        """
+resource_manager: {default_compute_resource_pool: gpus, scheduler: {default_priority: 50}}
+resource_pools:
+  - {pool_name: default, agent_reconnect_wait: 1m30s}
+  - {pool_name: gpus, scheduler: {default_priority: 7}, task_container_defaults: {image: x}}
+""",
+    )
+    assert settings.resource_pools[0].agent_reconnect_wait_s == 90
+    layers = config_layers(settings, None)
+    assert layers.default_compute_pool == "gpus"
+    assert {n: p.default_priority for n, p in layers.pools.items()} == {"default": 50, "gpus": 7}
+    assert layers.pools["gpus"].task_container_defaults["image"]["cuda"] == "x"
+
+
+def test_what_is_shown_has_the_names_that_were_observed(tmp_path: Path) -> None:
+    """Sample master.config of wire.json, and options of ours beside it."""
+    samples = json.loads(WIRE.read_text())
+    seen = next(s for s in samples if s["id"] == "master.config")["response"]["config"]
+    settings = read(tmp_path, "checkpoint_storage: {type: shared_fs, host_path: /s}")
+    shown = json.loads(json.dumps(settings.masked()))
+
+    def names(value: Any, path: str = "") -> set[str]:
+        if isinstance(value, dict):
+            return {p for k, v in value.items() for p in names(v, f"{path}.{k}")} | {path}
+        return {path}
+
+    ours = {".host", ".db.data_dir", ".security.agent_join", ".security.allow_process_runtime"}
+    newer = {
+        ".resource_manager.scheduler.default_priority",
+        ".resource_manager.scheduler.preemption",
+    }
+    inside = {n for n in names(shown) if n.startswith((".__internal.", ".oidc.", ".saml."))}
+    inside |= {n for n in names(shown) if n.startswith(".det_cloud.")}
+    assert names(shown) - inside - ours - newer == names(seen)
+
+
+def test_no_secret_is_shown(tmp_path: Path) -> None:
+    text = """
+db: {host: h, user: u, name: n, password: PSWD}
+security: {initial_user_password: PSWD}
+telemetry: {segment_master_key: PSWD, segment_webui_key: PSWD}
+checkpoint_storage: {type: s3, bucket: b, access_key: PSWD, secret_key: PSWD}
+task_container_defaults: {registry_auth: {username: u, password: PSWD}}
+resource_pools:
+  - pool_name: default
+    task_container_defaults: {registry_auth: {identitytoken: PSWD}}
+"""
+    shown = json.dumps(read(tmp_path, text).masked())
+    assert "PSWD" not in shown
+    assert shown.count("********") == 8
+
+
+@pytest.mark.parametrize("kind", STORAGE.variants)
+def test_no_secret_of_any_storage_is_shown(tmp_path: Path, kind: str) -> None:
+    variant = STORAGE.variants[kind]
+    required = {k: "/x" for k, f in variant.fields.items() if f.is_required and k != "type"}
+    storage = {"type": kind, **required}
+    if kind == "azure":
+        storage |= {"account_url": "https://a", "credential": "PSWD"}
+    settings = read(tmp_path, json.dumps({"checkpoint_storage": storage}))
+    assert "PSWD" not in json.dumps(settings.masked())
