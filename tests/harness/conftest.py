@@ -129,7 +129,13 @@ def task(master: MasterDouble, tmp_path: pathlib.Path) -> Task:
 
 @pytest.fixture
 def unused_port() -> int:
-    """A port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port nobody listens on now.
+
+    It lies below those that the system hands out by itself: a client that keeps calling one of
+    these may in the end be connected to itself.
+    """
+    for port in range(21000 + os.getpid() % 5000, 30000):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                return port
+    raise AssertionError("no port is free")

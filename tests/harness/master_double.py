@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import json
 import re
+import socket
 import tarfile
 import threading
 import time
@@ -38,6 +40,7 @@ class MasterDouble:
         self.context = ""
         self._routes: list[tuple[str, re.Pattern[str], Route]] = []
         self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
         self._set_defaults()
         double = self
 
@@ -49,6 +52,7 @@ class MasterDouble:
                 super().setup()
                 with double._lock:
                     double.connections += 1
+                    double._sockets.append(self.connection)
 
             def _serve(self) -> None:
                 size = int(self.headers.get("Content-Length") or 0)
@@ -101,23 +105,24 @@ class MasterDouble:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+        with self._lock:
+            for connection in self._sockets:  # as those of a process that ended
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def on(self, method: str, path: str, answer: Answer | Route) -> None:
         """Answer a route (a regular expression of the path) from now on."""
         route = answer if callable(answer) else lambda _call: answer
         self._routes.insert(0, (method, re.compile(path), route))
 
-    def serve_files(
-        self, files: dict[str, str | bytes], modes: dict[str, int] | None = None
-    ) -> None:
+    def serve_files(self, files: dict[str, str]) -> None:
         """Let the context directory hold these files."""
         raw = io.BytesIO()
         with tarfile.open(fileobj=raw, mode="w:gz") as archive:
             for name, content in files.items():
-                data = content.encode() if isinstance(content, str) else content
+                data = content.encode()
                 member = tarfile.TarInfo(name)
                 member.size = len(data)
-                member.mode = (modes or {}).get(name, 0o644)
                 archive.addfile(member, io.BytesIO(data))
         self.context = base64.b64encode(raw.getvalue()).decode()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
-import time
+import sys
 
 import pytest
 from tests.harness.conftest import Task
@@ -94,11 +95,6 @@ def test_a_death_by_signal_is_128_and_the_signal(task: Task, python: str) -> Non
 
 def test_a_signal_is_handed_on(task: Task, master: MasterDouble, python: str) -> None:
     task.config["entrypoint"] = [
-        "sh",
-        "-c",
-        "trap 'echo told; exit 5' TERM; echo ready; while :; do read -t 1 x < /dev/zero; done",
-    ]
-    task.config["entrypoint"] = [
         python,
         "-S",
         "-c",
@@ -187,10 +183,7 @@ def test_a_missing_variable_is_named(task: Task, python: str) -> None:
     assert "the variable DET_CLUSTER_ID is not set" in done.stderr
 
 
-def test_the_chain_is_fast(task: Task, master: MasterDouble) -> None:
-    import resource
-    import sys
-
+def test_the_chain_costs_little(task: Task, master: MasterDouble) -> None:
     master.serve_files({f"f{i}.py": "x = 1\n" * 50 for i in range(20)})
     task.env.pop("PYTHONDONTWRITEBYTECODE")
     task.enter(sys.executable)
@@ -201,4 +194,3 @@ def test_the_chain_is_fast(task: Task, master: MasterDouble) -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(spent) < 0.3
-    assert time.perf_counter() > 0

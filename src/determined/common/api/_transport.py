@@ -34,6 +34,7 @@ class Response:
         self._raw = raw
         self._release = release
         self._content: Optional[bytes] = None
+        self._is_read = False
 
     @property
     def ok(self) -> bool:
@@ -66,6 +67,7 @@ class Response:
             while True:
                 piece = self._raw.read1(chunk_size)
                 if not piece:
+                    self._is_read = True
                     break
                 yield piece
         finally:
@@ -85,10 +87,9 @@ class Response:
         """Give the connection back, or drop it when the body was not read to its end."""
         release, self._release = self._release, None
         if release is not None:
-            is_done = self._raw.isclosed()
-            release(is_done and not self._raw.will_close)
-            if not is_done:
-                self._raw.close()
+            is_reusable = self._is_read and not self._raw.will_close
+            self._raw.close()
+            release(is_reusable)
 
 
 class Transport:

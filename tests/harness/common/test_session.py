@@ -1,0 +1,164 @@
+"""Calls to the master: retries, errors, kept-alive connections."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from tests.harness.master_double import MasterDouble, until
+
+from determined.common.api import RetryPolicy, Session, UnauthSession, errors
+from determined.common.api._address import canonicalize_master_url, parse_address, proxy_for
+from determined.common.api._session import encode_json
+
+FAST = RetryPolicy(total=5, backoff_s=0.01, all_methods=True)
+
+
+def test_calls_share_one_connection(master: MasterDouble) -> None:
+    master.on("GET", "/me$", (200, {"user": 1}))
+    with Session(master.url, "me", "secret") as session:
+        for _ in range(5):
+            assert session.get("/api/v1/me").json() == {"user": 1}
+    assert master.connections == 1
+    assert master.calls[0].headers["Authorization"] == "Bearer secret"
+
+
+def test_parameters_take_lists_and_booleans_and_leave_none_out(master: MasterDouble) -> None:
+    master.on("GET", "/x$", (200, {}))
+    with UnauthSession(master.url) as session:
+        session.get("/x", params={"a": [1, 2], "b": True, "c": None, "d": "ü/&"})
+        session.get("/x", params=[("e", "1"), ("e", "2")])
+    assert master.calls[0].query == {"a": ["1", "2"], "b": ["true"], "d": ["ü/&"]}
+    assert master.calls[1].query == {"e": ["1", "2"]}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, errors.APIException),
+        (401, errors.UnauthenticatedException),
+        (403, errors.ForbiddenException),
+        (404, errors.NotFoundException),
+        (409, errors.APIException),
+        (500, errors.APIException),
+    ],
+)
+def test_a_status_becomes_its_error(
+    master: MasterDouble, status: int, kind: type[Exception]
+) -> None:
+    master.on("GET", "/x$", (status, {"error": {"code": 1, "reason": "R", "error": "the text"}}))
+    with (
+        UnauthSession(master.url) as session,
+        pytest.raises(kind, match="the text" if status != 401 else "log in") as caught,
+    ):
+        session.get("/x")
+    assert getattr(caught.value, "status_code", status) == status
+
+
+def test_a_bad_gateway_is_asked_again(master: MasterDouble) -> None:
+    answers = iter([(502, {}), (503, {}), (200, {"done": True})])
+    master.on("POST", "/x$", lambda _: next(answers))
+    with UnauthSession(master.url, max_retries=FAST) as session:
+        assert session.post("/x", json={}).json() == {"done": True}
+
+
+def test_a_post_is_not_repeated_unless_it_may_be(master: MasterDouble) -> None:
+    master.on("POST", "/x$", (502, {"error": {"error": "bad gateway"}}))
+    with UnauthSession(master.url) as session, pytest.raises(errors.APIException):
+        session.post("/x", json={})
+    assert len(master.calls) == 1
+
+
+def test_no_master_is_named_with_the_remedy(unused_port: int) -> None:
+    url = f"http://127.0.0.1:{unused_port}"
+    with (
+        UnauthSession(url, max_retries=0) as session,
+        pytest.raises(errors.MasterNotFoundException, match=f"{url}.*DET_MASTER"),
+    ):
+        session.get("/x")
+
+
+def test_a_master_that_starts_during_the_retries_is_reached(unused_port: int) -> None:
+    found: list[int] = []
+
+    def ask() -> None:
+        policy = FAST._replace(total=500)
+        with UnauthSession(f"http://127.0.0.1:{unused_port}", max_retries=policy) as session:
+            found.append(session.post("/x", json={}).status_code)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    with MasterDouble(unused_port) as late:
+        late.on("POST", "/x$", (200, {}))
+        asking.join(timeout=20)
+    assert found == [200]
+
+
+def test_a_connection_that_the_master_closed_is_replaced(unused_port: int) -> None:
+    with UnauthSession(f"http://127.0.0.1:{unused_port}", max_retries=0) as session:
+        for _ in range(2):
+            with MasterDouble(unused_port) as one:
+                one.on("POST", "/x$", (200, {}))
+                assert session.post("/x", json={}).ok
+
+
+def test_closing_ends_a_call_that_waits(master: MasterDouble) -> None:
+    release = threading.Event()
+
+    def wait(_: object) -> tuple[int, object]:
+        release.wait(20)
+        return 200, {}
+
+    master.on("GET", "/slow$", wait)
+    session = UnauthSession(master.url, max_retries=0)
+    outcome: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            session.get("/slow", timeout=30)
+        except errors.MasterNotFoundException as error:
+            outcome.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until(lambda: master.calls, "the call arrived")
+    session.close()
+    asking.join(timeout=5)
+    release.set()
+    assert len(outcome) == 1
+
+
+def test_numbers_that_json_lacks_are_sent_as_text() -> None:
+    values = {"a": float("nan"), "b": [float("inf"), -float("inf"), 1.5]}
+    assert encode_json(values) == b'{"a":"NaN","b":["Infinity","-Infinity",1.5]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("localhost", "http://localhost:8080"),
+        ("host:9000", "http://host:9000"),
+        ("http://host", "http://host:80"),
+        ("https://host/base/", "https://host:443/base"),
+        ("http://[::1]:8080", "http://[::1]:8080"),
+    ],
+)
+def test_an_address_has_one_form(text: str, url: str) -> None:
+    assert canonicalize_master_url(text) == url
+    assert canonicalize_master_url(url) == url
+
+
+@pytest.mark.parametrize("text", ["ftp://host", "http://", "host:port"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"address|[Pp]ort"):
+        canonicalize_master_url(text)
+
+
+def test_a_proxy_is_used_unless_the_host_is_exempt() -> None:
+    env = {"HTTP_PROXY": "http://u:p@proxy:3128", "no_proxy": "localhost,.inside,10.0.0.1"}
+    proxy = proxy_for(parse_address("http://master"), env)
+    assert proxy is not None
+    assert (proxy.host, proxy.port, proxy.userinfo) == ("proxy", 3128, "u:p")
+    for host in ("localhost", "a.inside", "10.0.0.1"):
+        assert proxy_for(parse_address(f"http://{host}"), env) is None
+    assert proxy_for(parse_address("https://master"), env) is None

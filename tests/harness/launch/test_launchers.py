@@ -1,0 +1,135 @@
+"""What the launchers would run, and how ranks are marked and watched."""
+
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from tests.harness.conftest import SOURCE
+
+from determined._info import ClusterInfo, RendezvousInfo, ResourcesInfo, TrialInfo
+from determined.launch import deepspeed, horovod, simple, tensorflow, torch_distributed, wrap_rank
+
+
+def info(rank: int = 0) -> ClusterInfo:
+    return ClusterInfo(
+        "http://m:1",
+        "c",
+        "agent",
+        [0, 1],
+        "1.t",
+        "1.t.1",
+        "token",
+        "TRIAL",
+        trial_info=TrialInfo(1, 1, 0, {}, {"optimizations": {}}),
+        rendezvous_info=RendezvousInfo(["10.0.0.1", "10.0.0.2"], rank, [2, 2]),
+        resources_info=ResourcesInfo([]),
+    )
+
+
+def test_torch_gets_its_overrides_and_a_watched_marked_script() -> None:
+    assert torch_distributed.parse_args(["--x", "1", "--", "python3", "t.py", "--", "y"]) == (
+        ["--x", "1"],
+        ["python3", "t.py", "--", "y"],
+    )
+    assert torch_distributed.parse_args(["python3", "t.py"]) == ([], ["python3", "t.py"])
+    command = torch_distributed.create_launch_cmd(2, 4, 1, "10.0.0.1", ["--x"])
+    assert command[:3] == ["python3", "-m", "torch.distributed.run"]
+    assert " ".join(command[3:]) == (
+        "--nnodes 2 --nproc_per_node 4 --node_rank 1 --max_restarts 0 "
+        "--master_addr 10.0.0.1 --master_port 29400 --module --x"
+    )
+    client = torch_distributed.create_pid_client_cmd("1.t.1")
+    assert client[0] == "determined.exec.pid_client"
+    assert client[1] == torch_distributed.create_pid_server_cmd("1.t.1", 4)[7]
+
+
+def test_no_script_is_an_error_with_the_usage() -> None:
+    with pytest.raises(SystemExit, match="usage"):
+        torch_distributed.parse_args([])
+    with pytest.raises(SystemExit, match="nothing beside it"), pytest.warns(FutureWarning):
+        torch_distributed.parse_args(["--trial", "m:C", "more"])
+
+
+def test_plain_ranks_count_over_containers() -> None:
+    ranks = simple.rank_environments(info(rank=1))
+    assert [(r["RANK"], r["LOCAL_RANK"], r["GROUP_RANK"]) for r in ranks] == [
+        ("2", "0", "1"),
+        ("3", "1", "1"),
+    ]
+    assert {r["WORLD_SIZE"] for r in ranks} == {"4"}
+    assert {r["DET_CHIEF_IP"] for r in ranks} == {"10.0.0.1"}
+
+
+def test_horovod_names_hosts_and_tuning() -> None:
+    command = " ".join(horovod.create_run_cmd(info(), ["--own"]))
+    assert "-np 4 -p 12350 -H localhost:2,10.0.0.2:2" in command
+    assert "--fusion-threshold-mb 64 --cycle-time-ms 1 --cache-capacity 1024" in command
+    assert command.endswith("--own")
+
+
+def test_deepspeed_keeps_each_containers_own_variables_back() -> None:
+    env = {"A": "x y", "DET_AGENT_ID": "a", "HOSTNAME": "h", "MULTI": "1\n2", "BASH_FUNC_f%%": "f"}
+    assert deepspeed.env_file_lines(env) == ["A='x y'\n"]
+    assert "--no_ssh_check" in deepspeed.create_run_command("m", "", (0, 15, 0))
+    assert "--no_ssh_check" not in deepspeed.create_run_command("m", "", (0, 6, 0))
+
+
+def test_tensorflow_learns_all_workers() -> None:
+    assert tensorflow.tf_config(info(rank=1), 29400) == {
+        "cluster": {"worker": ["10.0.0.1:29400", "10.0.0.2:29400"]},
+        "task": {"type": "worker", "index": 1},
+    }
+
+
+def test_lines_are_marked_and_long_ones_broken() -> None:
+    target = io.BytesIO()
+    source = io.BufferedReader(io.BytesIO(b"one\ntwo\rthree\r\n\n" + b"x" * 9000 + b"\nend"))
+    wrap_rank.copy_lines(source, target, b"[rank=3] ")
+    lines = target.getvalue().split(b"\n")
+    assert lines[:4] == [b"[rank=3] one", b"[rank=3] two", b"[rank=3] three", b"[rank=3] "]
+    assert [len(line) for line in lines[4:6]] == [8191 + 9, 809 + 9]
+    assert lines[6:] == [b"[rank=3] end", b""]
+
+
+def test_the_rank_is_a_number_or_the_first_variable_that_is_set() -> None:
+    assert wrap_rank.read_rank("3", {}) == 3
+    assert wrap_rank.read_rank("A,B", {"B": "2"}) == 2
+    assert wrap_rank.read_rank("A,B", {}) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("workers", "launcher", "code"),
+    [
+        (["0", "0"], "wait", 0),
+        (["0", "5"], "wait", 5),
+        (["0", "kill"], "exec sleep 60", 143),
+        (["0"], "exit 0", 77),
+    ],
+)
+def test_a_pid_server_tells_how_its_workers_ended(
+    tmp_path: pathlib.Path, workers: list[str], launcher: str, code: int
+) -> None:
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    address = str(tmp_path / "socket")
+    server = [sys.executable, "-m", "determined.exec.pid_server"]
+    client = f"{sys.executable} -m determined.exec.pid_client {address} -- sh -c"
+    starts = []
+    for ending in workers:
+        act = "kill -9 $PPID" if ending == "kill" else f"exit {ending}"
+        starts.append(f"{client} '{act}' & p=$!")
+    script = "; ".join(starts).replace("&;", "&") + "; "
+    script += "wait $p" if launcher == "wait" else launcher
+    done = subprocess.run(
+        [*server, "--grace-period", "1", address, "2", "--", "sh", "-c", script],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == code, done.stderr

@@ -1,0 +1,80 @@
+"""Event files: their form, and their way to the storage."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import struct
+
+from determined.tensorboard import (
+    BatchMetricWriter,
+    EventFileWriter,
+    SharedFSTensorboardManager,
+    get_sync_path,
+)
+from determined.tensorboard._events import crc32c, record, scalar_event
+
+
+def test_the_checksum_is_castagnolis() -> None:
+    assert crc32c(b"123456789") == 0xE3069283
+    assert crc32c(b"\x00" * 32) == 0x8A9136AA
+
+
+def test_a_record_is_framed_with_masked_checksums() -> None:
+    data = record(b"abc")
+    assert data[:8] == struct.pack("<Q", 3)
+    crc = crc32c(b"abc")
+    masked = (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
+    assert data[12:15] == b"abc"
+    assert data[15:] == struct.pack("<I", masked)
+
+
+def test_a_scalar_is_an_event_message() -> None:
+    # wall_time = 1.0 (field 1), step = 300 (field 2), summary.value{tag "t", simple_value 0.5}
+    assert scalar_event("t", 0.5, 300, 1.0).hex() == (
+        "09" + struct.pack("<d", 1.0).hex() + "10ac02" + "2a0a0a080a0174" + "15" + "0000003f"
+    )
+
+
+def test_a_number_beyond_a_float_becomes_infinite() -> None:
+    assert scalar_event("t", 1e300, 1, 1.0).endswith(struct.pack("<f", float("inf")))
+
+
+def test_metrics_have_their_names_and_others_are_left_out(tmp_path: pathlib.Path) -> None:
+    writer = BatchMetricWriter(EventFileWriter(tmp_path))
+    writer.on_train_step_end(2, {"loss": 1.0, "text": "x"}, [{"b": 1.0}, {"b": 2.0}])
+    writer.on_validation_step_end(2, {"acc": 0.5, "val_loss": 1})
+    writer.writer.reset()
+    (file,) = tmp_path.iterdir()
+    content = file.read_bytes()
+    assert file.name.startswith("events.out.tfevents.")
+    assert b"brain.Event:2" in content
+    for name in (
+        b"Determined/loss",
+        b"Determined/b",
+        b"Determined/val_acc",
+        b"Determined/val_loss",
+    ):
+        assert name in content
+    assert b"Determined/text" not in content
+    assert b"val_val_loss" not in content
+
+
+def test_only_what_changed_is_copied_again(tmp_path: pathlib.Path) -> None:
+    local = tmp_path / "local"
+    sync_path = get_sync_path("c", "1", "2")
+    manager = SharedFSTensorboardManager(
+        str(tmp_path / "base"), local, sync_path, async_upload=False
+    )
+    with manager:
+        (local / "sub").mkdir()
+        (local / "sub" / "a").write_text("1")
+        (local / "b").write_text("1")
+        manager.sync(mangler=lambda path, rank: path.with_name(f"{path.name}#{rank}"), rank=3)
+        stored = tmp_path / "base" / "c" / "tensorboard" / "experiment" / "1" / "trial" / "2"
+        assert (stored / "sub" / "a#3").read_text() == "1"
+        assert manager.to_sync(lambda _: True) == []
+        os.utime(local / "b", (1, 1))
+        assert manager.to_sync(lambda _: True) == [local / "b"]
+    manager.delete()
+    assert not stored.exists()
