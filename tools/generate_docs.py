@@ -12,12 +12,15 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from tools.settings_page import settings_page  # noqa: E402
+
 from determined_master.api.allowlist import TASK, is_open  # noqa: E402 - needs the path above
 from determined_master.api.routes import Route  # noqa: E402
 from determined_master.api.table import OURS, all_routes  # noqa: E402
 from determined_wire.rest.endpoints import ENDPOINTS  # noqa: E402
 
 STATUS = Path("docs/api-status.md")
+SETTINGS = Path("docs/reference/settings.md")
 
 
 def api_status() -> str:
@@ -81,7 +84,7 @@ def main() -> int:
 
 
 def _pages() -> dict[Path, str]:
-    return {STATUS: api_status()}
+    return {STATUS: api_status(), SETTINGS: settings_page()}
 
 
 def _row(route: Route) -> str:

@@ -16,6 +16,7 @@ import uvicorn
 import uvloop
 
 from determined_master import __version__, app, settings
+from determined_master.corked import CorkedHttp
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
 from determined_master.services.bootstrap import bootstrap
@@ -78,11 +79,12 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
         server = _Server(
             uvicorn.Config(
                 master.api,
-                http="httptools",
+                http=CorkedHttp,
                 ws="websockets-sansio",
                 loop="none",
                 lifespan="off",
                 access_log=False,
+                proxy_headers=False,
                 log_config=None,
                 server_header=False,
                 date_header=False,

@@ -201,6 +201,7 @@ def test_where_the_storage_is_out_of_reach_the_master_gives_the_files(
 @pytest.mark.parametrize(
     "data",
     [b"", b"no archive", archive(("../out-of-it", b"x")), archive(("d/x", b"ok"))[:40]],
+    ids=["empty", "no archive", "leads out", "cut"],
 )
 def test_a_bad_archive_fails_and_writes_nothing_outside(
     cluster: Determined, served: FakeMaster, tmp_path: Path, data: bytes

@@ -6,11 +6,14 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
+from determined_master.api.protojson import ready, to_json
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
 from determined_master.domain.model_definition import ModelFile
 from determined_master.domain.shown_state import shown_state
-from determined_master.services.experiment_lists import Wanted
+from determined_master.services.experiment_lists import Listed, Rendered, Wanted
 from determined_master.services.experiments import Submission
 from determined_master.store.experiments import ExperimentRow
 from determined_wire.rest import experiments as wire
@@ -82,11 +85,11 @@ async def get_experiments(
         offset=request.offset,
         limit=request.limit,
     )
-    found = await call.services.experiment_lists.find(call.caller, wanted)
+    found = await call.services.experiment_lists.find(call.caller, wanted, _rendered)
     return wire.GetExperimentsResponse(
-        experiments=[_in_list(call, row, request.show_trial_data) for row in found.experiments],
+        experiments=[_in_list(call, *item, request.show_trial_data) for item in found.items],
         pagination=pagination(
-            request.offset, request.limit, found.start, len(found.experiments), found.total
+            request.offset, request.limit, found.start, len(found.items), found.total
         ),
     )
 
@@ -184,35 +187,54 @@ async def _full(call: Call, experiment_id: int) -> Experiment:
     experiments = call.services.experiments
     row = await experiments.get(call.caller, experiment_id)
     return _experiment(
-        call,
         row,
+        state=_shown(call, row.id, row.state),
         trial_ids=await experiments.trial_ids(call.caller, experiment_id),
         original_config=await experiments.original_config(call.caller, experiment_id),
         model_definition_size=row.model_definition_size,
     )
 
 
-def _in_list(call: Call, row: ExperimentRow, with_best: bool) -> Experiment:
-    metric = row.best_metric if with_best else None
+def _in_list(call: Call, listed: Listed, rendered: Rendered, with_best: bool) -> Experiment:
+    """An item from what is kept of it and what is not: its state and how long it takes."""
+    state = _shown(call, listed.id, listed.state)
+    duration_s = int(seconds_between(listed.started_at, listed.ended_at))
+    text = b'%s%s,"state":"%s","duration":%d}' % (
+        rendered.always,
+        rendered.best_metric if with_best else b"",
+        state.encode(),
+        duration_s,
+    )
+    return ready(Experiment, text)
+
+
+def _rendered(row: ExperimentRow) -> Rendered:
+    metric = row.best_metric
     if metric is not None and not row.smaller_is_better:
         metric = -metric
-    return _experiment(
-        call,
-        row,
-        duration=int(seconds_between(row.started_at, row.ended_at)),
-        best_trial_searcher_metric=metric,
+    members = to_json(_experiment(row, best_trial_searcher_metric=metric))
+    del members["state"]
+    best = members.pop("bestTrialSearcherMetric", None)
+    return Rendered(
+        always=msgspec.json.encode(members)[:-1],
+        best_metric=b""
+        if best is None
+        else b',"bestTrialSearcherMetric":' + msgspec.json.encode(best),
     )
 
 
-def _experiment(call: Call, row: ExperimentRow, **more: Any) -> Experiment:
-    live = call.services.live.states_of_experiment(row.id)
+def _shown(call: Call, experiment_id: int, stored: str) -> ExperimentState:
+    live = call.services.live.states_of_experiment(experiment_id)
+    return ExperimentState[f"STATE_{shown_state(stored, live)}"]
+
+
+def _experiment(row: ExperimentRow, **more: Any) -> Experiment:
     return Experiment(
         id=row.id,
         description=row.description,
         labels=row.labels,
         start_time=row.started_at,
         end_time=row.ended_at,
-        state=ExperimentState[f"STATE_{shown_state(row.state, live)}"],
         archived=row.archived,
         num_trials=row.num_trials,
         display_name=row.display_name,

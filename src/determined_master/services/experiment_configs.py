@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,7 +40,7 @@ class ExperimentConfigs:
         """
         if template:
             raise NotFound(f"template '{template}' not found")
-        parsed = parse_yaml(text)
+        parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         name = f"Experiment ({pet_name()})"
         built = build_experiment(parsed.value, layers=self._layers, seed=entropy.seed(), name=name)
         try:

@@ -95,6 +95,10 @@ TABLES = """
 """
 
 
+VERSION = "concat_ws('.', e.xmin, u.xmin, p.xmin, w.xmin)"
+"""Changes with every write to an experiment, its user, its project or its workspace."""
+
+
 async def next_experiment_id(conn: Conn) -> int:
     """Reserve the id of an experiment to come."""
     query = "SELECT nextval(pg_get_serial_sequence('experiments', 'id'))"
@@ -142,6 +146,13 @@ async def find_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | Non
     """The experiment of that id."""
     row = await conn.fetchrow(f"SELECT {COLUMNS} FROM {TABLES} WHERE e.id = $1", experiment_id)
     return ExperimentRow(**row) if row else None
+
+
+async def list_versioned(conn: Conn, ids: Sequence[int]) -> list[tuple[str, ExperimentRow]]:
+    """Experiments by their ids, each with the version that it was read in."""
+    query = f"SELECT {COLUMNS}, {VERSION} AS version FROM {TABLES} WHERE e.id = ANY ($1)"
+    found = [dict(row) for row in await conn.fetch(query, ids)]
+    return [(row.pop("version"), ExperimentRow(**row)) for row in found]
 
 
 async def find_original_config(conn: Conn, experiment_id: int) -> str | None:

@@ -75,6 +75,7 @@ async def open_pool(address: Address, *, min_size: int = 2, max_size: int = 20) 
         min_size=min_size,
         max_size=max_size,
         init=set_codecs,
+        reset=_keep_session,
         timeout=20,
         max_inactive_connection_lifetime=300,
         server_settings={"application_name": "determined-master"},
@@ -108,6 +109,14 @@ async def set_codecs(conn: Conn) -> None:
         encoder=msgspec.json.encode,
         decoder=msgspec.json.decode,
     )
+
+
+async def _keep_session(conn: Conn) -> None:
+    """Leave a returned connection as it is.
+
+    An open transaction is rolled back before this is called. Nobody changes settings of a pooled
+    connection or listens on it, and to reset them anyway costs a round trip at each use.
+    """
 
 
 async def check_server(address: Address) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble
 

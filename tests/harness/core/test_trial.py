@@ -6,7 +6,6 @@ import json
 import subprocess
 
 import pytest
-
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble, until
 
@@ -46,7 +45,9 @@ def test_reports_and_checkpoints_arrive(task: Task, master: MasterDouble, python
     assert checkpoint.body["resources"] == {"weights": "5", "metadata.json": "26"}
     assert checkpoint.body["metadata"] == {"steps_completed": 3}
     assert (checkpoint.body["state"], checkpoint.body["storageId"]) == ("STATE_COMPLETED", 7)
-    assert json.loads((task.storage / uuid / "metadata.json").read_text()) == {"steps_completed": 3}
+    assert json.loads((task.storage / uuid / "metadata.json").read_text()) == {
+        "steps_completed": 3
+    }
     assert master.named("POST", "/progress")[0].body == {"progress": 0.5, "is_raw": True}
     assert master.named("POST", "/runner/metadata")[0].body == {"state": "thinking"}
     assert "reported no metrics" not in done.stderr

@@ -1,7 +1,7 @@
 """Messages to and from the JSON of the public API, as its clients write and read it."""
 
 from determined_master.api.protojson.decode import decode, decode_field
-from determined_master.api.protojson.encode import encode, raw_json, to_json
+from determined_master.api.protojson.encode import encode, raw_json, ready, to_json
 from determined_master.api.protojson.parameters import PathParameter, read_query
 
 __all__ = [
@@ -11,5 +11,6 @@ __all__ = [
     "encode",
     "raw_json",
     "read_query",
+    "ready",
     "to_json",
 ]

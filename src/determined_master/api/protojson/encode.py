@@ -12,13 +12,14 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from determined_master.api.protojson.shape import FieldShape, shape_of
 from determined_wire.proto import Message
 
+M = TypeVar("M", bound=Message)
 Convert = Callable[[Any], Any]
 Plan = tuple[tuple[str, str, Convert | None, bool], ...]
 """Attribute, JSON name, conversion where one is needed, left out when None."""
@@ -45,6 +46,14 @@ def raw_json(text: str | bytes) -> Mapping[str, Any]:
     The text must be an object, without NaN; the order of its keys is kept.
     """
     return cast(Mapping[str, Any], msgspec.Raw(text.encode() if isinstance(text, str) else text))
+
+
+def ready(cls: type[M], text: bytes) -> M:
+    """JSON text that is written in place of a message of that class, as it is.
+
+    Only for a member of a list in another message.
+    """
+    return cast(M, msgspec.Raw(text))
 
 
 @cache
@@ -89,7 +98,9 @@ def _is_special(cls: type[Message], seen: set[type[Message]]) -> bool:
 def _field(field: FieldShape) -> Convert | None:
     one = _converter(field.target) if field.kind == "message" else _SCALARS.get(field.kind)
     if field.container == "list":
-        return None if one is None else lambda values: [one(v) for v in values]
+        if one is None:
+            return None
+        return lambda values: [v if type(v) is msgspec.Raw else one(v) for v in values]
     if field.container == "map":
         each = one or (lambda value: value)
         return lambda values: {k: each(v) for k, v in sorted(values.items())}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Kind, expected
+from determined_master.domain.config.schema import Kind, expected, type_name
 
 Rule = Callable[[dict[str, Any], str, Report], None]
 """Looks at a read object, its path, and reports what does not fit together."""
@@ -190,20 +190,20 @@ class Tagged(Kind):
             report.problem(at, expected("object", value))
             return None
         name = value.get(self.tag)
-        if name is None:
-            return self._any_variant().read(value, at, report)
+        canonical = self.aliases.get(name, name) if isinstance(name, str) else None
+        if canonical is not None and canonical in self.variants:
+            return self.variants[canonical].read({**value, self.tag: canonical}, at, report)
         if isinstance(name, str) and name in self.removed:
             text = f'{self.tag} "{name}" has been removed: {self.removed[name]}'
             report.problem(f"{at}.{self.tag}", text)
-            return None
-        canonical = self.aliases.get(name, name) if isinstance(name, str) else None
-        variant = self.variants.get(canonical) if canonical else None
-        if variant is None:
+            return None  # its other keys mean nothing to us
+        if name is not None:
             choices = ", ".join((*self.variants, *self.aliases))
-            text = f"{self.tag} must be one of {choices} but found {name!r}"
+            shown = f'"{name}"' if isinstance(name, str) else type_name(name)
+            text = f"{self.tag} must be one of {choices} but found {shown}"
             report.problem(f"{at}.{self.tag}", text)
-            return None
-        return variant.read({**value, self.tag: canonical}, at, report)
+        rest = {key: item for key, item in value.items() if key != self.tag}
+        return self._any_variant().read(rest, at, report)
 
     def merge(self, high: Any, low: Any) -> Any:
         if high is None or low is None:
@@ -227,8 +227,8 @@ class Tagged(Kind):
         variant = self.variants.get(value.get(self.tag))
         if variant is not None:
             variant.find_gaps(value, at, report)
-        elif not report.has_problem_at(f"{at}.{self.tag}"):
-            report.problem(at, f"{self.tag} is a required property", is_gap=True)
+        else:
+            Object(self.common).find_gaps(value, at, report)
 
     def json_schema(self) -> dict[str, Any]:
         choices = []

@@ -1,0 +1,35 @@
+"""`python -m bench [--smoke] [--only NAME ...] [--list]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from bench.registry import FIGURES
+from bench.runner import run
+
+
+def main() -> int:
+    """Measure what is asked for; 1 when a figure could not be measured or is too bad."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument(
+        "--smoke",
+        action="store_true",
+        help="a tenth of the load; fail below half of a target",
+    )
+    parser.add_argument(
+        "--only", action="append", choices=[f.name for f in FIGURES], help="may be repeated"
+    )
+    parser.add_argument("--list", action="store_true", help="names and targets, no measurement")
+    args = parser.parse_args()
+    chosen = [f for f in FIGURES if not args.only or f.name in args.only]
+    if args.list:
+        for figure in chosen:
+            for limit in figure.limits:
+                print(figure.name, limit.name, limit.direction, limit.target, limit.unit)
+        return 0
+    return run(chosen, is_smoke=args.smoke)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

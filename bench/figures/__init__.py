@@ -1,0 +1,1 @@
+"""One module a figure; `bench.registry` lists them."""

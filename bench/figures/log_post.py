@@ -1,0 +1,38 @@
+"""Lines posted to the master, 1,000 a request, each request answered when it is durable."""
+
+from __future__ import annotations
+
+from bench import experiments, log_lines, rows
+from bench.cluster import Cluster
+from bench.experiments import reporting_trials
+from bench.figure import Figure, Limit, Load, Measured
+from bench.load.http_load import send_each_once
+from bench.reports import TRIALS
+
+CONNECTIONS = 4
+LINES = 1000
+MOST_A_SECOND = 400
+
+
+def measure(cluster: Cluster, load: Load) -> Measured:
+    """Lines a second that were answered; all of them must be found again."""
+    trial_id = reporting_trials(cluster, TRIALS)[0]
+    task_id = experiments.task_id(cluster, trial_id)
+    before = rows.count_lines(cluster, task_id)
+    count = round(load.seconds * MOST_A_SECOND)
+    requests = log_lines.posts(cluster, task_id, count, LINES)
+    answered = send_each_once(cluster, requests, CONNECTIONS, load.seconds)
+    stored = rows.count_lines(cluster, task_id) - before
+    sent = answered.requests * LINES
+    if not sent <= stored <= sent + CONNECTIONS * LINES:
+        raise RuntimeError(f"{sent} lines were answered, {stored} are stored")
+    return Measured([sent / answered.seconds], answered.facts())
+
+
+FIGURE = Figure(
+    name="log_post",
+    limits=[Limit("rate", "lines/s", 110_000.0)],
+    measure=measure,
+    full=Load(runs=3, seconds=5.0),
+    smoke=Load(runs=1, seconds=1.0),
+)

@@ -1,0 +1,44 @@
+"""All figures, in the order in which they are measured.
+
+What is sensitive to a busy database or to a warm cluster comes before what fills it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.figure import Figure
+from bench.figures import (
+    api_reads,
+    cluster_up,
+    command_line,
+    empty_trial,
+    engine_steps,
+    idle,
+    log_ingest,
+    log_post,
+    loop_stall,
+    metric_batch,
+    metric_points,
+    metric_report,
+    submit_to_user_code,
+)
+
+FIGURES: Sequence[Figure] = (
+    cluster_up.FIGURE,
+    idle.FIGURE,
+    engine_steps.FIGURE,
+    submit_to_user_code.FIGURE,
+    empty_trial.FIGURE,
+    command_line.VERSION,
+    command_line.LIST,
+    api_reads.ME,
+    api_reads.TRIAL,
+    api_reads.LIST,
+    metric_report.FIGURE,
+    metric_points.FIGURE,
+    metric_batch.FIGURE,
+    log_post.FIGURE,
+    log_ingest.FIGURE,
+    loop_stall.FIGURE,
+)

@@ -1,0 +1,105 @@
+"""Measures figures one after the other and prints a line of JSON for each."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import statistics
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bench.cluster import Cluster, start_cluster
+from bench.figure import SMOKE_FACTOR, Figure, Limit, Load, Measured
+
+
+def run(figures: Sequence[Figure], *, is_smoke: bool) -> int:
+    """Measure and print.
+
+    Returns:
+        1 when a figure could not be measured, or when one of a smoke run is worse than half
+        as good as its target; else 0. A full run that misses a target is told by `ok`.
+    """
+    failed = False
+    with Shared() as shared:
+        for figure in figures:
+            line = _line(figure, shared, is_smoke=is_smoke)
+            print(json.dumps(line), flush=True)
+            failed |= "error" in line or (is_smoke and not line["ok_smoke"])
+    return int(failed)
+
+
+class Shared:
+    """The cluster that most figures share, started when the first one asks for it."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._cluster: Cluster | None = None
+
+    def __enter__(self) -> Shared:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+    def cluster(self) -> Cluster:
+        """The running cluster."""
+        if self._cluster is None:
+            self._cluster = self._stack.enter_context(start_cluster())
+        return self._cluster
+
+
+def _line(figure: Figure, shared: Shared, *, is_smoke: bool) -> dict[str, Any]:
+    load = figure.smoke if is_smoke else figure.full
+    first = figure.limits[0]
+    line: dict[str, Any] = {"name": figure.name, "unit": first.unit, "target": first.target}
+    try:
+        runs = list(_runs(figure, load, shared))
+    except Exception as error:  # one figure that fails must not hide the others
+        traceback.print_exc(file=sys.stderr)
+        return {**line, "value": None, "ok": False, "error": f"{type(error).__name__}: {error}"}
+    medians = [statistics.median(r.values[i] for r in runs) for i in range(len(figure.limits))]
+    judged = list(zip(figure.limits, medians, strict=True))
+    line = {
+        "name": figure.name,
+        "value": _rounded(medians[0]),
+        "unit": first.unit,
+        "target": first.target,
+        "direction": first.direction,
+        "ok": all(limit.is_met(value) for limit, value in judged),
+    }
+    if is_smoke:
+        line["ok_smoke"] = all(limit.is_met(value, SMOKE_FACTOR) for limit, value in judged)
+    if len(judged) > 1:
+        line["also"] = [_also(limit, value) for limit, value in judged[1:]]
+    line["runs"] = [_rounded(r.values[0]) for r in runs]
+    return {**line, **runs[-1].facts}
+
+
+def _runs(figure: Figure, load: Load, shared: Shared) -> Iterator[Measured]:
+    if figure.measure_alone is not None:
+        for _ in range(load.runs):
+            yield figure.measure_alone(load)
+        return
+    if figure.measure is None:
+        raise ValueError(f"{figure.name} has nothing that measures it")
+    with contextlib.ExitStack() as stack:
+        own = figure.needs == "own"
+        cluster = stack.enter_context(start_cluster()) if own else shared.cluster()
+        for _ in range(load.runs):
+            yield figure.measure(cluster, load)
+
+
+def _also(limit: Limit, value: float) -> dict[str, Any]:
+    return {
+        "name": limit.name,
+        "value": _rounded(value),
+        "unit": limit.unit,
+        "target": limit.target,
+        "ok": limit.is_met(value),
+    }
+
+
+def _rounded(value: float) -> float:
+    return round(value, 3) if abs(value) < 100 else round(value)

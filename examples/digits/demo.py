@@ -1,0 +1,154 @@
+"""The demo: a local cluster, a hyperparameter search on real data, and its best trial.
+
+`make demo` runs this in the virtual environment that it makes. The cluster stays up afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from determined.experimental import client
+
+HERE = Path(__file__).parent
+CLUSTER = os.environ.get("DEMO_CLUSTER", "demo")
+SLOTS = 2
+DEADLINE_S = 900
+ENDED = ("COMPLETED", "CANCELED", "ERROR")
+
+console = Console(highlight=False)
+
+
+def main() -> int:
+    """Run all of it; 0 when the search has found what it should."""
+    port = int(os.environ.get("DEMO_PORT") or free_port(8080))
+    console.print(f"[bold]1. A cluster on this machine[/] ({SLOTS} slots, no Docker)")
+    det("deploy", "local", "cluster-up", "--cluster-name", CLUSTER, "--master-port", str(port),
+        "--agents", str(SLOTS), "--no-gpu")  # fmt: skip
+    address = f"http://127.0.0.1:{port}"
+    os.environ["DET_MASTER"] = address
+    client.login(master=address)
+
+    console.print("\n[bold]2. A search of 16 trials[/] on handwritten digits (adaptive_asha)")
+    files = ("train.py", "adaptive_asha.yaml")
+    experiment = client.create_experiment(
+        str(HERE / "adaptive_asha.yaml"), includes=[HERE / name for name in files]
+    )
+    state = follow(experiment)
+    console.print(f"experiment {experiment.id} ended: {state}")
+    good = tell_best(experiment)
+    console.print(f"\n[bold]The cluster runs on[/] at {address}")
+    console.print(f"  look      export DET_MASTER={address}; det experiment list")
+    console.print(f"  why       det trial story {best_of(experiment)[0]}")
+    console.print(f"  stop it   det deploy local cluster-down --cluster-name {CLUSTER}")
+    return 0 if good and state == "COMPLETED" else 1
+
+
+def det(*arguments: str) -> None:
+    """Run the command line, showing what it says."""
+    subprocess.run([sys.executable, "-m", "determined.cli.main", *arguments], check=True)
+
+
+def free_port(wanted: int) -> int:
+    """The wanted port, or the next one that nobody listens on."""
+    for port in range(wanted, wanted + 100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    return wanted
+
+
+def follow(experiment: client.Experiment) -> str:
+    """Show how far the search is until it ends; its last state."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} trials"),
+        TextColumn("best accuracy {task.fields[best]}"),
+        TimeElapsedColumn(),
+    )
+    deadline = time.monotonic() + DEADLINE_S
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("searching", total=16, best="-")
+        while True:
+            trials = trials_of(experiment)
+            states = [trial["state"].removeprefix("STATE_") for trial in trials]
+            closed = sum(state in ENDED for state in states)
+            scores = [score for trial in trials if (score := accuracy(trial)) is not None]
+            best = f"{max(scores):.4f}" if scores else "-"
+            running = f"{states.count('RUNNING')} running"
+            progress.update(bar, completed=closed, best=best, description=running)
+            experiment.reload()
+            state = experiment.state.value.removeprefix("STATE_") if experiment.state else ""
+            if state in ENDED:
+                return state
+            if time.monotonic() > deadline:
+                raise SystemExit(f"the search did not end within {DEADLINE_S} s")
+            time.sleep(0.3)
+
+
+def tell_best(experiment: client.Experiment) -> bool:
+    """Print the best trial and whether the search did its work."""
+    trials = trials_of(experiment)
+    scored = [(a, t) for t in trials if (a := accuracy(t)) is not None]
+    best_accuracy, best = max(scored, key=lambda pair: pair[0])
+    worst_accuracy = min(scored, key=lambda pair: pair[0])[0]
+    last = max(t["totalBatchesProcessed"] for t in trials)
+    stopped = [t for t in trials if t["totalBatchesProcessed"] < last]
+    saved = [t for t in stopped if t["checkpointCount"] > 0]
+    checkpoint = (best["bestCheckpoint"] or {}).get("uuid", "none")
+    console.print("\n[bold]3. The best trial[/]")
+    console.print(f"  trial                {best['id']}")
+    for name, value in best["hparams"].items():
+        console.print(f"  {name:<20} {value}")
+    console.print(
+        f"  validation accuracy  {best_accuracy:.4f} (worst trial: {worst_accuracy:.4f})"
+    )
+    console.print(
+        f"  checkpoint           {checkpoint_path(experiment, checkpoint)}", soft_wrap=True
+    )
+    console.print(
+        f"  stopped early        {len(stopped)} of {len(trials)} trials, "
+        f"{len(saved)} of them with a checkpoint"
+    )
+    return (
+        best_accuracy >= 0.95
+        and best_accuracy >= worst_accuracy + 0.02
+        and len(stopped) >= 4
+        and len(saved) == len(stopped)
+    )
+
+
+def best_of(experiment: client.Experiment) -> tuple[int, float]:
+    """Id and accuracy of the best trial."""
+    scored = [(t["id"], a) for t in trials_of(experiment) if (a := accuracy(t)) is not None]
+    return max(scored, key=lambda pair: pair[1])
+
+
+def trials_of(experiment: client.Experiment) -> list[dict]:
+    """The trials as the API shows them."""
+    path = f"/api/v1/experiments/{experiment.id}/trials"
+    return experiment._session.get(path, params={"limit": -1}).json()["trials"]
+
+
+def accuracy(trial: dict) -> float | None:
+    """The best validation accuracy of a trial so far."""
+    best = trial["bestValidation"]
+    return None if best is None else float(best["metrics"]["avgMetrics"]["validation_accuracy"])
+
+
+def checkpoint_path(experiment: client.Experiment, uuid: str) -> str:
+    """Where the checkpoint lies on this machine."""
+    storage = (experiment.config or {}).get("checkpoint_storage", {})
+    return str(Path(storage.get("host_path", "")) / (storage.get("storage_path") or "") / uuid)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

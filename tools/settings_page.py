@@ -1,0 +1,128 @@
+"""The page of all settings of master and agent, made from their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from msgspec import inspect
+
+from determined_agent import settings as agent
+from determined_agent import settings_sources as agent_sources
+from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
+from determined_master.settings import Settings
+from determined_master.settings_command import flag_of, variable_of
+from determined_master.settings_pools import ResourcePool
+from determined_master.settings_reader import Option, options
+
+HEAD = """\
+# Settings
+
+Made by `tools/generate_docs.py` from the definitions of the options; do not edit.
+
+A flag wins over a variable, a variable over the file, the file over the default. The files are
+YAML: the option `db.host` of the master is `db: {host: ...}` in `/etc/determined/master.yaml`,
+the variable `DET_DB_HOST` and the flag `--db-host`. An option without a flag can only be given in
+the file. A name that nobody knows, a value that cannot be used and an option that this version
+does not have are errors at start, all told at once.
+"""
+
+
+COLUMNS = ("| option | type | default | meaning | flag | variable |", "|---|---|---|---|---|---|")
+FILE_COLUMNS = ("| option | type | default | meaning |", "|---|---|---|---|")
+NO_EFFECT = "Read for the sake of older files; nothing in this version uses it."
+_POOL = {
+    "description": "Shown to users.",
+    "agent_reconnect_wait": "How long a lost agent may take to come back.",
+    "provider": "Machines on demand; not in this version.",
+}
+
+
+def settings_page() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *_master(), "", *_agent()]) + "\n"
+
+
+def _master() -> Iterator[str]:
+    yield from ("## Master", "", *COLUMNS)
+    for option in options(Settings):
+        flag = variable = ""
+        if option.is_scalar:
+            flag, variable = f"`{flag_of(option.path)}`", f"`{variable_of(option.path)}`"
+        cells = (
+            f"`{'.'.join(option.path)}`",
+            _type(option),
+            _default(option.default),
+            option.doc or NO_EFFECT,
+            flag,
+            variable,
+        )
+        yield _row(cells)
+    yield from ("", "### Each of `resource_pools`", "", *FILE_COLUMNS)
+    for option in options(ResourcePool):
+        name = f"`{'.'.join(option.path)}`"
+        doc = option.doc or _POOL.get(option.path[0], NO_EFFECT)
+        default = f"`{option.default:g}s`" if "noun" in option.extra else _default(option.default)
+        yield _row((name, _type(option), default, doc))
+    yield from ("", "### `task_container_defaults`, of the cluster and of each pool", "")
+    yield from FILE_COLUMNS
+    for name, field in TASK_CONTAINER_DEFAULTS.fields.items():
+        doc = field.doc or "As in an experiment's configuration."
+        yield _row((f"`{name}`", field.kind.noun, _default(field.default), doc))
+
+
+def _agent() -> Iterator[str]:
+    yield from ("## Agent", "", *COLUMNS)
+    for option in agent_sources.options(agent.Settings):
+        is_file_only = option.is_list
+        yield _row(
+            (
+                f"`{option.name}`",
+                "list" if is_file_only else " \\| ".join(option.words) or _plain(option.type),
+                _default(option.default),
+                option.doc,
+                "" if is_file_only else f"`{option.flag}`",
+                "" if is_file_only else f"`{option.variable}`",
+            )
+        )
+    yield ""
+    yield "Options of older agents that are refused:"
+    yield ""
+    for name, reason in agent.NOT_HERE.items():
+        yield f"- `{name}`: {reason}"
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _type(option: Option) -> str:
+    if option.extra.get("noun"):
+        return str(option.extra["noun"])
+    match option.type:
+        case inspect.BoolType():
+            return "bool"
+        case inspect.IntType():
+            return "int"
+        case inspect.FloatType():
+            return "number"
+        case inspect.LiteralType():
+            return " \\| ".join(str(value) for value in option.type.values)
+        case inspect.VarTupleType():
+            return "list"
+        case inspect.DictType():
+            return "map"
+        case _:
+            return "text"
+
+
+def _plain(type_: Any) -> str:
+    inner = get_args(type_)[0] if get_args(type_) else type_
+    kinds = get_args(inner) or (inner,)
+    return {int: "int", bool: "bool", str: "text"}.get(kinds[0], "text")
+
+
+def _default(default: Any) -> str:
+    if default in (None, "", (), {}) or not isinstance(default, (bool, int, float, str)):
+        return ""
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
