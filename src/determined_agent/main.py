@@ -16,6 +16,7 @@ from pathlib import Path
 from determined_agent import entropy
 from determined_agent.devices.detect import detect
 from determined_agent.devices.rocm import MalformedOutput
+from determined_agent.log_format import configure_logging
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
 from determined_agent.runtimes.process import ProcessRuntime
 from determined_agent.runtimes.unavailable import Unavailable
@@ -26,14 +27,6 @@ from determined_wire.agent_link import Device
 
 log = logging.getLogger(__name__)
 
-_LEVELS = {
-    "trace": logging.DEBUG,
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warn": logging.WARNING,
-    "error": logging.ERROR,
-    "fatal": logging.CRITICAL,
-}
 EXIT_CONNECTION_LOST = 1
 EXIT_CANNOT_START = 2
 EXIT_REFUSED = 3
@@ -164,8 +157,7 @@ def main() -> None:
     except SettingsError as error:
         sys.stderr.write(f"determined-agent: {error}\n")
         sys.exit(EXIT_CANNOT_START)
-    level = _LEVELS.get(settings.log.level, logging.INFO)
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    configure_logging(settings.log.level)
     sys.exit(asyncio.run(run(settings)))
 
 

@@ -135,6 +135,8 @@ class Link:
         try:
             await self._socket.send(msgspec.json.encode(batch))
         except ConnectionClosed as error:
+            if self.connection == connection:
+                self._is_up.clear()  # else its sender would find it up and try again for ever
             raise Disconnected from error
 
     async def run(self, containers: Containers) -> None:

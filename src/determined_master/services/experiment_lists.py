@@ -135,9 +135,9 @@ async def _page(conn: Conn, wanted: Wanted) -> tuple[list[Listed], int, int]:
         SELECT e.id, {rows.VERSION} AS version, e.state, e.started_at, e.ended_at
           FROM {rows.TABLES} {where}
          ORDER BY {SORTS[wanted.sort]} {order} NULLS LAST, e.id {order}
-         OFFSET ${len(values) + 1} LIMIT ${len(values) + 2}
+         OFFSET {start} LIMIT {size}
     """
-    found = await conn.fetch(query, *values, start, size)
+    found = await conn.fetch(query, *values)
     return [Listed(*row) for row in found], total, start
 
 

@@ -49,11 +49,19 @@ class Trials:
         """One trial with its best and latest validation and its best checkpoint."""
         access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
-            row = await rows.find_trial(conn, trial_id)
-            if row is None:
+            found = await rows.find_trial_page(conn, trial_id)
+            if found is None:
                 raise NotFound(f"trial '{trial_id}' not found")
-            [page] = await self._pages(conn, [row])
-        return page
+            row, best, latest, task_ids = found
+            saved = await checkpoints.list_best(conn, [row.id]) if row.checkpoint_count else {}
+        return TrialPage(
+            row=row,
+            best=best,
+            latest=latest,
+            best_checkpoint=saved.get(row.id),
+            task_ids=task_ids,
+            shown_state=self._shown(row),
+        )
 
     async def list_of(
         self, caller: Caller, experiment_id: int, states: Sequence[str] = ()
@@ -164,12 +172,13 @@ class Trials:
                 latest=reports.get(r.latest_validation or 0),
                 best_checkpoint=best.get(r.id),
                 task_ids=tasks.get(r.id, ()),
-                shown_state=shown_state(
-                    r.state, self._live.states_of_trial(r.experiment_id, r.id)
-                ),
+                shown_state=self._shown(r),
             )
             for r in found
         ]
+
+    def _shown(self, row: rows.TrialRow) -> str:
+        return shown_state(row.state, self._live.states_of_trial(row.experiment_id, row.id))
 
 
 def _check_keys(metadata: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from determined_master.store.metrics import StoredReport
 from determined_master.store.pool import Conn
 
 
@@ -106,6 +107,27 @@ async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
     return TrialRow(**row) if row else None
 
 
+async def find_trial_page(
+    conn: Conn, trial_id: int
+) -> tuple[TrialRow, StoredReport | None, StoredReport | None, list[str]] | None:
+    """A trial with its best and latest validation and the ids of its tasks, oldest first."""
+    query = f"""
+        SELECT ARRAY (SELECT k.id FROM tasks k WHERE k.trial_id = $1 ORDER BY k.started_at, k.id)
+                   AS task_ids,
+               best, latest, {COLUMNS}
+          FROM trials t
+          LEFT JOIN metrics best ON best.trial_id = $1 AND best.id = t.best_validation
+          LEFT JOIN metrics latest ON latest.trial_id = $1 AND latest.id = t.latest_validation
+         WHERE t.id = $1
+    """
+    found = await conn.fetchrow(query, trial_id)
+    if found is None:
+        return None
+    task_ids, best, latest, *_ = found
+    row = {name: found[name] for name in TrialRow.__struct_fields__}
+    return TrialRow(**row), _report(best), _report(latest), task_ids
+
+
 async def find_trial_id(conn: Conn, experiment_id: int, request_id: str) -> int | None:
     """The id of the trial that a search knows by its request id."""
     query = "SELECT id FROM trials WHERE experiment_id = $1 AND request_id = $2"
@@ -170,3 +192,9 @@ async def update_runner_state(conn: Conn, trial_id: int, text: str) -> None:
 async def update_metadata(conn: Conn, trial_id: int, metadata: dict[str, Any]) -> None:
     """Replace a trial's metadata."""
     await conn.execute("UPDATE trials SET metadata = $2 WHERE id = $1", trial_id, metadata)
+
+
+def _report(row: Any) -> StoredReport | None:
+    if row is None:
+        return None
+    return StoredReport(**{name: row[name] for name in StoredReport.__struct_fields__})

@@ -125,18 +125,26 @@ def _timestamp(value: datetime) -> Any:
 
 
 def _object(value: Any) -> Any:
+    kind = type(value)
+    if kind in _LEAVES:
+        return value
+    if kind is float:
+        return _number(value)
+    if kind is dict:
+        return {k: v if type(v) in _LEAVES else _object(v) for k, v in sorted(value.items())}
     if isinstance(value, Mapping):
         return {str(k): _object(v) for k, v in sorted(value.items())}
     if isinstance(value, list | tuple):
-        return [_object(v) for v in value]
-    if isinstance(value, float):
-        return _number(value)
+        return [v if type(v) in _LEAVES else _object(v) for v in value]
     return value
 
 
 def _mask(value: Any) -> Any:
     return {"paths": list(value.paths)}
 
+
+_LEAVES = frozenset({str, int, bool, type(None)})
+"""Values that need no conversion: most of what objects hold, so they are looked for first."""
 
 _SCALARS: dict[str, Convert] = {
     "int64": str,

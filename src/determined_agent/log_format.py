@@ -1,0 +1,38 @@
+"""The agent's own log: one line an event on standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from datetime import UTC, datetime
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WARNING}
+
+
+class LineFormatter(logging.Formatter):
+    """Time, level, message, then the fields that were logged with it as `name=value`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and the exception's below it."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        fields = "".join(f" {k}={v}" for k, v in vars(record).items() if k not in _STANDARD)
+        line = f"{at.replace('+00:00', 'Z')} {record.levelname:<8} {record.getMessage()}{fields}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+def configure_logging(level: str) -> None:
+    """Write the log to standard error from that level on.
+
+    The socket library stays quiet also on `debug`: it would write frames, and tokens in them.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter())
+    root = logging.getLogger()
+    root.handlers = [handler]
+    number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+    root.setLevel(_LEVELS.get(level, number))
+    for noisy in ("websockets", "asyncio"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
