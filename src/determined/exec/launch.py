@@ -109,7 +109,11 @@ def explain(command: List[str], code: int, is_chief: bool) -> None:
         )
     elif code > 128:
         note(f"the entrypoint {shown!r} was ended by signal {code - 128}", "ERROR")
-    elif code == 0 and is_chief and not os.path.exists(os.path.join(run_dir(), "info", REPORTED_MARK)):
+    elif (
+        code == 0
+        and is_chief
+        and not os.path.exists(os.path.join(run_dir(), "info", REPORTED_MARK))
+    ):
         note("the entrypoint ended with exit code 0; it reported no metrics", "WARNING")
 
 
