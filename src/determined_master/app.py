@@ -180,7 +180,7 @@ class App:
             master=Master(facts, pool, self.settings.masked),
             experiments=Experiments(engine, pool, ExperimentConfigs(layers)),
             experiment_lists=ExperimentLists(pool),
-            trials=Trials(engine, pool, self.live),
+            trials=Trials(engine, pool, self.live, self.flusher.summaries),
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=Checkpoints(pool),
             task_logs=self.logs,
