@@ -88,10 +88,10 @@ class Summaries:
         self._evict()
         return texts
 
-    def find(self, trial_id: int) -> Summary | None:
-        """A summary that may not have been written yet."""
+    def find(self, trial_id: int) -> str | None:
+        """The JSON of a summary that has not been written yet."""
         kept = self._kept.get(trial_id)
-        return None if kept is None or kept.is_written else kept.figures
+        return None if kept is None or kept.is_written else kept.text()
 
     def forget(self, trial_ids: Iterable[int]) -> None:
         """Drop summaries whose transaction may have been rolled back."""

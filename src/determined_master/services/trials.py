@@ -183,8 +183,8 @@ class Trials:
 
     def _with_summary(self, row: rows.TrialRow) -> rows.TrialRow:
         """The row with the summary of now, which may not have been written yet."""
-        figures = self._summaries.find(row.id)
-        return row if figures is None else msgspec.structs.replace(row, summary_metrics=figures)
+        text = self._summaries.find(row.id)
+        return row if text is None else msgspec.structs.replace(row, summary_metrics=text)
 
     def _shown(self, row: rows.TrialRow) -> str:
         return shown_state(row.state, self._live.states_of_trial(row.experiment_id, row.id))
