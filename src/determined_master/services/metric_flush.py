@@ -7,46 +7,22 @@ search wants to hear of goes with the event for the search, in the engine's tran
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Sequence
+from typing import Any
 
+import asyncpg
 import msgspec
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
-from determined_master.domain.summary import add_report, as_number, group_key
+from determined_master.domain.summary import add_report, as_number
+from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.metric_reruns import archive_redone
 from determined_master.store import metrics as rows
 from determined_master.store.pool import Conn
 
-if TYPE_CHECKING:
-    import asyncpg
-
 MAX_REPORTS_A_FLUSH = 2000
 MAX_WAITING = 20_000
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """One report as it came in."""
-
-    trial_id: int
-    run_id: int
-    group: str
-    steps: int
-    reported_at: datetime
-    metrics: Mapping[str, Any]
-    batch_metrics: Sequence[Mapping[str, Any]] | None = None
-
-
-class TrialFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What never changes of a trial and matters for its reports."""
-
-    experiment_id: int
-    request_id: str
-    searcher_metric: str
-    smaller_is_better: bool
-    wants_validations: bool
-    """The search decides on validations."""
-    time_metric: str | None = None
 
 
 class Flusher:
@@ -94,6 +70,13 @@ class Flusher:
         try:
             async with self._pool.acquire() as conn, conn.transaction():
                 outcomes = await store_reports(conn, [(r, f) for r, f, _ in batch])
+        except asyncpg.DataError as error:
+            # One report that PostgreSQL cannot hold must not cost its neighbours.
+            if len(batch) > 1:
+                for single in batch:
+                    await self._flush([single])
+                return
+            outcomes = [InvalidArgument(f"the report cannot be stored: {error}")]
         except Exception as error:  # the loop must live on; each caller is told
             outcomes = [error] * len(batch)
         for (_, _, answer), outcome in zip(batch, outcomes, strict=True):
@@ -122,7 +105,7 @@ async def store_reports(
         if error is None:
             accepted.append((report, facts))
     if accepted:
-        await _archive_redone(conn, accepted, locks)
+        await archive_redone(conn, accepted, locks)
         await _store_accepted(conn, reports, outcomes, locks)
     return outcomes
 
@@ -143,36 +126,6 @@ def _refusal(report: Report, lock: rows.TrialLock | None) -> DetError | None:
         if name in report.metrics and as_number(report.metrics[name]) is None:
             return InvalidArgument(f"metric {name!r} must be a number")
     return None
-
-
-async def _archive_redone(
-    conn: Conn, accepted: Sequence[tuple[Report, TrialFacts]], locks: dict[int, rows.TrialLock]
-) -> None:
-    """A run that starts again from a checkpoint takes the place of what came after it."""
-    first: dict[int, Report] = {}
-    for report, _ in accepted:
-        if report.run_id > 1:
-            before = first.get(report.trial_id)
-            if before is None or report.steps < before.steps:
-                first[report.trial_id] = report
-    for trial_id, report in first.items():
-        if await rows.archive_later_reports(conn, trial_id, report.run_id, report.steps):
-            locks[trial_id] = await _recompute(conn, locks[trial_id])
-
-
-async def _recompute(conn: Conn, lock: rows.TrialLock) -> rows.TrialLock:
-    """Summaries and totals of a trial from what still counts of its reports."""
-    summary: dict[str, Any] = {}
-    total, position = 0, (lock.id, 0)
-    while True:
-        page = await rows.list_reports(conn, [lock.id], None, after=position)
-        for row in page:
-            add_report(summary, row.metric_group, row.metrics)
-            total = max(total, row.steps)
-        if len(page) < 1000:
-            break
-        position = (lock.id, page[-1].id)
-    return msgspec.structs.replace(lock, summary_metrics=summary, total_batches=total)
 
 
 async def _store_accepted(
@@ -251,7 +204,7 @@ class _Touched:
             return
         self.latest = row_id
         value = as_number(report.metrics.get(facts.searcher_metric))
-        if value is None:
+        if value is None or math.isnan(value):
             return
         self.searcher_metric = value
         signed = value if facts.smaller_is_better else -value
@@ -293,6 +246,3 @@ def _row(report: Report, facts: TrialFacts) -> rows.ReportRow:
 
 def _text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-__all__ = ["Flusher", "Report", "TrialFacts", "group_key", "store_reports"]
