@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import time
 from typing import Any, Dict, Iterator, Optional, Tuple, Union
@@ -17,7 +16,7 @@ QUIET_S = 24 * 3600.0
 """How long a followed stream may say nothing; keep-alives find a dead connection sooner."""
 _LEVELS = ("UNSPECIFIED", "TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _AWAY_S = 60.0
-_LOST = (OSError, http.client.HTTPException, api_errors.MasterNotFoundException)
+_LOST = (OSError, api_errors.MasterNotFoundException)
 
 
 def arguments() -> Tuple[Union[Arg, OneOf], ...]:

@@ -194,18 +194,50 @@ async def list_stale(conn: Conn, after: int, limit: int) -> list[int]:
     return [row["id"] for row in await conn.fetch(query, after, limit)]
 
 
-async def archive_later_reports(conn: Conn, trial_id: int, run_id: int, steps: int) -> int:
-    """Archive what earlier runs reported from `steps` on: the new run does it again.
+async def archive_later_reports(
+    conn: Conn, run_id: int, trial_id: int, steps: int, same_step: Sequence[str]
+) -> int:
+    """Archive what earlier runs reported after a step, and at it in the groups `same_step`.
 
     Returns:
         How many rows that were.
     """
     query = """
         UPDATE metrics SET archived = true
-         WHERE trial_id = $1 AND run_id < $2 AND steps >= $3 AND NOT archived
+         WHERE trial_id = $1 AND run_id < $2 AND NOT archived
+           AND (steps > $3 OR steps = $3 AND metric_group = ANY ($4))
     """
-    status = await conn.execute(query, trial_id, run_id, steps)
+    status = await conn.execute(query, trial_id, run_id, steps, same_step)
     return int(status.rpartition(" ")[2])
+
+
+async def reset_validations(conn: Conn, trial_id: int, *, smaller_is_better: bool) -> float | None:
+    """Point a trial to the best and the latest validation among those that count.
+
+    Returns:
+        The best value of the searcher's metric, with the sign that makes smaller better.
+    """
+    sign = 1 if smaller_is_better else -1
+    query = """
+        WITH counted AS (
+            SELECT id, steps, searcher_metric FROM metrics
+             WHERE trial_id = $1 AND metric_group = 'validation' AND NOT archived
+        ), best AS (
+            SELECT id, searcher_metric FROM counted
+             WHERE searcher_metric IS NOT NULL AND searcher_metric <> 'NaN'
+             ORDER BY searcher_metric * $2, id LIMIT 1
+        ), latest AS (
+            SELECT id, searcher_metric FROM counted ORDER BY steps DESC, id DESC LIMIT 1
+        )
+        UPDATE trials SET best_validation = (SELECT id FROM best),
+               best_metric = (SELECT searcher_metric * $2 FROM best),
+               latest_validation = (SELECT id FROM latest),
+               searcher_metric = (SELECT searcher_metric FROM latest)
+         WHERE id = $1
+     RETURNING best_metric
+    """
+    found: float | None = await conn.fetchval(query, trial_id, sign)
+    return found
 
 
 async def list_reports(

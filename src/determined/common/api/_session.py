@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json as jsonlib
 import math
 import threading
@@ -122,9 +121,7 @@ class BaseSession:
             body = encode_json(json)
             all_headers["Content-Type"] = "application/json"
         target = _target(path, params)
-        response = self._send(method, target, all_headers, body, timeout)
-        if response.status_code >= 300 or not stream:
-            response.content  # noqa: B018  # reads the body, so that the connection is free again
+        response = self._send(method, target, all_headers, body, timeout, stream)
         return self._check(response, (method, target, all_headers, body, timeout))
 
     def _check(self, response: Response, request: Tuple[Any, ...]) -> Response:
@@ -139,16 +136,18 @@ class BaseSession:
         headers: Mapping[str, str],
         body: Optional[bytes],
         timeout: Optional[float],
+        stream: bool = False,
     ) -> Response:
         attempt, started = 0, time.monotonic()
         while True:
             attempt += 1
             try:
                 response = self._transport.send(method, target, headers, body, timeout)
+                if response.status_code >= 300 or not stream:
+                    response.read()  # so that the connection is free again
                 if not self._is_retried(method, attempt, started, response.status_code):
                     return response
-                response.content  # noqa: B018  # as above
-            except (OSError, http.client.HTTPException) as error:
+            except OSError as error:
                 if not self._is_retried(method, attempt, started, error):
                     raise self._not_found(error) from error
             if self._closed.wait(self.retry.delay_s(attempt)):

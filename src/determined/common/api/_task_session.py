@@ -80,7 +80,6 @@ class TaskSession(BaseSession):
             response = self._send(*request)
             if self._is_refused(response, request[1]):
                 end_for_dead_token(f"{request[0]} {request[1]}", response.status_code)
-            response.content  # noqa: B018  # reads the body, so that the connection is free again
         return super()._check(response, request)
 
     def _is_refused(self, response: Response, target: str) -> bool:

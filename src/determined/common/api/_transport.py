@@ -1,21 +1,17 @@
-"""HTTP/1.1 to one master over kept-alive connections; standard library only.
-
-urllib3 would take 90 ms to import, twice in every task (the entry chain and the user's
-program): that is a quarter of the time from submit to user code. `http.client` takes 35 ms.
-"""
+"""Kept-alive connections to one master, shared by threads."""
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import select
 import socket
 import threading
 from base64 import b64encode
-from typing import Any, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from determined.common.api._address import Address, parse_address, proxy_for
+from determined.common.api._http import Answer, BadAnswer, Connection, Disconnected
 from determined.common.api.certs import Cert
 
 CONNECT_TIMEOUT_S = 20.0
@@ -27,26 +23,24 @@ MAX_IDLE = 8
 class Response:
     """An answer. Without `stream` its body is already read."""
 
-    def __init__(self, raw: http.client.HTTPResponse, release: Any) -> None:
-        self.status_code = raw.status
-        self.reason = raw.reason
-        self.headers = raw.headers
-        self._raw = raw
-        self._release = release
+    def __init__(self, answer: Answer, release: Callable[[bool], None]) -> None:
+        self.status_code = answer.status
+        self.reason = answer.reason
+        self.headers = answer.headers
+        self._answer = answer
+        self._release: Optional[Callable[[bool], None]] = release
         self._content: Optional[bytes] = None
         self._is_read = False
 
     @property
     def ok(self) -> bool:
         """Whether the status is below 400."""
-        return self.status_code < 400
+        return bool(self.status_code < 400)
 
     @property
     def content(self) -> bytes:
         """The whole body."""
-        if self._content is None:
-            self._content = b"".join(self.iter_content())
-        return self._content
+        return self.read()
 
     @property
     def text(self) -> str:
@@ -61,11 +55,21 @@ class Response:
         """
         return json.loads(self.content) if self.content.strip() else None
 
+    def read(self) -> bytes:
+        """Read the whole body, and give the connection back.
+
+        Raises:
+            OSError: it breaks off.
+        """
+        if self._content is None:
+            self._content = b"".join(self.iter_content())
+        return self._content
+
     def iter_content(self, chunk_size: int = 1 << 16) -> Iterator[bytes]:
         """The body as it arrives, in pieces of at most `chunk_size` bytes."""
         try:
             while True:
-                piece = self._raw.read1(chunk_size)
+                piece = self._answer.read(chunk_size)
                 if not piece:
                     self._is_read = True
                     break
@@ -87,9 +91,7 @@ class Response:
         """Give the connection back, or drop it when the body was not read to its end."""
         release, self._release = self._release, None
         if release is not None:
-            is_reusable = self._is_read and not self._raw.will_close
-            self._raw.close()
-            release(is_reusable)
+            release(self._is_read and self._answer.is_kept_alive)
 
 
 class Transport:
@@ -101,8 +103,8 @@ class Transport:
         self._cert = cert or Cert()
         self._tls: Any = None
         self._lock = threading.Lock()
-        self._idle: List[http.client.HTTPConnection] = []
-        self._busy: Dict[int, http.client.HTTPConnection] = {}
+        self._idle: List[Connection] = []
+        self._busy: Dict[int, Connection] = {}
         self._is_closed = False
 
     def send(
@@ -116,23 +118,25 @@ class Transport:
         """Send one request and read the head of its answer.
 
         Raises:
-            OSError, http.client.HTTPException: nothing usable came back.
+            OSError: nothing usable came back.
+            ValueError: the request cannot be written.
         """
+        request = (method, self._target(target), {**headers, **self._proxy_headers()}, body)
         connection, is_reused = self._take()
         try:
             try:
-                raw = self._exchange(connection, (method, target, headers, body), timeout_s)
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+                answer = _exchange(connection, request, timeout_s)
+            except (Disconnected, BrokenPipeError, ConnectionResetError):
                 if not is_reused or self._is_closed:
                     raise
                 # The master closed an idle connection as we wrote to it: it read nothing.
                 self._drop(connection)
                 connection = self._open()
-                raw = self._exchange(connection, (method, target, headers, body), timeout_s)
+                answer = _exchange(connection, request, timeout_s)
         except BaseException:
             self._drop(connection)
             raise
-        return Response(raw, lambda is_reusable: self._give(connection, is_reusable))
+        return Response(answer, lambda is_reusable: self._give(connection, is_reusable))
 
     def close(self) -> None:
         """Close every connection; a call that waits for an answer ends with an error."""
@@ -143,31 +147,25 @@ class Transport:
         for connection in idle:
             connection.close()
         for connection in busy:
-            if connection.sock is not None:
-                with contextlib.suppress(OSError):
-                    connection.sock.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
 
     def reopen(self) -> None:
         """Allow connections again after `close`."""
         self._is_closed = False
 
-    def _exchange(
-        self, connection: http.client.HTTPConnection, request: Any, timeout_s: Optional[float]
-    ) -> http.client.HTTPResponse:
-        method, target, headers, body = request
-        path = self._address.path + target
+    def _target(self, path: str) -> str:
+        target = self._address.path + path
         if self._proxy is not None and self._address.scheme == "http":
-            path = f"http://{self._address.origin}{path}"
-            headers = {**headers, **self._proxy_headers()}
-        if connection.sock is None:
-            connection.timeout = CONNECT_TIMEOUT_S
-            connection.connect()
-            _keep_alive(connection.sock)
-        connection.sock.settimeout(READ_TIMEOUT_S if timeout_s is None else timeout_s)
-        connection.request(method, path, body=body, headers=dict(headers))
-        return connection.getresponse()
+            return f"http://{self._address.origin}{target}"
+        return target
 
-    def _take(self) -> Any:
+    def _proxy_headers(self) -> Dict[str, str]:
+        """What a plain proxy is told with each request; one for TLS is told with CONNECT."""
+        return _credentials(self._proxy) if self._address.scheme == "http" else {}
+
+    def _take(self) -> Tuple[Connection, bool]:
+        """A connection, and whether it was used before."""
         while True:
             with self._lock:
                 if self._is_closed:
@@ -181,42 +179,38 @@ class Transport:
                 return connection, True
             self._drop(connection)  # closed by the master while it lay idle
 
-    def _open(self) -> http.client.HTTPConnection:
+    def _open(self) -> Connection:
         to = self._proxy or self._address
-        connection: http.client.HTTPConnection
-        if self._address.scheme == "https":
-            connection = self._open_tls(to)
-        else:
-            connection = http.client.HTTPConnection(to.host, to.port)
+        sock = socket.create_connection((to.host, to.port), CONNECT_TIMEOUT_S)
+        try:
+            _keep_alive(sock)
+            if self._address.scheme == "https":
+                sock = self._wrap(sock)
+        except BaseException:
+            sock.close()
+            raise
+        connection = Connection(sock, self._address.origin)
         with self._lock:
             self._busy[id(connection)] = connection
+            if self._is_closed:  # closed while this connected: end the exchange to come
+                sock.close()
         return connection
 
-    def _open_tls(self, to: Address) -> http.client.HTTPConnection:
+    def _wrap(self, sock: socket.socket) -> socket.socket:
         if self._tls is None:
             self._tls = self._cert.ssl_context()
-        connection = http.client.HTTPSConnection(to.host, to.port, context=self._tls)
         if self._proxy is not None:
-            connection.set_tunnel(self._address.host, self._address.port, self._proxy_headers())
-        elif self._cert.name:
-            # The certificate's name differs from the address: present that name instead.
-            wrap = self._tls.wrap_socket
-            name = self._cert.name
+            through = Connection(sock, self._address.origin)
+            answer = through.exchange(
+                "CONNECT", self._address.origin, _credentials(self._proxy), None
+            )
+            if answer.status >= 300:
+                raise BadAnswer(f"the proxy {self._proxy.origin} answered {answer.status}")
+        name = self._cert.name or self._address.host
+        wrapped: socket.socket = self._tls.wrap_socket(sock, server_hostname=name)
+        return wrapped
 
-            class _Named:
-                def wrap_socket(self, sock: socket.socket, **_: Any) -> Any:
-                    return wrap(sock, server_hostname=name)
-
-            connection._context = _Named()  # type: ignore[attr-defined]  # no public way in 3.9
-        return connection
-
-    def _proxy_headers(self) -> Dict[str, str]:
-        if self._proxy is None or not self._proxy.userinfo:
-            return {}
-        token = b64encode(self._proxy.userinfo.encode()).decode()
-        return {"Proxy-Authorization": f"Basic {token}"}
-
-    def _give(self, connection: http.client.HTTPConnection, is_reusable: bool) -> None:
+    def _give(self, connection: Connection, is_reusable: bool) -> None:
         with self._lock:
             self._busy.pop(id(connection), None)
             if is_reusable and not self._is_closed and len(self._idle) < MAX_IDLE:
@@ -224,22 +218,33 @@ class Transport:
                 return
         connection.close()
 
-    def _drop(self, connection: http.client.HTTPConnection) -> None:
+    def _drop(self, connection: Connection) -> None:
         self._give(connection, False)
 
 
-def _is_readable(sock: Optional[socket.socket]) -> bool:
+def _exchange(
+    connection: Connection,
+    request: Tuple[str, str, Mapping[str, str], Optional[bytes]],
+    timeout_s: Optional[float],
+) -> Answer:
+    connection.sock.settimeout(READ_TIMEOUT_S if timeout_s is None else timeout_s)
+    return connection.exchange(*request)
+
+
+def _credentials(proxy: Optional[Address]) -> Dict[str, str]:
+    if proxy is None or not proxy.userinfo:
+        return {}
+    return {"Proxy-Authorization": "Basic " + b64encode(proxy.userinfo.encode()).decode()}
+
+
+def _is_readable(sock: socket.socket) -> bool:
     """Whether an idle socket has bytes or an end waiting: either way it is of no more use."""
-    if sock is None or sock.fileno() < 0:
-        return True
     poller = select.poll()
     poller.register(sock, select.POLLIN)
     return bool(poller.poll(0))
 
 
-def _keep_alive(sock: Optional[socket.socket]) -> None:
-    if sock is None or sock.family not in (socket.AF_INET, socket.AF_INET6):
-        return
+def _keep_alive(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
