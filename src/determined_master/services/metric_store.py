@@ -6,41 +6,19 @@ engine's transaction; all others with whatever else waits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from determined_master.domain.errors import DetError, FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.domain.summary import add_report, as_number
-from determined_master.services.metric_summaries import Summaries, TrialSummary, recompute
+from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.metric_reruns import archive_redone
+from determined_master.services.metric_summaries import Summaries, TrialSummary
 from determined_master.store import metrics as rows
 from determined_master.store.pool import Conn
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """One report as it came in."""
-
-    trial_id: int
-    run_id: int
-    group: str
-    steps: int
-    reported_at: datetime
-    metrics: Mapping[str, Any]
-    batch_metrics: Sequence[Mapping[str, Any]] | None = None
-
-
-class TrialFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What never changes of a trial and matters for its reports."""
-
-    experiment_id: int
-    request_id: str
-    searcher_metric: str
-    smaller_is_better: bool
-    wants_validations: bool
-    """The search decides on validations."""
-    time_metric: str | None = None
 
 
 class MetricStore:
@@ -62,7 +40,7 @@ class MetricStore:
         accepted = [i for i, outcome in enumerate(outcomes) if outcome is None]
         if not accepted:
             return outcomes
-        touched = await self._touch(conn, locks, [reports[i][0] for i in accepted])
+        touched = await self._touch(conn, locks, [reports[i] for i in accepted])
         ids = await rows.insert_reports(conn, [_row(*reports[i]) for i in accepted])
         changed: dict[int, _Touched] = {}
         for i, row_id in zip(accepted, ids, strict=True):
@@ -79,28 +57,22 @@ class MetricStore:
         return outcomes
 
     async def _touch(
-        self, conn: Conn, locks: Mapping[int, rows.TrialLock], reports: Sequence[Report]
+        self,
+        conn: Conn,
+        locks: Mapping[int, rows.TrialLock],
+        accepted: Sequence[tuple[Report, TrialFacts]],
     ) -> dict[int, _Touched]:
-        """What is known of the trials, after a new run has taken the place of older reports.
-
-        A run that starts again from a checkpoint archives what came after that.
-        """
-        first: dict[int, Report] = {}
-        for report in reports:
-            before = first.get(report.trial_id)
-            if before is None or report.steps < before.steps:
-                first[report.trial_id] = report
-        archived = {
-            i: await recompute(conn, i)
-            for i, r in first.items()
-            if r.run_id > 1 and await rows.archive_later_reports(conn, i, r.run_id, r.steps)
+        """What is known of the trials, once new runs have taken the place of older ones."""
+        redone = await archive_redone(conn, accepted)
+        touched = {
+            i: _Touched(locks[i], TrialSummary(now.summary, locks[i].metrics_version), now.best)
+            for i, now in redone.items()
         }
-        kept = {i: locks[i] for i in first if i not in archived}
-        summaries = await self._summaries.of_locked(conn, kept)
-        touched = {i: _Touched(locks[i], s, locks[i].total_batches) for i, s in summaries.items()}
-        for i, (figures, total) in archived.items():
-            summary = TrialSummary(figures, locks[i].metrics_version)
-            touched[i] = _Touched(locks[i], summary, total)
+        for i, now in redone.items():
+            touched[i].total_batches = now.total_batches
+        others = {r.trial_id: locks[r.trial_id] for r, _ in accepted if r.trial_id not in redone}
+        for i, summary in (await self._summaries.of_locked(conn, others)).items():
+            touched[i] = _Touched(locks[i], summary, locks[i].best_metric)
         return touched
 
 
@@ -135,7 +107,7 @@ async def _merge(conn: Conn, report: Report) -> DetError | None:
         if name in stored.metrics and stored.metrics[name] != value
     ]
     if clash:
-        return FailedPrecondition(
+        return AlreadyExists(
             f"trial {report.trial_id} has already reported {', '.join(sorted(clash)[:5])} of "
             f"group {report.group!r} at step {report.steps} with another value: "
             "report a step once, or under another group"
@@ -151,10 +123,11 @@ async def _merge(conn: Conn, report: Report) -> DetError | None:
 class _Touched:
     """What one transaction changes in one trial."""
 
-    def __init__(self, lock: rows.TrialLock, summary: TrialSummary, total_batches: int) -> None:
+    def __init__(self, lock: rows.TrialLock, summary: TrialSummary, best: float | None) -> None:
         self.lock = lock
         self.summary = summary
-        self.total_batches = total_batches
+        self.total_batches = lock.total_batches
+        self._known_best = best
         self.latest: int | None = None
         self.best: int | None = None
         self.best_metric: float | None = None
@@ -167,13 +140,12 @@ class _Touched:
             return
         self.latest = row_id
         value = as_number(report.metrics.get(facts.searcher_metric))
-        if value is None:
+        if value is None or math.isnan(value):
             return
         self.searcher_metric = value
         signed = value if facts.smaller_is_better else -value
-        known = self.best_metric if self.best_metric is not None else self.lock.best_metric
-        if known is None or signed < known:
-            self.best, self.best_metric = row_id, signed
+        if self._known_best is None or signed < self._known_best:
+            self.best, self.best_metric, self._known_best = row_id, signed, signed
 
     def write(self, summary: str | None) -> rows.TrialWrite:
         return rows.TrialWrite(

@@ -14,13 +14,8 @@ from determined_master.domain import access
 from determined_master.domain.errors import DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.summary import as_number
-<<<<<<< HEAD
 from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_store import Report, TrialFacts
-=======
-from determined_master.services.metric_flush import Flusher, store_reports
 from determined_master.services.metric_reports import Report, TrialFacts
->>>>>>> main
 from determined_master.store import metrics as rows
 
 if TYPE_CHECKING:
