@@ -1,7 +1,9 @@
 """How many lines a second pass from tasks' stdout through shim and agent to the master's store.
 
 Real processes and a real socket; the store counts the lines and keeps none, so this is the
-path alone: what the database takes is measured by `log_ingest`. Prints one JSON object a line.
+path alone: what the database takes is measured by `log_ingest`. Prints one JSON object.
+
+    python -m bench.agent_log_path
 """
 
 from __future__ import annotations

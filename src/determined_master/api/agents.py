@@ -6,11 +6,10 @@ from collections import Counter
 from typing import Any
 
 from determined_master.api.routes import Call, route, socket_route
-from determined_master.api.shapes import pagination
+from determined_master.api.shapes import cut
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
 from determined_master.ports import AgentSnapshot
-from determined_master.services.experiment_lists import bounds
 from determined_wire import agent_link as link
 from determined_wire import own
 from determined_wire.rest import agents as wire
@@ -31,7 +30,7 @@ Held = list[tuple[alloc.Allocation, alloc.Container]]
 async def get_agents(call: Call, request: wire.GetAgentsRequest) -> wire.GetAgentsResponse:
     """The agents that are connected, or may still come back."""
     agents = await call.services.agents.list_all(call.caller)
-    start, size = bounds(request.offset, request.limit or -1, len(agents))
+    page, pagination = cut(agents, request.offset, request.limit)
     shown = [
         _agent(
             agent,
@@ -39,12 +38,9 @@ async def get_agents(call: Call, request: wire.GetAgentsRequest) -> wire.GetAgen
             with_slots=not request.exclude_slots,
             with_containers=not request.exclude_containers,
         )
-        for agent in agents[start : start + size]
+        for agent in page
     ]
-    return wire.GetAgentsResponse(
-        agents=shown,
-        pagination=pagination(request.offset, request.limit, start, size, len(agents)),
-    )
+    return wire.GetAgentsResponse(agents=shown, pagination=pagination)
 
 
 @route("GET", "/api/v1/agents/join-token")

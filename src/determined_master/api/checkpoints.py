@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from determined_master.api.routes import Call, route
-from determined_master.api.shapes import checkpoint, pagination
+from determined_master.api.shapes import checkpoint, cut
 from determined_master.api.trials import CHECKPOINT_SORTS
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.checkpoints import CheckpointReport
-from determined_master.services.experiment_lists import bounds
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest.types.checkpoint import SortBy
@@ -81,8 +80,7 @@ async def get_experiment_checkpoints(
         sort=CHECKPOINT_SORTS.get(request.sort_by_attr or SortBy.SORT_BY_UUID, "uuid"),
         newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
     )
-    start, size = bounds(request.offset, request.limit or -1, len(found))
+    page, pagination = cut(found, request.offset, request.limit)
     return experiment_wire.GetExperimentCheckpointsResponse(
-        checkpoints=[checkpoint(row) for row in found[start : start + size]],
-        pagination=pagination(request.offset, request.limit, start, size, len(found)),
+        checkpoints=[checkpoint(row) for row in page], pagination=pagination
     )

@@ -88,9 +88,7 @@ async def get_experiments(
     found = await call.services.experiment_lists.find(call.caller, wanted, _rendered)
     return wire.GetExperimentsResponse(
         experiments=[_in_list(call, *item, request.show_trial_data) for item in found.items],
-        pagination=pagination(
-            request.offset, request.limit, found.start, len(found.items), found.total
-        ),
+        pagination=pagination(found.page),
     )
 
 

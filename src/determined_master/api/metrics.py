@@ -5,7 +5,7 @@ from __future__ import annotations
 from determined_master import clock
 from determined_master.api.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.metric_flush import Report
+from determined_master.services.metric_reports import Report
 from determined_wire import own
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import TrialMetrics

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from determined_master import clock
+from determined_master.domain.paging import Page, page_of
 from determined_master.store.checkpoints import CheckpointRow
 from determined_master.store.metrics import StoredReport
 from determined_wire.rest.types.checkpoint import (
@@ -16,12 +19,26 @@ from determined_wire.rest.types.common import Metrics
 from determined_wire.rest.types.shared import Pagination
 from determined_wire.rest.types.trial import CheckpointWorkload, MetricsWorkload
 
+T = TypeVar("T")
 
-def pagination(offset: int, limit: int, start: int, count: int, total: int) -> Pagination:
-    """The page that was asked for, and the slice that it gave."""
+
+def pagination(page: Page) -> Pagination:
+    """Which part of a list is shown."""
     return Pagination(
-        offset=offset, limit=limit, start_index=start, end_index=start + count, total=total
+        offset=page.offset,
+        limit=page.limit,
+        start_index=page.start,
+        end_index=page.end,
+        total=page.total,
     )
+
+
+def cut(
+    items: Sequence[T], offset: int, limit: int, default_limit: int = 0
+) -> tuple[Sequence[T], Pagination]:
+    """The part of a list that a request asks for."""
+    page = page_of(len(items), offset, limit, default_limit=default_limit, takes_minus_one=True)
+    return items[page.start : page.end], pagination(page)
 
 
 def seconds_between(start: datetime, end: datetime | None) -> float:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from determined_master.domain.paging import Page
 from determined_master.services.users import AGENT_FIELDS, UserChange
 from determined_master.store.users import UserRow
-from determined_wire.rest.types.shared import Pagination
 from determined_wire.rest.types.user import AgentUserGroup, PatchUser, User
 
 
@@ -28,17 +26,6 @@ def user_message(row: UserRow) -> User:
         modified_at=row.modified_at,
         remote=row.remote,
         last_auth_at=row.last_auth_at,
-    )
-
-
-def pagination(page: Page) -> Pagination:
-    """Which part of a list is shown."""
-    return Pagination(
-        offset=page.offset,
-        limit=page.limit,
-        start_index=page.start,
-        end_index=page.end,
-        total=page.total,
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from determined_master.api.routes import Call, route
-from determined_master.api.shapes import pagination
 from determined_master.engine import StoryLine
 from determined_wire import own
+from determined_wire.rest.types.shared import Pagination
 
 
 @route("GET", "/api/v1/trials/{id}/story")
@@ -34,7 +34,13 @@ async def _story(call: Call, kind: str, request: own.GetStoryRequest) -> own.Get
     )
     return own.GetStoryResponse(
         lines=[_line(line) for line in lines],
-        pagination=pagination(request.offset, request.limit, request.offset, len(lines), total),
+        pagination=Pagination(
+            offset=request.offset,
+            limit=request.limit,
+            start_index=request.offset,
+            end_index=request.offset + len(lines),
+            total=total,
+        ),
     )
 
 

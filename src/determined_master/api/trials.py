@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
+from determined_master.api.protojson import raw_json
 from determined_master.api.routes import Call, route, stream_route
 from determined_master.api.shapes import (
     checkpoint,
     checkpoint_workload,
+    cut,
     metrics_workload,
-    pagination,
     seconds_between,
 )
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import EarlyExitReason
-from determined_master.services.experiment_lists import bounds
+from determined_master.services.experiment_lists import DEFAULT_LIMIT
 from determined_master.services.metrics import as_stored
 from determined_master.services.trials import TrialPage
 from determined_wire.rest import experiments as experiment_wire
@@ -60,10 +61,9 @@ async def get_experiment_trials(
     if states:
         pages = [p for p in pages if p.shown_state in states or p.row.state in states]
     pages = _sorted(pages, request)
-    start, size = bounds(request.offset, request.limit, len(pages))
+    page, pagination = cut(pages, request.offset, request.limit, DEFAULT_LIMIT)
     return experiment_wire.GetExperimentTrialsResponse(
-        trials=[_trial(p) for p in pages[start : start + size]],
-        pagination=pagination(request.offset, request.limit, start, size, len(pages)),
+        trials=[_trial(p) for p in page], pagination=pagination
     )
 
 
@@ -79,10 +79,9 @@ async def get_trial_checkpoints(
         sort=CHECKPOINT_SORTS.get(request.sort_by_attr or SortBy.SORT_BY_BATCH_NUMBER, "steps"),
         newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
     )
-    start, size = bounds(request.offset, request.limit or -1, len(found))
+    page, pagination = cut(found, request.offset, request.limit)
     return wire.GetTrialCheckpointsResponse(
-        checkpoints=[checkpoint(row) for row in found[start : start + size]],
-        pagination=pagination(request.offset, request.limit, start, size, len(found)),
+        checkpoints=[checkpoint(row) for row in page], pagination=pagination
     )
 
 
@@ -113,10 +112,9 @@ async def get_trial_workloads(
             for row in saved
         ]
     items.sort(key=lambda item: item[:2], reverse=request.order_by is OrderBy.ORDER_BY_DESC)
-    start, size = bounds(request.offset, request.limit or -1, len(items))
+    page, pagination = cut(items, request.offset, request.limit or -1)
     return wire.GetTrialWorkloadsResponse(
-        workloads=[item[2] for item in items[start : start + size]],
-        pagination=pagination(request.offset, request.limit or -1, start, size, len(items)),
+        workloads=[item[2] for item in page], pagination=pagination
     )
 
 
@@ -234,7 +232,7 @@ def _trial(page: TrialPage) -> Trial:
         task_id=row.task_id,
         total_checkpoint_size=row.checkpoint_size,
         checkpoint_count=row.checkpoint_count,
-        summary_metrics=row.summary_metrics,
+        summary_metrics=raw_json(row.summary_metrics),
         task_ids=page.task_ids,
         searcher_metric_value=row.searcher_metric or 0.0,
         metadata=row.metadata,

@@ -113,6 +113,7 @@ class AgentReports:
     async def _lose(
         self, agent_id: str, allocation_id: str, containers: tuple[str, ...], reason: str
     ) -> None:
+        await self._logs.give_up(containers)
         failure = alloc.ContainerFailure(
             type="agent_failed", message=f"agent {agent_id} was lost: {reason}"
         )

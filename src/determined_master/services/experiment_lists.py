@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain import access
+from determined_master.domain.paging import Page, page_of
 from determined_master.domain.shown_state import SHOWN_WHEN_ACTIVE
 from determined_master.store import experiments as rows
 
@@ -85,8 +86,7 @@ class ExperimentList(msgspec.Struct, frozen=True):
     """One page, and how many experiments there are in all."""
 
     items: Sequence[tuple[Listed, Rendered]]
-    total: int
-    start: int
+    page: Page
 
 
 class ExperimentLists:
@@ -107,7 +107,7 @@ class ExperimentLists:
         access.may(caller, "read", "experiment")
         known = self._rendered
         async with self._pool.acquire() as conn:
-            listed, total, start = await _page(conn, wanted)
+            listed, page = await _page(conn, wanted)
             shown = {
                 i.id: known[i.id] for i in listed if i.id in known and known[i.id][0] == i.version
             }
@@ -120,39 +120,27 @@ class ExperimentLists:
             while len(known) > MAX_RENDERED:
                 known.popitem(last=False)
         # one that was deleted between the two queries is left out
-        return ExperimentList([(i, shown[i.id][1]) for i in listed if i.id in shown], total, start)
+        return ExperimentList([(i, shown[i.id][1]) for i in listed if i.id in shown], page)
 
 
-async def _page(conn: Conn, wanted: Wanted) -> tuple[list[Listed], int, int]:
+async def _page(conn: Conn, wanted: Wanted) -> tuple[list[Listed], Page]:
     where, values = _where(wanted)
     count = f"SELECT count(*) FROM experiments e JOIN users u ON u.id = e.user_id {where}"
     total = int(await conn.fetchval(count, *values))
-    start, size = bounds(wanted.offset, wanted.limit, total)
-    if not size:
-        return [], total, start
+    page = page_of(
+        total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
+    )
+    if page.start == page.end:
+        return [], page
     order = "DESC" if wanted.descending else "ASC"
     query = f"""
         SELECT e.id, {rows.VERSION} AS version, e.state, e.started_at, e.ended_at
           FROM {rows.TABLES} {where}
          ORDER BY {SORTS[wanted.sort]} {order} NULLS LAST, e.id {order}
-         OFFSET {start} LIMIT {size}
+         OFFSET {page.start} LIMIT {page.end - page.start}
     """
     found = await conn.fetch(query, *values)
-    return [Listed(*row) for row in found], total, start
-
-
-def bounds(offset: int, limit: int, total: int) -> tuple[int, int]:
-    """Where a page starts and how many rows it has.
-
-    A negative offset counts from the end; limit 0 is the default of 100, -1 means all, and
-    anything below that is an empty page.
-    """
-    start = max(0, total + offset) if offset < 0 else min(offset, total)
-    if limit == -1:
-        return start, total - start
-    if limit < -1:
-        return start, 0
-    return start, min(limit or DEFAULT_LIMIT, total - start)
+    return [Listed(*row) for row in found], page
 
 
 def _where(wanted: Wanted) -> tuple[str, list[Any]]:

@@ -69,6 +69,11 @@ class TaskLogs:
         self.tell(batch.task_id)
         return newest
 
+    async def give_up(self, container_ids: Sequence[str]) -> None:
+        """Expect no further lines of containers whose agent is lost: nobody waits for them."""
+        async with self._pool.acquire() as conn:
+            await rows.complete_cursors(conn, container_ids)
+
     async def post(self, caller: Caller, lines: Sequence[PostedLine]) -> None:
         """Store lines that a task or a client posts; returns after their commit."""
         if not lines:

@@ -83,6 +83,12 @@ async def update_cursor(conn: Conn, container_id: str, seq: int, *, is_complete:
     await conn.execute(query, container_id, seq, is_complete)
 
 
+async def complete_cursors(conn: Conn, container_ids: Sequence[str]) -> None:
+    """Take the output of these containers for whole."""
+    query = "UPDATE log_cursors SET is_complete = true WHERE container_id = ANY ($1)"
+    await conn.execute(query, list(container_ids))
+
+
 async def is_complete(conn: Conn, task_ids: Sequence[str]) -> bool:
     """Whether the tasks have ended and all of their containers' output is stored."""
     query = """

@@ -48,8 +48,8 @@ def container() -> Iterator[str]:
 def agents(tmp_path: Path, listener: Listener) -> Iterator[Any]:
     started: list[AgentProcess] = []
 
-    def start(**options: Any) -> AgentProcess:
-        agent = AgentProcess(tmp_path, listener.port, **options)
+    def start(directory: Path = tmp_path, **options: Any) -> AgentProcess:
+        agent = AgentProcess(directory, listener.port, **options)
         agent.start()
         started.append(agent)
         return agent
@@ -271,11 +271,8 @@ async def test_a_second_agent_with_the_same_id_is_refused_by_name(
     await until(lambda: connected(backend))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    second = AgentProcess(elsewhere, listener.port)
-    second.start()
-    assert second.process is not None
-    await asyncio.to_thread(second.process.wait, 15)
-    assert second.process.returncode == 3
+    second = agents(elsewhere)
+    assert await asyncio.to_thread(second.process.wait, 15) == 3
     assert "id 'agent-1' is connected already, from host" in second.log.read_text()
     assert "give one of them another `agent_id`" in second.log.read_text()
     assert connected(backend)

@@ -1,0 +1,54 @@
+"""Runs that start again: what they report takes the place of what was reported before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from determined_master.domain.summary import Summary
+from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.metric_summaries import recompute
+from determined_master.store import metrics as rows
+from determined_master.store.pool import Conn
+
+
+class Redone(msgspec.Struct, frozen=True):
+    """What still counts of a trial's reports."""
+
+    summary: Summary
+    total_batches: int
+    best: float | None
+
+
+async def archive_redone(
+    conn: Conn, accepted: Sequence[tuple[Report, TrialFacts]]
+) -> dict[int, Redone]:
+    """Archive what earlier runs reported from the first of these reports on.
+
+    That is all of later steps, and at the same step what is of the same group.
+
+    Returns:
+        Summary, total and best of the trials that lost reports, from those that still count;
+        best and latest validation of their rows are brought up to date.
+    """
+    first: dict[int, tuple[Report, TrialFacts]] = {}
+    groups: dict[tuple[int, int], set[str]] = {}
+    for report, facts in accepted:
+        if report.run_id > 1:
+            groups.setdefault((report.trial_id, report.steps), set()).add(report.group)
+            before = first.get(report.trial_id)
+            if before is None or report.steps < before[0].steps:
+                first[report.trial_id] = (report, facts)
+    redone: dict[int, Redone] = {}
+    for trial_id, (report, facts) in first.items():
+        same_step = sorted(groups[trial_id, report.steps])
+        if await rows.archive_later_reports(
+            conn, report.run_id, trial_id, report.steps, same_step
+        ):
+            summary, total = await recompute(conn, trial_id)
+            best = await rows.reset_validations(
+                conn, trial_id, smaller_is_better=facts.smaller_is_better
+            )
+            redone[trial_id] = Redone(summary, total, best)
+    return redone

@@ -1,0 +1,145 @@
+"""Reports are stored together, each answered for itself; runs that start again replace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
+from determined_master.services.metric_flush import Flusher
+from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.store.pool import Pool
+
+pytestmark = pytest.mark.slow
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+FACTS = TrialFacts(
+    experiment_id=1,
+    request_id="00000000-0000-4000-8000-000000000001",
+    searcher_metric="accuracy",
+    smaller_is_better=False,
+    wants_validations=False,
+)
+
+
+def report(steps: int, run_id: int = 1, group: str = "validation", **metrics: Any) -> Report:
+    return Report(
+        trial_id=1,
+        run_id=run_id,
+        group=group,
+        steps=steps,
+        reported_at=AT,
+        metrics=metrics or {"accuracy": steps / 10},
+    )
+
+
+@pytest.fixture
+async def flusher(pool: Pool) -> AsyncIterator[Flusher]:
+    await pool.execute(
+        "INSERT INTO users (username, active, modified_at) VALUES ('ann', true, now())"
+    )
+    await pool.execute("INSERT INTO workspaces (name, user_id) VALUES ('w', 1)")
+    await pool.execute(
+        "INSERT INTO projects (workspace_id, name, key, user_id) VALUES (1, 'p', 'P', 1)"
+    )
+    await pool.execute(
+        "INSERT INTO experiments (job_id, user_id, workspace_id, project_id, state, name, config,"
+        " original_config, seed, searcher_type, searcher_metric, smaller_is_better,"
+        " resource_pool, started_at) VALUES (gen_random_uuid(), 1, 1, 1, 'ACTIVE', 'e', '{}', '',"
+        " 0, 'single', 'accuracy', false, 'default', $1)",
+        AT,
+    )
+    await pool.execute(
+        "INSERT INTO trials (experiment_id, request_id, task_id, state, hparams, seed, run_id,"
+        " started_at) VALUES (1, $1, '1.t', 'ACTIVE', '{}', 0, 1, $2)",
+        FACTS.request_id,
+        AT,
+    )
+    made = Flusher(pool)
+    running = asyncio.create_task(made.run())
+    yield made
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def trial(pool: Pool) -> dict[str, Any]:
+    row = await pool.fetchrow(
+        "SELECT t.total_batches, t.best_metric, t.summary_metrics, b.steps AS best,"
+        " l.steps AS latest FROM trials t LEFT JOIN metrics b ON b.id = t.best_validation"
+        " LEFT JOIN metrics l ON l.id = t.latest_validation"
+    )
+    assert row is not None
+    return dict(row)
+
+
+async def test_a_report_that_cannot_be_stored_does_not_cost_its_neighbours(
+    flusher: Flusher, pool: Pool
+) -> None:
+    answers = await flusher.report_many([report(1), report(2, accuracy="\0"), report(3)], FACTS)
+    assert [type(a) for a in answers] == [type(None), InvalidArgument, type(None)]
+    assert (await trial(pool))["total_batches"] == 3
+
+
+async def test_equal_values_again_change_nothing_and_others_clash(
+    flusher: Flusher, pool: Pool
+) -> None:
+    await flusher.report(report(1, accuracy=0.5), FACTS)
+    await flusher.report(report(1, accuracy=0.5), FACTS)
+    await flusher.report(report(1, loss=2.0), FACTS)
+    with pytest.raises(AlreadyExists, match="accuracy"):
+        await flusher.report(report(1, accuracy=0.6), FACTS)
+    stored = await pool.fetchval("SELECT metrics FROM metrics")
+    assert stored == {"accuracy": 0.5, "loss": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (report(1, run_id=7), InvalidArgument),
+        (report(1, group="a.b"), InvalidArgument),
+        (report(1, epochs="three"), InvalidArgument),
+        (Report(trial_id=9, run_id=1, group="g", steps=1, reported_at=AT, metrics={}), NotFound),
+    ],
+    ids=["stale run", "dot in group", "epochs no number", "unknown trial"],
+)
+async def test_a_wrong_report_is_refused(
+    flusher: Flusher, wrong: Report, error: type[DetError]
+) -> None:
+    with pytest.raises(error):
+        await flusher.report(wrong, FACTS)
+
+
+async def test_a_run_that_starts_again_takes_the_place_of_what_came_after_its_checkpoint(
+    flusher: Flusher, pool: Pool
+) -> None:
+    for step in (1, 2, 3):
+        await flusher.report(report(step, group="training", loss=1.0), FACTS)
+        await flusher.report(report(step, accuracy=step / 10), FACTS)
+    await pool.execute("UPDATE trials SET run_id = 2")
+    await flusher.report(report(2, run_id=2, group="training", loss=5.0), FACTS)
+    counted = await pool.fetch(
+        "SELECT metric_group, steps, run_id FROM metrics WHERE NOT archived ORDER BY 2, 1, 3"
+    )
+    assert [tuple(row) for row in counted] == [
+        ("training", 1, 1),
+        ("validation", 1, 1),
+        ("training", 2, 2),
+        ("validation", 2, 1),
+    ]
+    after = await trial(pool)
+    assert (after["best"], after["latest"], after["best_metric"]) == (2, 2, -0.2)
+    assert after["total_batches"] == 2
+    assert after["summary_metrics"]["avg_metrics"]["loss"]["sum"] == 6.0
+    assert after["summary_metrics"]["validation_metrics"]["accuracy"]["count"] == 2
+
+
+async def test_not_a_number_is_never_the_best(flusher: Flusher, pool: Pool) -> None:
+    await flusher.report(report(1, accuracy="NaN"), FACTS)
+    await flusher.report(report(2, accuracy=0.1), FACTS)
+    after = await trial(pool)
+    assert (after["best"], after["latest"]) == (2, 2)
+    assert after["summary_metrics"]["validation_metrics"]["accuracy"]["mean"] == "NaN"
