@@ -115,7 +115,7 @@ async def running_services(
                 engine, pool, ExperimentConfigs(config_layers(settings, None))
             ),
             experiment_lists=ExperimentLists(pool),
-            trials=Trials(engine, pool, live),
+            trials=Trials(engine, pool, live, flusher.summaries),
             metrics=Metrics(engine, pool, flusher),
             checkpoints=Checkpoints(pool),
             task_logs=logs,
