@@ -257,15 +257,3 @@ async def list_reports(
     """
     rows = await conn.fetch(query, trial_ids, group, after[0], after[1], limit)
     return [StoredReport(**row) for row in rows]
-
-
-async def find_reports_by_id(
-    conn: Conn, keys: Sequence[tuple[int, int]]
-) -> dict[int, StoredReport]:
-    """Reports by their ids, from (trial, id) pairs."""
-    query = f"""
-        SELECT {COLUMNS} FROM metrics
-         WHERE (trial_id, id) IN (SELECT * FROM unnest($1::int[], $2::bigint[]))
-    """
-    trials, ids = [k[0] for k in keys], [k[1] for k in keys]
-    return {row["id"]: StoredReport(**row) for row in await conn.fetch(query, trials, ids)}
