@@ -205,6 +205,7 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
             group.create_task(self.flusher.run())
+            group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loop.run())
             group.create_task(self._keep_comparing())
             ready.set()

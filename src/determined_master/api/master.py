@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from determined_master.api.routes import ANONYMOUS, Call, Reply, plain_route, route
+from determined_wire import own
 from determined_wire.rest.master import (
     GetMasterConfigRequest,
     GetMasterConfigResponse,
@@ -56,6 +57,13 @@ async def get_master_config(
 ) -> GetMasterConfigResponse:
     """All settings in force, secrets masked; for admins."""
     return GetMasterConfigResponse(config=call.services.master.config(call.caller))
+
+
+@route("GET", "/api/v1/master/loop-stall")
+async def get_loop_stall(call: Call, request: own.GetLoopStallRequest) -> own.GetLoopStallResponse:
+    """The longest stall of the event loop since the last question; for admins, ours."""
+    stall = call.services.master.loop_stall(call.caller)
+    return own.GetLoopStallResponse(longest_ms=stall.longest_s * 1000, watched_s=stall.watched_s)
 
 
 @plain_route("GET", "/info")

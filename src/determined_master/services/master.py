@@ -11,6 +11,7 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.access import Caller
+from determined_master.loop_monitor import LoopMonitor, Stall
 from determined_master.store.pool import Pool
 
 MASK = "********"
@@ -46,6 +47,12 @@ class Master:
         self.facts = facts
         self._pool = pool
         self._settings = settings
+        self.loop = LoopMonitor()
+
+    def loop_stall(self, caller: Caller) -> Stall:
+        """The longest stall of the event loop since this was last asked."""
+        access.may(caller, "configure", "cluster")
+        return self.loop.read()
 
     def config(self, caller: Caller) -> Mapping[str, Any]:
         """All settings in force, secrets masked."""
