@@ -7,7 +7,6 @@ import os
 from typing import cast
 
 from determined.cli import errors
-from determined.common.api import errors as errors_of_api
 from determined.common.api import (
     Session,
     UnauthSession,
@@ -16,6 +15,7 @@ from determined.common.api import (
     canonicalize_master_url,
     certs,
 )
+from determined.common.api import errors as errors_of_api
 
 RETRIES = _retry.RetryPolicy(total=1)
 """A person waits: one more try, then say that the master is not there."""
