@@ -13,10 +13,13 @@ from determined_master.api import (
     logs,
     master,
     metrics,
+    model_definitions,
+    pools,
     stories,
     tasks,
     trials,
     users,
+    workspaces,
 )
 from determined_master.api.openapi import document
 from determined_master.api.routes import Call, Reply, Route, plain_route, routes_of
@@ -26,7 +29,10 @@ MODULES = (
     users,
     master,
     agents,
+    pools,
+    workspaces,
     experiments,
+    model_definitions,
     trials,
     metrics,
     checkpoints,
