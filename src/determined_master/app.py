@@ -25,6 +25,7 @@ from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
+from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.defaults import config_layers, task_defaults
@@ -40,12 +41,14 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
+from determined_master.services.pools import Pools
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
+from determined_master.services.workspaces import Workspaces
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
 from determined_master.store.errors import DataDirInUse
@@ -178,24 +181,34 @@ class App:
     def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
+        pools = Pools(self.settings, self.backend, self.live)
+        checkpoints = Checkpoints(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
             master=Master(facts, pool, self.settings.masked),
-            experiments=Experiments(engine, pool, ExperimentConfigs(layers)),
+            experiments=Experiments(engine, pool, ExperimentConfigs(layers), pools),
             experiment_lists=ExperimentLists(pool),
             trials=Trials(engine, pool, self.live, self.flusher.summaries),
             metrics=Metrics(engine, pool, self.flusher),
-            checkpoints=Checkpoints(pool),
+            checkpoints=checkpoints,
+            checkpoint_files=CheckpointFiles(pool, checkpoints),
             task_logs=self.logs,
             tasks=Tasks(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
+            pools=pools,
+            workspaces=Workspaces(pool),
             identities=self.identities,
             stories=Stories(pool),
             live=self.live,
             serve_agent=self.backend.serve,
         )
+
+    def close(self) -> None:
+        """Wait for the threads that serve requests."""
+        self.api.close()
+        self.services.checkpoint_files.close()
 
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
@@ -205,6 +218,7 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
             group.create_task(self.flusher.run())
+            group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loop.run())
             group.create_task(self._keep_comparing())
             ready.set()

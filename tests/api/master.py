@@ -22,6 +22,7 @@ from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
+from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.defaults import config_layers, task_defaults
@@ -37,12 +38,14 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
+from determined_master.services.pools import Pools
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
+from determined_master.services.workspaces import Workspaces
 from determined_master.settings import Settings
 from determined_master.store import task_logs
 from determined_master.store.pool import Address, Pool
@@ -106,26 +109,33 @@ async def running_services(
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(engine.run()), group.create_task(flusher.run())]
         await engine.wait_until_leading()
+        pools = Pools(settings, backend, live)
+        checkpoints = Checkpoints(pool)
+        checkpoint_files = CheckpointFiles(pool, checkpoints)
         services = Services(
             auth=Auth(pool, passwords, identities),
             users=Users(pool, passwords, identities),
             master=Master(facts, pool, settings.masked),
             identities=identities,
             experiments=Experiments(
-                engine, pool, ExperimentConfigs(config_layers(settings, None))
+                engine, pool, ExperimentConfigs(config_layers(settings, None)), pools
             ),
             experiment_lists=ExperimentLists(pool),
             trials=Trials(engine, pool, live, flusher.summaries),
             metrics=Metrics(engine, pool, flusher),
-            checkpoints=Checkpoints(pool),
+            checkpoints=checkpoints,
+            checkpoint_files=checkpoint_files,
             task_logs=logs,
             tasks=Tasks(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            pools=pools,
+            workspaces=Workspaces(pool),
             stories=Stories(pool),
             live=live,
             serve_agent=cast(Any, None),
         )
         yield services, engine
+        checkpoint_files.close()
         for task in running:
             task.cancel()

@@ -135,7 +135,7 @@ class Api:
         caller = await self._plain_caller(route, http)
         body = b"" if http.method in ("GET", "HEAD") else await read_body(receive, http)
         call = Call(caller, self._services, http, _parameters(route, values), body)
-        await plain.send_answer(send, http, await route.handler(call))
+        await plain.send_answer(send, receive, http, await route.handler(call))
 
     async def _plain_caller(self, route: Route, http: Http) -> Caller:
         if not is_open(route.method, route.path):

@@ -17,6 +17,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.states import TERMINAL
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
+from determined_master.services.pools import Pools
 from determined_master.store import experiments as rows
 
 if TYPE_CHECKING:
@@ -41,10 +42,13 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 class Experiments:
     """Experiments of all users."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, configs: ExperimentConfigs) -> None:
+    def __init__(
+        self, engine: Engine, pool: asyncpg.Pool, configs: ExperimentConfigs, pools: Pools
+    ) -> None:
         self._engine = engine
         self._pool = pool
         self._configs = configs
+        self._pools = pools
 
     async def create(self, caller: Caller, submission: Submission) -> tuple[int | None, Prepared]:
         """Check a configuration and make the experiment.
@@ -55,10 +59,17 @@ class Experiments:
             The experiment's id, None when it was only to be checked; and its configuration.
 
         Raises:
-            InvalidArgument: with every error of the configuration.
+            InvalidArgument: with every error of the configuration, or more slots than there are.
         """
         access.may(caller, "create", "experiment")
         prepared = await self._configs.prepare(submission.config, submission.template)
+        resources = prepared.built.config["resources"]
+        prepared = msgspec.structs.replace(
+            prepared,
+            exceeds_slots=self._pools.check_slots(
+                resources["resource_pool"], resources["slots_per_trial"]
+            ),
+        )
         if submission.validate_only:
             return None, prepared
         known = await self._known_answer(caller, submission)
@@ -161,6 +172,24 @@ class Experiments:
         async with self._pool.acquire() as conn:
             await rows.update_details(conn, experiment_id, wanted)
         return await self.get(caller, experiment_id)
+
+    async def label(
+        self, caller: Caller, experiment_id: int, label: str, *, is_present: bool
+    ) -> list[str]:
+        """Give it a label, or take it away; its labels then."""
+        row = await self.get(caller, experiment_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        if not label.strip():
+            raise InvalidArgument("a label must not be blank: give it some text")
+        async with self._pool.acquire() as conn:
+            labels = await rows.update_label(conn, experiment_id, label, is_present=is_present)
+        return labels or []
+
+    async def labels(self, caller: Caller, project_id: int) -> list[str]:
+        """Labels of a project's experiments, of all for project 0; the most used first."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            return await rows.list_labels(conn, project_id or None)
 
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
