@@ -37,7 +37,7 @@ def asks_or_hands_on(function: ast.AsyncFunctionDef | ast.FunctionDef) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("name", "function"), use_cases())
+@pytest.mark.parametrize(("name", "function"), list(use_cases()))
 def test_every_use_case_asks_what_its_caller_may(
     name: str, function: ast.AsyncFunctionDef
 ) -> None:
