@@ -38,6 +38,7 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
+from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -188,6 +189,7 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             identities=self.identities,
+            search_previews=SearchPreviews(layers),
             stories=Stories(pool),
             live=self.live,
             serve_agent=self.backend.serve,

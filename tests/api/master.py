@@ -37,6 +37,7 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
+from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -95,6 +96,7 @@ async def running_services(
     flusher = Flusher(pool)
     logs = TaskLogs(pool, LogPolicies(engine, pool))
     backend = OneAgent()
+    layers = config_layers(settings, None)
     ExperimentEffects(engine, pool).register()
     TrialEffects(engine, pool, tokens).register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
@@ -112,7 +114,7 @@ async def running_services(
             master=Master(facts, pool, settings.masked),
             identities=identities,
             experiments=Experiments(
-                engine, pool, ExperimentConfigs(config_layers(settings, None))
+                engine, pool, ExperimentConfigs(layers)
             ),
             experiment_lists=ExperimentLists(pool),
             trials=Trials(engine, pool, live),
@@ -122,6 +124,7 @@ async def running_services(
             tasks=Tasks(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            search_previews=SearchPreviews(layers),
             stories=Stories(pool),
             live=live,
             serve_agent=cast(Any, None),

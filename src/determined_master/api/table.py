@@ -13,6 +13,7 @@ from determined_master.api import (
     logs,
     master,
     metrics,
+    search_previews,
     stories,
     tasks,
     trials,
@@ -33,6 +34,7 @@ MODULES = (
     tasks,
     logs,
     allocations,
+    search_previews,
     stories,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""

@@ -16,6 +16,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
+from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -40,6 +41,7 @@ class Services:
     tasks: Tasks
     allocations: Allocations
     agents: Agents
+    search_previews: SearchPreviews
     stories: Stories
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]
