@@ -42,6 +42,7 @@ from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
+from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
@@ -179,13 +180,14 @@ class App:
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
             master=Master(facts, pool, self.settings.masked),
-            experiments=Experiments(engine, pool, ExperimentConfigs(layers)),
+            experiments=Experiments(engine, pool, ExperimentConfigs(pool, layers)),
             experiment_lists=ExperimentLists(pool),
             trials=Trials(engine, pool, self.live),
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=Checkpoints(pool),
             task_logs=self.logs,
             tasks=Tasks(pool),
+            templates=Templates(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             identities=self.identities,

@@ -41,6 +41,7 @@ from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
+from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
@@ -114,7 +115,7 @@ async def running_services(
             master=Master(facts, pool, settings.masked),
             identities=identities,
             experiments=Experiments(
-                engine, pool, ExperimentConfigs(layers)
+                engine, pool, ExperimentConfigs(pool, layers)
             ),
             experiment_lists=ExperimentLists(pool),
             trials=Trials(engine, pool, live),
@@ -122,6 +123,7 @@ async def running_services(
             checkpoints=Checkpoints(pool),
             task_logs=logs,
             tasks=Tasks(pool),
+            templates=Templates(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
             search_previews=SearchPreviews(layers),

@@ -15,6 +15,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("master", "manage master", "determined.cli.master"),
     ("preview-search", "preview search", "determined.cli.preview_search"),
     ("slot|s", "manage slots", "determined.cli.slot"),
+    ("template|tpl", "manage config templates", "determined.cli.template"),
     ("trial|t", "manage trials", "determined.cli.trial"),
     ("user|u", "manage users", "determined.cli.user"),
     ("version", "show version information", "determined.cli.version"),

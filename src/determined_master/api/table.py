@@ -16,6 +16,7 @@ from determined_master.api import (
     search_previews,
     stories,
     tasks,
+    templates,
     trials,
     users,
 )
@@ -35,6 +36,7 @@ MODULES = (
     logs,
     allocations,
     search_previews,
+    templates,
     stories,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""

@@ -20,6 +20,7 @@ from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
+from determined_master.services.templates import Templates
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 
@@ -39,6 +40,7 @@ class Services:
     checkpoints: Checkpoints
     task_logs: TaskLogs
     tasks: Tasks
+    templates: Templates
     allocations: Allocations
     agents: Agents
     search_previews: SearchPreviews

@@ -13,8 +13,11 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
 from determined_master.services.names import pet_name
 from determined_master.services.yaml_text import parse_yaml
+from determined_master.store import templates
 
 if TYPE_CHECKING:
+    import asyncpg
+
     from determined_master.domain.config.experiment import ConfigLayers
 
 
@@ -28,7 +31,8 @@ class Prepared(msgspec.Struct, frozen=True):
 class ExperimentConfigs:
     """Builds configurations from what users submit and what the cluster's admin has set."""
 
-    def __init__(self, layers: ConfigLayers) -> None:
+    def __init__(self, pool: asyncpg.Pool, layers: ConfigLayers) -> None:
+        self._pool = pool
         self._layers = layers
 
     async def prepare(self, text: str, template: str | None) -> Prepared:
@@ -38,13 +42,19 @@ class ExperimentConfigs:
             InvalidArgument: it has errors; all of them are named with their paths.
             NotFound: the template does not exist.
         """
-        if template:
-            raise NotFound(f"template '{template}' not found")
+        layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         name = f"Experiment ({pet_name()})"
-        built = build_experiment(parsed.value, layers=self._layers, seed=entropy.seed(), name=name)
+        built = build_experiment(parsed.value, layers=layers, seed=entropy.seed(), name=name)
         try:
             build(built.typed.searcher, built.typed.hyperparameters, built.typed.seed)
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
         return Prepared(built, (*parsed.warnings, *built.warnings))
+
+    async def _with_template(self, name: str) -> ConfigLayers:
+        async with self._pool.acquire() as conn:
+            row = await templates.find_template(conn, name)
+        if row is None:
+            raise NotFound(f"template '{name}' not found")
+        return msgspec.structs.replace(self._layers, template=row.config)
