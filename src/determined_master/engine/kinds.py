@@ -15,7 +15,7 @@ from determined_master.domain.log_lines import LEVEL_NUMBERS
 from determined_master.domain.messages import Record, WriteTaskLog
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, build
-from determined_master.domain.states import TERMINAL
+from determined_master.domain.states import LEAVING, TERMINAL
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.kind import Change, Kind
@@ -125,7 +125,7 @@ def _allocation_change(
 
 
 def _ended_at(state: str, at: datetime) -> datetime | None:
-    return at if state in TERMINAL else None
+    return at if state in TERMINAL or state in LEAVING else None
 
 
 EXPERIMENT: Kind[exp.Experiment, exp.ExperimentEvent, Any] = Kind(

@@ -171,10 +171,15 @@ async def list_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
 async def update_experiment_states(
     conn: Conn, rows: Sequence[tuple[int, str, str, datetime | None]]
 ) -> None:
-    """Write (id, state, reason, ended_at) of several experiments at once."""
+    """Write (id, state, reason, ended_at) of several experiments at once.
+
+    What has ended keeps its first end, until it is opened again.
+    """
     query = """
         UPDATE experiments e
-           SET state = n.state, reason = n.reason, ended_at = n.ended_at,
+           SET state = n.state, reason = n.reason,
+               ended_at = CASE WHEN n.ended_at IS NOT NULL
+                               THEN coalesce(e.ended_at, n.ended_at) END,
                progress = CASE WHEN n.state = 'COMPLETED' THEN 1 ELSE e.progress END
           FROM unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[])
                AS n (id, state, reason, ended_at)

@@ -150,7 +150,8 @@ async def update_trial_states(
     trials = """
         UPDATE trials t
            SET state = n.state, reason = n.reason, restarts = n.restarts, run_id = n.run_id,
-               ended_at = n.ended_at
+               ended_at = CASE WHEN n.ended_at IS NOT NULL
+                               THEN coalesce(t.ended_at, n.ended_at) END
           FROM unnest($1::int[], $2::text[], $3::text[], $4::int[], $5::int[],
                       $6::timestamptz[]) AS n (id, state, reason, restarts, run_id, ended_at)
          WHERE t.id = n.id
@@ -158,7 +159,7 @@ async def update_trial_states(
     tasks = """
         UPDATE tasks k SET ended_at = n.ended_at
           FROM unnest($1::int[], $2::timestamptz[]) AS n (trial_id, ended_at)
-         WHERE k.trial_id = n.trial_id AND k.ended_at IS DISTINCT FROM n.ended_at
+         WHERE k.trial_id = n.trial_id AND k.ended_at IS NULL
     """
     ids, states, reasons, restarts, runs, ended = zip(*rows, strict=True)
     await conn.execute(trials, ids, states, reasons, restarts, runs, ended)
