@@ -25,6 +25,7 @@ from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.experiments import ExperimentEffects
@@ -176,12 +177,14 @@ class App:
     def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
+        configs = ExperimentConfigs(pool, layers)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
             master=Master(facts, pool, self.settings.masked),
-            experiments=Experiments(engine, pool, ExperimentConfigs(pool, layers)),
+            experiments=Experiments(engine, pool, configs),
             experiment_lists=ExperimentLists(pool),
+            continuations=Continuations(engine, pool, configs),
             trials=Trials(engine, pool, self.live),
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=Checkpoints(pool),

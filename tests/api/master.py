@@ -24,6 +24,7 @@ from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.experiments import ExperimentEffects
@@ -97,6 +98,7 @@ async def running_services(
     flusher = Flusher(pool)
     logs = TaskLogs(pool, LogPolicies(engine, pool))
     backend = OneAgent()
+    configs = ExperimentConfigs(pool, config_layers(settings, None))
     layers = config_layers(settings, None)
     ExperimentEffects(engine, pool).register()
     TrialEffects(engine, pool, tokens).register()
@@ -114,10 +116,9 @@ async def running_services(
             users=Users(pool, passwords, identities),
             master=Master(facts, pool, settings.masked),
             identities=identities,
-            experiments=Experiments(
-                engine, pool, ExperimentConfigs(pool, layers)
-            ),
+            experiments=Experiments(engine, pool, configs),
             experiment_lists=ExperimentLists(pool),
+            continuations=Continuations(engine, pool, configs),
             trials=Trials(engine, pool, live),
             metrics=Metrics(engine, pool, flusher),
             checkpoints=Checkpoints(pool),

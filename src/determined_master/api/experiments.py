@@ -47,7 +47,7 @@ async def create_experiment(
     if experiment_id is None:
         return wire.CreateExperimentResponse(experiment=Experiment(), config=None)
     return wire.CreateExperimentResponse(
-        experiment=await _full(call, experiment_id), config=prepared.built.config
+        experiment=await full_experiment(call, experiment_id), config=prepared.built.config
     )
 
 
@@ -56,7 +56,7 @@ async def get_experiment(
     call: Call, request: wire.GetExperimentRequest
 ) -> wire.GetExperimentResponse:
     """One experiment with its configuration."""
-    experiment = await _full(call, request.experiment_id)
+    experiment = await full_experiment(call, request.experiment_id)
     return wire.GetExperimentResponse(experiment=experiment, config=experiment.config)
 
 
@@ -162,7 +162,7 @@ async def patch_experiment(
     }
     changes = {name: value for name, value in asked.items() if value is not None}
     await call.services.experiments.edit(call.caller, patch.id, changes)
-    return wire.PatchExperimentResponse(experiment=await _full(call, patch.id))
+    return wire.PatchExperimentResponse(experiment=await full_experiment(call, patch.id))
 
 
 @route("GET", "/api/v1/experiments/{experiment_id}/model_def")
@@ -181,7 +181,9 @@ async def get_best_metric(
     return wire.GetBestSearcherValidationMetricResponse(metric=metric)
 
 
-async def _full(call: Call, experiment_id: int) -> Experiment:
+async def full_experiment(call: Call, experiment_id: int) -> Experiment:
+    """One experiment as its own page shows it."""
+    """One experiment as its own page shows it."""
     experiments = call.services.experiments
     row = await experiments.get(call.caller, experiment_id)
     return _experiment(

@@ -9,6 +9,7 @@ from determined_master.api import (
     allocations,
     auth,
     checkpoints,
+    experiment_lives,
     experiments,
     logs,
     master,
@@ -37,6 +38,7 @@ MODULES = (
     allocations,
     search_previews,
     templates,
+    experiment_lives,
     stories,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""

@@ -11,6 +11,7 @@ from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.continuations import Continuations
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
@@ -35,6 +36,7 @@ class Services:
     identities: Identities
     experiments: Experiments
     experiment_lists: ExperimentLists
+    continuations: Continuations
     trials: Trials
     metrics: Metrics
     checkpoints: Checkpoints

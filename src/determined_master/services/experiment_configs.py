@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -50,6 +51,22 @@ class ExperimentConfigs:
             build(built.typed.searcher, built.typed.hyperparameters, built.typed.seed)
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
+        return Prepared(built, (*parsed.warnings, *built.warnings))
+
+    async def override(self, text: str, config: Mapping[str, Any]) -> Prepared:
+        """Lay YAML over a stored configuration, and check and fill up the whole.
+
+        Raises:
+            InvalidArgument: the result has errors, or the text moves the experiment.
+        """
+        parsed = await asyncio.to_thread(parse_yaml, text)
+        if isinstance(parsed.value, Mapping) and {"workspace", "project"} & parsed.value.keys():
+            raise InvalidArgument(
+                "override config must not set workspace or project: move the experiment instead"
+            )
+        layers = msgspec.structs.replace(self._layers, template=config)
+        seed = int(config["reproducibility"]["experiment_seed"])
+        built = build_experiment(parsed.value or {}, layers=layers, seed=seed, name=config["name"])
         return Prepared(built, (*parsed.warnings, *built.warnings))
 
     async def _with_template(self, name: str) -> ConfigLayers:

@@ -72,9 +72,7 @@ class Templates:
             await _check_workspace(conn, new.workspace_id)
             return await rows.upsert_template(conn, new)
 
-    async def replace(
-        self, caller: Caller, name: str, config: Mapping[str, Any]
-    ) -> TemplateRow:
+    async def replace(self, caller: Caller, name: str, config: Mapping[str, Any]) -> TemplateRow:
         """Replace a template's configuration as a whole. Raises NotFound, InvalidArgument."""
         access.may(caller, "edit", "template")
         check_template(config)

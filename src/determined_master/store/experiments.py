@@ -206,6 +206,40 @@ async def find_model_definition(conn: Conn, experiment_id: int) -> bytes | None:
     return found
 
 
+async def find_model_digest(conn: Conn, experiment_id: int) -> tuple[bytes | None, int] | None:
+    """Digest and size of an experiment's model directory; None for no such experiment."""
+    query = "SELECT model_definition, model_definition_size FROM experiments WHERE id = $1"
+    row = await conn.fetchrow(query, experiment_id)
+    return (row["model_definition"], row["model_definition_size"]) if row else None
+
+
+async def reset_progress(conn: Conn, experiment_id: int) -> None:
+    """Begin to count anew: the experiment goes on."""
+    await conn.execute("UPDATE experiments SET progress = 0 WHERE id = $1", experiment_id)
+
+
+async def update_config(conn: Conn, experiment_id: int, config: dict[str, Any]) -> None:
+    """Replace an experiment's configuration, and what is kept of it beside."""
+    query = """
+        UPDATE experiments
+           SET config = $2, name = $3, description = $4, labels = $5, searcher_metric = $6,
+               smaller_is_better = $7, resource_pool = $8
+         WHERE id = $1
+    """
+    searcher = config["searcher"]
+    await conn.execute(
+        query,
+        experiment_id,
+        config,
+        config["name"],
+        config.get("description") or "",
+        list(config.get("labels") or ()),
+        searcher["metric"],
+        bool(searcher.get("smaller_is_better", True)),
+        config["resources"]["resource_pool"],
+    )
+
+
 async def find_answer(conn: Conn, user_id: int, key: str) -> dict[str, Any] | None:
     """The answer already given to a request with that idempotency key."""
     query = "SELECT answer FROM requests WHERE user_id = $1 AND idempotency_key = $2"

@@ -58,9 +58,7 @@ async def upsert_template(conn: Conn, new: TemplateRow) -> TemplateRow:
     return TemplateRow(**await conn.fetchrow(query, new.name, new.workspace_id, new.config))
 
 
-async def update_template(
-    conn: Conn, name: str, config: dict[str, Any]
-) -> TemplateRow | None:
+async def update_template(conn: Conn, name: str, config: dict[str, Any]) -> TemplateRow | None:
     """Replace a template's configuration; None when there is none of that name."""
     query = """
         UPDATE templates SET config = $2 WHERE name = $1 RETURNING name, workspace_id, config
