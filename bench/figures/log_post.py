@@ -6,12 +6,12 @@ from bench import experiments, log_lines, rows
 from bench.cluster import Cluster
 from bench.experiments import reporting_trials
 from bench.figure import Figure, Limit, Load, Measured
-from bench.load.http_load import send_each_once
+from bench.load.http_load import send_in_turn
 from bench.reports import TRIALS
 
 CONNECTIONS = 4
 LINES = 1000
-MOST_A_SECOND = 400
+DIFFERENT = 20
 
 
 def measure(cluster: Cluster, load: Load) -> Measured:
@@ -19,9 +19,8 @@ def measure(cluster: Cluster, load: Load) -> Measured:
     trial_id = reporting_trials(cluster, TRIALS)[0]
     task_id = experiments.task_id(cluster, trial_id)
     before = rows.count_lines(cluster, task_id)
-    count = round(load.seconds * MOST_A_SECOND)
-    requests = log_lines.posts(cluster, task_id, count, LINES)
-    answered = send_each_once(cluster, requests, CONNECTIONS, load.seconds)
+    requests = list(log_lines.posts(cluster, task_id, DIFFERENT, LINES))
+    answered = send_in_turn(cluster, requests, CONNECTIONS, load.seconds)
     stored = rows.count_lines(cluster, task_id) - before
     sent = answered.requests * LINES
     if not sent <= stored <= sent + CONNECTIONS * LINES:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,23 @@ def send_each_once(
             file.write(b"%d\n" % len(request) + request)
         file.flush()
         return _by_wrk(cluster, ["-s", HERE / "replay.lua"], [file.name], connections, seconds)
+
+
+def send_in_turn(
+    cluster: Cluster, requests: Sequence[bytes], connections: int, seconds: float
+) -> Answered:
+    """Send requests in order, again and again.
+
+    Raises:
+        RuntimeError: an answer was no success.
+    """
+    if shutil.which("wrk") is None:
+        return _by_client(cluster, itertools.cycle(requests), connections, seconds)
+    with tempfile.NamedTemporaryFile(dir=cluster.directory, suffix=".requests") as file:
+        file.write(b"".join(b"%d\n" % len(request) + request for request in requests))
+        file.flush()
+        arguments = [file.name, "again"]
+        return _by_wrk(cluster, ["-s", HERE / "replay.lua"], arguments, connections, seconds)
 
 
 def repeat(cluster: Cluster, path: str, connections: int, seconds: float) -> Answered:

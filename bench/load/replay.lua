@@ -1,14 +1,21 @@
--- Sends each request of a file once: a line with its length, then its bytes.
--- The file's name is the first argument; it holds more requests than can be sent in time.
+-- Sends the requests of a file in order: a line with the length of each, then its bytes.
+-- The file's name is the first argument. With a second one, "again", it begins anew at the
+-- end; without, the file holds more requests than can be sent in time.
 local requests
+local is_endless = false
 local is_exhausted = false
 
 function init(args)
   requests = assert(io.open(args[1], "rb"))
+  is_endless = args[2] == "again"
 end
 
 function request()
   local length = requests:read("*l")
+  if not length and is_endless then
+    requests:seek("set")
+    length = requests:read("*l")
+  end
   if not length then
     is_exhausted = true
     wrk.thread:stop()

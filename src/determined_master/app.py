@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from determined_master import __version__, clock, entropy
+from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
@@ -47,7 +47,6 @@ from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
-from determined_master.store import task_logs
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
 from determined_master.store.errors import DataDirInUse
@@ -59,6 +58,7 @@ from determined_master.store.pool import (
     connect,
     embedded_address,
 )
+from determined_master.sweeps.maintenance import keep_house
 
 if TYPE_CHECKING:
     from determined_master.settings import Settings
@@ -184,8 +184,12 @@ class App:
             master=Master(facts, pool, self.settings.masked),
             experiments=Experiments(engine, pool, configs),
             experiment_lists=ExperimentLists(pool),
+<<<<<<< HEAD
             continuations=Continuations(engine, pool, configs),
             trials=Trials(engine, pool, self.live),
+=======
+            trials=Trials(engine, pool, self.live, self.flusher.summaries),
+>>>>>>> main
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=Checkpoints(pool),
             task_logs=self.logs,
@@ -204,13 +208,13 @@ class App:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         self.engine.feed.listen("allocation", self._on_allocation)
         async with self._pool.acquire() as conn:
-            await task_logs.ensure_partitions(conn, clock.now().date())
             for row in await conn.fetch(OPEN_ALLOCATIONS):
                 state = KINDS[2].codec.state(row["state"])
                 self.live.changed(state)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
+            group.create_task(keep_house(self._pool))
             group.create_task(self.flusher.run())
             group.create_task(self.pool_loop.run())
             ready.set()

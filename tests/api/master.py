@@ -119,7 +119,7 @@ async def running_services(
             experiments=Experiments(engine, pool, configs),
             experiment_lists=ExperimentLists(pool),
             continuations=Continuations(engine, pool, configs),
-            trials=Trials(engine, pool, live),
+            trials=Trials(engine, pool, live, flusher.summaries),
             metrics=Metrics(engine, pool, flusher),
             checkpoints=Checkpoints(pool),
             task_logs=logs,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import os
 from typing import Any, List, Optional, Tuple
 
 from determined import _constants
-from determined._info import get_cluster_info
-from determined.ipc._broadcast import BroadcastClient, BroadcastServer
+from determined.core._group import Group, key_of_task, meet
 
 
 class DistributedContext:
@@ -74,7 +71,7 @@ class DistributedContext:
             chief_ip = "127.0.0.1"
         elif not chief_ip:
             raise ValueError("chief_ip is required when the ranks are in several containers")
-        self._all = _meet(
+        self._all = meet(
             Group(self.rank, self.size), chief_ip, pub_port + port_offset, is_one_host
         )
         self._local = self._all if is_one_host else self._meet_locally()
@@ -216,12 +213,12 @@ class DistributedContext:
     def _meet_locally(self) -> Group:
         group = Group(self.local_rank, self.local_size)
         if self.local_rank == 0 and self.local_size > 1:
-            group.listen("tcp://127.0.0.1:0", _key())
+            group.listen("tcp://127.0.0.1:0", key_of_task())
         every = self._all.allgather((self.cross_rank, group.port))
         ports = {cross: port for cross, port in every if port is not None}
         if self.local_size > 1:
             if self.local_rank > 0:
-                group.call(f"tcp://127.0.0.1:{ports[self.cross_rank]}", _key())
+                group.call(f"tcp://127.0.0.1:{ports[self.cross_rank]}", key_of_task())
             group.start()
         return group
 
@@ -231,98 +228,3 @@ class DummyDistributedContext(DistributedContext):
 
     def __init__(self) -> None:
         super().__init__()
-
-
-class Group:
-    """Ranks that talk through the first of them."""
-
-    def __init__(self, rank: int, size: int) -> None:
-        self.rank = rank
-        self.size = size
-        self._server: Optional[BroadcastServer] = None
-        self._client: Optional[BroadcastClient] = None
-
-    @property
-    def port(self) -> Optional[int]:
-        """Where this rank listens, None where it does not."""
-        return self._server.get_pub_port() if self._server else None
-
-    def listen(self, url: str, key: bytes) -> None:
-        """Be the first rank: open the port the others call."""
-        self._server = BroadcastServer(self.size - 1, url, key=key)
-
-    def call(self, url: str, key: bytes) -> None:
-        """Be another rank."""
-        self._client = BroadcastClient(url, key=key)
-
-    def start(self) -> None:
-        """Wait until all are connected."""
-        if self._server:
-            self._server.safe_start()
-        if self._client:
-            self._client.safe_start()
-
-    def gather(self, stuff: Any) -> Optional[List[Any]]:
-        """Every rank's value on the first, in order of rank."""
-        values = self._collect(stuff)
-        self._spread(None)  # holds the others back, so that two rounds cannot mix
-        return values
-
-    def allgather(self, stuff: Any) -> List[Any]:
-        """Every rank's value on all."""
-        values: List[Any] = self._spread(self._collect(stuff))
-        return values
-
-    def broadcast(self, stuff: Any) -> Any:
-        """The first rank's value on all."""
-        return self._spread(stuff)
-
-    def close(self) -> None:
-        """Close the connections."""
-        if self._server:
-            self._server.close()
-        if self._client:
-            self._client.close()
-
-    def _collect(self, stuff: Any) -> Optional[List[Any]]:
-        if self._client:
-            self._client.send((self.rank, stuff))
-            return None
-        others = dict(self._server.gather()) if self._server else {}
-        if sorted(others) != list(range(1, self.size)):
-            raise RuntimeError(
-                f"ranks {sorted(others)} answered where 1 to {self.size - 1} are due"
-            )
-        return [stuff, *(others[rank] for rank in range(1, self.size))]
-
-    def _spread(self, stuff: Any) -> Any:
-        if self._client:
-            return self._client.recv()
-        if self._server:
-            self._server.broadcast(stuff)
-        return stuff
-
-
-def _meet(group: Group, chief_ip: str, port: int, is_one_host: bool) -> Group:
-    if group.rank == 0:
-        group.listen(f"tcp://{'127.0.0.1' if is_one_host else '*'}:{port}", _key())
-    else:
-        group.call(f"tcp://{chief_ip}:{port}", _key())
-    group.start()
-    return group
-
-
-def _key() -> bytes:
-    """What the ranks of one task have in common and nobody else has.
-
-    Off a cluster there is no such secret: set DET_RANK_SECRET to the same text for all ranks
-    where the machine is shared; without it, any process of this machine
-    could connect, and send values though no code.
-    """
-    info = get_cluster_info()
-    token = info.session_token if info else os.environ.get("DET_SESSION_TOKEN", "")
-    allocation = info.allocation_id if info else os.environ.get("DET_ALLOCATION_ID", "")
-    secret = token or os.environ.get("DET_RANK_SECRET", "")
-    return hmac.new(
-        secret.encode(), b"determined ranks\0" + allocation.encode(), hashlib.sha256
-    ).digest()

@@ -61,7 +61,7 @@ class TrainContext:
         self._tensorboard_manager = tensorboard_manager
         self._tbd_writer = tbd_writer
         self._has_reported = False
-        self._has_warned = False
+        self._has_told = False
 
     def set_status(self, status: str) -> None:
         """Show a few words about what the trial is doing, such as `validating`."""
@@ -201,9 +201,9 @@ class TrainContext:
     def _is_mine(self) -> bool:
         if self._distributed.rank == 0:
             return True
-        if not self._has_warned:
-            self._has_warned = True
-            logger.warning("metrics of rank %d are not reported", self._distributed.rank)
+        if not self._has_told:
+            self._has_told = True
+            logger.info("metrics of rank %d are not reported", self._distributed.rank)
         return False
 
     def _report(

@@ -92,7 +92,7 @@ def run(command: List[str], env: Mapping[str, str], meanwhile: Any = None) -> in
     return child.wait()
 
 
-def explain(command: List[str], code: int) -> None:
+def explain(command: List[str], code: int, is_chief: bool) -> None:
     """Add a line where an exit code alone would leave the reader guessing."""
     shown = command[-1] if command[:2] == ["sh", "-c"] else " ".join(command)
     if code == NOT_FOUND:
@@ -109,7 +109,11 @@ def explain(command: List[str], code: int) -> None:
         )
     elif code > 128:
         note(f"the entrypoint {shown!r} was ended by signal {code - 128}", "ERROR")
-    elif code == 0 and not os.path.exists(os.path.join(run_dir(), "info", REPORTED_MARK)):
+    elif (
+        code == 0
+        and is_chief
+        and not os.path.exists(os.path.join(run_dir(), "info", REPORTED_MARK))
+    ):
         note("the entrypoint ended with exit code 0; it reported no metrics", "WARNING")
 
 
@@ -120,7 +124,7 @@ def main() -> int:
         raise EntryFailed("this container runs no trial: there is no trial.json")
     command = prepare(info, os.environ)
     code = run(command, os.environ)
-    explain(command, code)
+    explain(command, code, info.container_rank == 0)
     return code
 
 

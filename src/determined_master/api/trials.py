@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
+from determined_master.api.protojson import raw_json
 from determined_master.api.routes import Call, route, stream_route
 from determined_master.api.shapes import (
     checkpoint,
@@ -231,7 +232,7 @@ def _trial(page: TrialPage) -> Trial:
         task_id=row.task_id,
         total_checkpoint_size=row.checkpoint_size,
         checkpoint_count=row.checkpoint_count,
-        summary_metrics=row.summary_metrics,
+        summary_metrics=raw_json(row.summary_metrics),
         task_ids=page.task_ids,
         searcher_metric_value=row.searcher_metric or 0.0,
         metadata=row.metadata,

@@ -19,6 +19,8 @@ GROUP_KEYS = {"training": "avg_metrics", "validation": "validation_metrics"}
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}")
 
+_PLAIN = (float, int)
+
 Summary = dict[str, dict[str, dict[str, Any]]]
 
 
@@ -55,12 +57,20 @@ def add_report(summary: Summary, group: str, metrics: Mapping[str, Any]) -> None
     """
     figures = summary.setdefault(group_key(group), {})
     for name, value in metrics.items():
+        before = figures.get(name)
+        kind = type(value)
+        if (
+            (kind is float or kind is int)
+            and before is not None
+            and type(before.get("sum")) in _PLAIN
+        ):
+            _add_plain(before, value)
+            continue
         number = as_number(value)
         if number is None:
             figures[name] = {"last": value, "type": kind_of(value)}
-            continue
-        before = figures.get(name)
-        figures[name] = _with_number(before, number, value)
+        else:
+            figures[name] = _with_number(before, number, value)
 
 
 def kind_of(value: Any) -> str:
@@ -72,6 +82,20 @@ def kind_of(value: Any) -> str:
     if isinstance(value, str):
         return "date" if _DATE.match(value) else "string"
     return "array" if isinstance(value, list | tuple) else "object"
+
+
+def _add_plain(figures: dict[str, Any], value: float) -> None:
+    """Add a number to figures of finite numbers, in place: what nearly every value is."""
+    count = figures["count"] + 1
+    total = figures["sum"] + value
+    figures["count"] = count
+    figures["last"] = value
+    figures["mean"] = total / count
+    figures["sum"] = total
+    if value > figures["max"]:
+        figures["max"] = value
+    if value < figures["min"]:
+        figures["min"] = value
 
 
 def _with_number(before: dict[str, Any] | None, number: float, value: Any) -> dict[str, Any]:
@@ -86,23 +110,6 @@ def _with_number(before: dict[str, Any] | None, number: float, value: Any) -> di
             "type": "number",
         }
     count = before["count"] + 1
-    if type(value) is str or type(before["sum"]) is str:
-        return _with_not_finite(before, number, value, count)
-    total = before["sum"] + value
-    return {
-        "count": count,
-        "last": value,
-        "max": value if value > before["max"] else before["max"],
-        "mean": total / count,
-        "min": value if value < before["min"] else before["min"],
-        "sum": total,
-        "type": "number",
-    }
-
-
-def _with_not_finite(
-    before: dict[str, Any], number: float, value: Any, count: int
-) -> dict[str, Any]:
     total = (as_number(before["sum"]) or 0.0) + number
     high, low = as_number(before["max"]), as_number(before["min"])
     return {

@@ -14,7 +14,7 @@ from determined_master.domain import access
 from determined_master.domain.errors import DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.summary import as_number
-from determined_master.services.metric_flush import Flusher, store_reports
+from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.store import metrics as rows
 
@@ -155,14 +155,18 @@ class Metrics:
         )
 
         async def store(conn: Conn) -> None:
-            [error] = await store_reports(conn, [(report, facts)])
+            [error] = await self._flusher.store.store(conn, [(report, facts)])
             if error is not None:
                 raise error
 
         cause = f"validation:{report.trial_id}:{report.run_id}:{report.steps}"
-        outcome = await self._engine.post(
-            "experiment", str(facts.experiment_id), event, cause=cause, within=store
-        )
+        try:
+            outcome = await self._engine.post(
+                "experiment", str(facts.experiment_id), event, cause=cause, within=store
+            )
+        except BaseException:
+            self._flusher.summaries.forget([report.trial_id])
+            raise
         if outcome.is_duplicate:
             await self._flusher.report(report, facts)  # settles equal, added or clashing values
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
+    from determined_master.services.metric_summaries import Summaries
 
 MAX_STATUS_CHARACTERS = 1000
 
@@ -40,10 +41,13 @@ class TrialPage(msgspec.Struct, frozen=True, kw_only=True):
 class Trials:
     """Trials of all experiments."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations) -> None:
+    def __init__(
+        self, engine: Engine, pool: asyncpg.Pool, live: LiveAllocations, summaries: Summaries
+    ) -> None:
         self._engine = engine
         self._pool = pool
         self._live = live
+        self._summaries = summaries
 
     async def get(self, caller: Caller, trial_id: int) -> TrialPage:
         """One trial with its best and latest validation and its best checkpoint."""
@@ -55,7 +59,7 @@ class Trials:
             row, best, latest, task_ids = found
             saved = await checkpoints.list_best(conn, [row.id]) if row.checkpoint_count else {}
         return TrialPage(
-            row=row,
+            row=self._with_summary(row),
             best=best,
             latest=latest,
             best_checkpoint=saved.get(row.id),
@@ -167,7 +171,7 @@ class Trials:
             tasks.setdefault(row["trial_id"], []).append(row["id"])
         return [
             TrialPage(
-                row=r,
+                row=self._with_summary(r),
                 best=reports.get(r.best_validation or 0),
                 latest=reports.get(r.latest_validation or 0),
                 best_checkpoint=best.get(r.id),
@@ -176,6 +180,11 @@ class Trials:
             )
             for r in found
         ]
+
+    def _with_summary(self, row: rows.TrialRow) -> rows.TrialRow:
+        """The row with the summary of now, which may not have been written yet."""
+        text = self._summaries.find(row.id)
+        return row if text is None else msgspec.structs.replace(row, summary_metrics=text)
 
     def _shown(self, row: rows.TrialRow) -> str:
         return shown_state(row.state, self._live.states_of_trial(row.experiment_id, row.id))

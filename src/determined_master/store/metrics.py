@@ -28,7 +28,7 @@ class TrialWrite(msgspec.Struct, frozen=True, kw_only=True):
     """What a flush changes in a trial; None leaves a column as it is."""
 
     trial_id: int
-    summary: str
+    summary: str | None
     total_batches: int
     latest_validation: int | None
     best_validation: int | None
@@ -42,10 +42,9 @@ class TrialLock(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     experiment_id: int
     run_id: int
-    summary_metrics: dict[str, Any]
     total_batches: int
     best_metric: float | None
-    is_ended: bool
+    metrics_version: int
 
 
 class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +61,7 @@ class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
     archived: bool
 
 
+PAGE = 1000
 COLUMNS = (
     "id, trial_id, metric_group, steps, run_id, reported_at, metrics, batch_metrics, archived"
 )
@@ -70,19 +70,18 @@ COLUMNS = (
 async def lock_trials(conn: Conn, trial_ids: Sequence[int]) -> dict[int, TrialLock]:
     """Lock the rows of trials, in the order of ids."""
     query = """
-        SELECT id, experiment_id, run_id, summary_metrics, total_batches, best_metric,
-               ended_at IS NOT NULL AS is_ended
+        SELECT id, experiment_id, run_id, total_batches, best_metric, metrics_version
           FROM trials WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE
     """
     rows = await conn.fetch(query, trial_ids)
     return {row["id"]: TrialLock(**row) for row in rows}
 
 
-async def insert_reports(conn: Conn, rows: Sequence[ReportRow]) -> dict[tuple[Any, ...], int]:
+async def insert_reports(conn: Conn, rows: Sequence[ReportRow]) -> list[int | None]:
     """Store reports; one whose key is taken is left out.
 
     Returns:
-        Ids of the stored rows by (trial, group, steps, run).
+        For each row the id that it was stored under, None when it was left out.
     """
     query = """
         INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics,
@@ -90,11 +89,20 @@ async def insert_reports(conn: Conn, rows: Sequence[ReportRow]) -> dict[tuple[An
         SELECT * FROM unnest($1::int[], $2::text[], $3::int[], $4::int[], $5::timestamptz[],
                              $6::text[]::jsonb[], $7::text[]::jsonb[], $8::float8[])
         ON CONFLICT DO NOTHING
-        RETURNING trial_id, metric_group, steps, run_id, id
+        RETURNING id
     """
-    columns = list(map(list, zip(*(msgspec.structs.astuple(r) for r in rows), strict=True)))
-    stored = await conn.fetch(query, *columns)
-    return {(r[0], r[1], r[2], r[3]): r[4] for r in stored}
+    columns = list(map(list, zip(*map(msgspec.structs.astuple, rows), strict=True)))
+    ids: list[int | None] = [row[0] for row in await conn.fetch(query, *columns)]
+    if len(ids) == len(rows):
+        return ids
+    query = """
+        SELECT trial_id, metric_group, steps, run_id, id FROM metrics
+         WHERE trial_id = ANY ($1) AND id = ANY ($2)
+    """
+    found = await conn.fetch(query, list(set(columns[0])), ids)
+    stored = {tuple(row)[:4]: row["id"] for row in found}
+    # of two rows with one key the first is the stored one
+    return [stored.pop((r.trial_id, r.metric_group, r.steps, r.run_id), None) for r in rows]
 
 
 async def find_report(
@@ -121,32 +129,69 @@ async def update_report(
 
 
 async def update_trials(conn: Conn, writes: Sequence[TrialWrite]) -> None:
-    """Write what a flush has changed in several trials."""
-    query = """
-        UPDATE trials t
-           SET summary_metrics = n.summary::jsonb,
-               total_batches = n.total_batches,
-               latest_validation = coalesce(n.latest, t.latest_validation),
-               best_validation = coalesce(n.best, t.best_validation),
-               best_metric = coalesce(n.best_metric, t.best_metric),
-               searcher_metric = coalesce(n.searcher_metric, t.searcher_metric),
-               last_activity_at = now()
-          FROM unnest($1::int[], $2::text[], $3::int[], $4::bigint[], $5::bigint[],
-                      $6::float8[], $7::float8[])
-               AS n (id, summary, total_batches, latest, best, best_metric, searcher_metric)
-         WHERE t.id = n.id
+    """Write what new reports have changed in several trials, and the best of experiments.
+
+    Without a summary the stored one becomes stale.
     """
-    columns = list(map(list, zip(*(msgspec.structs.astuple(w) for w in writes), strict=True)))
+    query = """
+        WITH n AS (
+            SELECT * FROM unnest($1::int[], $2::text[], $3::int[], $4::bigint[], $5::bigint[],
+                                 $6::float8[], $7::float8[])
+                AS n (id, summary, total_batches, latest, best, best_metric, searcher_metric)
+        ), written AS (
+            UPDATE trials t
+               SET summary_metrics = coalesce(n.summary::jsonb, t.summary_metrics),
+                   summary_version = CASE WHEN n.summary IS NULL THEN t.summary_version
+                                          ELSE t.metrics_version + 1 END,
+                   metrics_version = t.metrics_version + 1,
+                   total_batches = n.total_batches,
+                   latest_validation = coalesce(n.latest, t.latest_validation),
+                   best_validation = coalesce(n.best, t.best_validation),
+                   best_metric = coalesce(n.best_metric, t.best_metric),
+                   searcher_metric = coalesce(n.searcher_metric, t.searcher_metric),
+                   last_activity_at = now()
+              FROM n WHERE t.id = n.id
+        RETURNING t.experiment_id, t.id, n.best_metric
+        ), best AS (
+            SELECT DISTINCT ON (experiment_id) experiment_id, id, best_metric
+              FROM written WHERE best_metric IS NOT NULL ORDER BY experiment_id, best_metric, id
+        )
+        UPDATE experiments e SET best_trial_id = best.id, best_metric = best.best_metric
+          FROM best
+         WHERE e.id = best.experiment_id
+           AND (e.best_metric IS NULL OR e.best_metric > best.best_metric)
+    """
+    columns = list(map(list, zip(*map(msgspec.structs.astuple, writes), strict=True)))
     await conn.execute(query, *columns)
 
 
-async def update_best(conn: Conn, experiment_id: int, trial_id: int, metric: float) -> None:
-    """Make a trial its experiment's best if its signed metric is smaller."""
+async def update_summaries(conn: Conn, trials: Sequence[tuple[int, int, str]]) -> set[int]:
+    """Write (trial, metrics version, summary as JSON); ids of those that had no newer report."""
     query = """
-        UPDATE experiments SET best_trial_id = $2, best_metric = $3
-         WHERE id = $1 AND (best_metric IS NULL OR best_metric > $3)
+        UPDATE trials t SET summary_metrics = n.summary::jsonb, summary_version = n.version
+          FROM unnest($1::int[], $2::bigint[], $3::text[]) AS n (id, version, summary)
+         WHERE t.id = n.id AND t.metrics_version = n.version
+        RETURNING t.id
     """
-    await conn.execute(query, experiment_id, trial_id, metric)
+    return {row["id"] for row in await conn.fetch(query, *map(list, zip(*trials, strict=True)))}
+
+
+async def list_fresh_summaries(conn: Conn, trial_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Summaries of those trials whose stored one tells of all their reports."""
+    query = """
+        SELECT id, summary_metrics FROM trials
+         WHERE id = ANY ($1) AND summary_version = metrics_version
+    """
+    return {row["id"]: row["summary_metrics"] for row in await conn.fetch(query, trial_ids)}
+
+
+async def list_stale(conn: Conn, after: int, limit: int) -> list[int]:
+    """Trials above an id whose stored summary does not tell of all their reports."""
+    query = """
+        SELECT id FROM trials
+         WHERE summary_version <> metrics_version AND id > $1 ORDER BY id LIMIT $2
+    """
+    return [row["id"] for row in await conn.fetch(query, after, limit)]
 
 
 async def archive_later_reports(
@@ -201,7 +246,7 @@ async def list_reports(
     group: str | None,
     *,
     after: tuple[int, int] = (0, 0),
-    limit: int = 1000,
+    limit: int = PAGE,
 ) -> list[StoredReport]:
     """Reports that count, by trial and id, after a (trial, id) position."""
     query = f"""

@@ -33,7 +33,8 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     best_metric: float | None
     best_validation: int | None
     latest_validation: int | None
-    summary_metrics: dict[str, Any]
+    summary_metrics: str
+    """JSON: it may be long and is only passed on."""
     metadata: dict[str, Any] | None
     checkpoint_count: int
     checkpoint_size: int
@@ -74,7 +75,7 @@ COLUMNS = """
     t.id, t.experiment_id, t.request_id::text, t.task_id, t.state, t.reason, t.hparams, t.seed,
     t.restarts, t.run_id, t.progress, t.runner_state, t.warm_start_checkpoint::text,
     t.total_batches, t.searcher_metric, t.best_metric, t.best_validation, t.latest_validation,
-    t.summary_metrics, t.metadata, t.checkpoint_count, t.checkpoint_size,
+    t.summary_metrics::text, t.metadata, t.checkpoint_count, t.checkpoint_size,
     t.latest_checkpoint::text, t.log_policy_matched, t.started_at, t.ended_at
 """
 

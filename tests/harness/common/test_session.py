@@ -62,6 +62,24 @@ def test_a_bad_gateway_is_asked_again(master: MasterDouble) -> None:
         assert session.post("/x", json={}).json() == {"done": True}
 
 
+def test_an_internal_error_is_asked_again_only_for_a_while(master: MasterDouble) -> None:
+    answers = iter([(500, {}), (500, {}), (200, {"done": True})])
+    master.on("POST", "/x$", lambda _: next(answers))
+    with UnauthSession(master.url, max_retries=FAST._replace(internal_for_s=20)) as session:
+        assert session.post("/x", json={}).json() == {"done": True}
+    master.on("POST", "/x$", (500, {"error": {"error": "broken"}}))
+    with (
+        UnauthSession(master.url, max_retries=FAST._replace(internal_for_s=0.05)) as session,
+        pytest.raises(errors.APIException, match="broken"),
+    ):
+        session.post("/x", json={})
+    with UnauthSession(master.url, max_retries=FAST) as session:
+        asked = len(master.calls)
+        with pytest.raises(errors.APIException, match="broken"):
+            session.post("/x", json={})
+    assert len(master.calls) == asked + 1
+
+
 def test_a_post_is_not_repeated_unless_it_may_be(master: MasterDouble) -> None:
     master.on("POST", "/x$", (502, {"error": {"error": "bad gateway"}}))
     with UnauthSession(master.url) as session, pytest.raises(errors.APIException):

@@ -23,6 +23,8 @@ class RetryPolicy(NamedTuple):
     """Stop trying so long after the first failure, whatever `total` says."""
     all_methods: bool = False
     statuses: FrozenSet[int] = frozenset((502, 503, 504))
+    internal_for_s: float = 0.0
+    """How long a 500 is tried again: a master that loses its database may answer so."""
 
     def delay_s(self, attempt: int) -> float:
         """Wait before try `attempt` + 1; the first repetition comes at once after 0.1 s."""
@@ -36,7 +38,13 @@ class RetryPolicy(NamedTuple):
 
 
 DEFAULT = RetryPolicy()
-TASK = RetryPolicy(total=1_000_000, deadline_s=1800.0, all_methods=True)
+TASK = RetryPolicy(
+    total=1_000_000,
+    backoff_max_s=5.0,
+    deadline_s=1800.0,
+    all_methods=True,
+    internal_for_s=60.0,
+)
 """Inside a task: every call of ours may be repeated, and a master may be away for a while."""
 NONE = RetryPolicy(total=0)
 

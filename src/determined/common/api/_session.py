@@ -156,12 +156,14 @@ class BaseSession:
     def _is_retried(
         self, method: str, attempt: int, started: float, outcome: Union[int, Exception]
     ) -> bool:
+        limit = self.retry.deadline_s
         if isinstance(outcome, int) and outcome not in self.retry.statuses:
-            return False
+            if outcome != 500:
+                return False
+            limit = self.retry.internal_for_s
         if self._closed.is_set() or attempt > self.retry.total:
             return False
-        limit = self.retry.deadline_s
-        if limit is not None and time.monotonic() - started > limit:
+        if limit is not None and time.monotonic() - started >= limit:
             return False
         # A refused connection reached nobody, so any method may be sent again.
         return isinstance(outcome, ConnectionRefusedError) or self.retry.covers(method)

@@ -1,0 +1,43 @@
+"""Housekeeping of tables: partitions made ahead of time, what nobody asks for any more dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import timedelta
+
+import asyncpg
+
+from determined_master import clock
+from determined_master.store import task_logs
+from determined_master.store.pool import Pool
+
+log = logging.getLogger(__name__)
+
+PERIOD_S = 3600.0
+REPEATABLE_FOR = timedelta(days=7)
+"""So long is the answer to a request with an idempotency key remembered."""
+ENDED_SESSIONS_FOR = timedelta(days=30)
+
+
+async def keep_house(pool: Pool) -> None:
+    """Look after the tables once an hour; cancelled at the master's end."""
+    while True:
+        try:
+            await sweep(pool)
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            log.exception("housekeeping failed; it is tried again in an hour")
+        await asyncio.sleep(PERIOD_S)
+
+
+async def sweep(pool: Pool) -> None:
+    """Do once what is done every hour; doing it twice changes nothing more."""
+    now = clock.now()
+    async with pool.acquire() as conn:
+        await task_logs.ensure_partitions(conn, now.date())
+        await conn.execute("DELETE FROM requests WHERE created_at < $1", now - REPEATABLE_FOR)
+        await conn.execute(
+            "DELETE FROM user_sessions s WHERE s.expires_at < $1 "
+            "AND NOT EXISTS (SELECT FROM allocations a WHERE a.session_id = s.id)",
+            now - ENDED_SESSIONS_FOR,
+        )

@@ -1,0 +1,196 @@
+"""Contexts off the cluster, and the rules that hold everywhere."""
+
+from __future__ import annotations
+
+import pathlib
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import determined as det
+from determined import core
+from determined.core._checkpoint_shards import merge_metadata
+from determined.core._profiler import average
+from determined.core._searcher import length_of, units_of
+
+
+@pytest.fixture
+def context(tmp_path: pathlib.Path) -> Iterator[core.Context]:
+    with core.make_dummy_context(checkpoint_storage=str(tmp_path / "storage")) as made:
+        yield made
+
+
+def test_a_checkpoint_needs_the_steps(context: core.Context, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match="must have steps_completed"):
+        context.checkpoint.upload(tmp_path)
+    with (
+        pytest.raises(ValueError, match="must have steps_completed"),
+        context.checkpoint.store_path({"epoch": 1}),
+    ):
+        pass
+
+
+def test_a_selector_chooses_what_is_stored_and_fetched(
+    context: core.Context, tmp_path: pathlib.Path
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("keep.a", "keep.b", "drop"):
+        (folder / name).write_text(name)
+    uuid = context.checkpoint.upload(
+        folder, {"steps_completed": 1}, selector=lambda path: path != "drop"
+    )
+    context.checkpoint.download(uuid, tmp_path / "out", selector=lambda p: p.endswith(".a"))
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["keep.a"]
+    with context.checkpoint.restore_path(uuid) as path:
+        assert sorted(p.name for p in path.iterdir()) == ["keep.a", "keep.b", "metadata.json"]
+    context.checkpoint.delete(uuid)
+    with pytest.raises(det.errors.CheckpointNotFound, match=uuid):
+        context.checkpoint.download(uuid, tmp_path / "again")
+
+
+def test_a_sharded_upload_by_one_rank_is_a_checkpoint(
+    context: core.Context, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "w").write_text("1")
+    uuid = context.checkpoint.upload(tmp_path, {"steps_completed": 1}, shard=True)
+    with context.checkpoint.restore_path(uuid) as path:
+        assert (path / "w").read_text() == "1"
+    with pytest.raises(ValueError, match="at least one rank must give"):
+        context.checkpoint.upload(None, {"steps_completed": 1}, shard=True)
+
+
+def test_a_block_that_raises_reports_no_checkpoint(
+    context: core.Context, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        pytest.raises(RuntimeError, match="mine"),
+        context.checkpoint.store_path({"steps_completed": 1}),
+    ):
+        raise RuntimeError("mine")
+    assert "saved checkpoint" not in caplog.text
+
+
+def test_reports_are_checked_off_the_cluster_too(context: core.Context) -> None:
+    with pytest.raises(ValueError, match="'loss' is None"):
+        context.train.report_validation_metrics(1, {"loss": None})
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        context.train.report_progress(1.5)
+    with pytest.raises(ValueError, match="without a dot"):
+        context.train.report_metrics("a.b", 1, {})
+    with pytest.raises(ValueError, match="level must be one of"):
+        context.alert("t", level="loud")
+
+
+def test_invalid_hyperparameters_end_the_process_well(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(SystemExit) as caught, core.make_dummy_context(None, str(tmp_path)):
+        raise det.InvalidHP("no")
+    assert caught.value.code == 0
+
+
+def test_two_ranks_in_threads_agree(unused_port: int) -> None:
+    seen: dict[int, list[object]] = {}
+
+    def run(rank: int) -> None:
+        with core.DistributedContext(
+            rank=rank,
+            size=2,
+            local_rank=0,
+            local_size=1,
+            cross_rank=rank,
+            cross_size=2,
+            chief_ip="127.0.0.1",
+            pub_port=unused_port,
+        ) as dist:
+            seen[rank] = [
+                dist.allgather({"rank": rank}),
+                dist.gather(rank),
+                dist.broadcast(("chief", rank)),
+                dist.allgather_local(rank),
+                dist.get_num_agents(),
+            ]
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=20)
+    both = [{"rank": 0}, {"rank": 1}]
+    assert seen == {
+        0: [both, [0, 1], ("chief", 0), [0], 2],
+        1: [both, None, ("chief", 0), [1], 2],
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"rank": 0, "size": 2}, "or none"),
+        (dict.fromkeys(("rank", "local_rank", "cross_rank"), 2), "or none"),
+    ],
+)
+def test_ranks_are_given_whole(fields: dict[str, int], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        core.DistributedContext(**fields)
+
+
+def test_ranks_without_a_launcher_are_told_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(RuntimeError, match=r"RANK.*determined\.launch"):
+        core.DistributedContext.from_torch_distributed()
+
+
+def test_a_searcher_yields_one_operation_that_must_be_completed(context: core.Context) -> None:
+    with pytest.warns(FutureWarning, match="should_preempt"):
+        operations = list_completing(context.searcher)
+    assert operations == [1]
+    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="report_completed"):
+        list(context.searcher.operations())
+    with pytest.raises(RuntimeError, match="max_length"):
+        core.SearcherContextMissing().operations()
+
+
+def list_completing(searcher: core.SearcherContext) -> list[int]:
+    lengths = []
+    for operation in searcher.operations():
+        operation.report_progress(1)
+        operation.report_completed(0.5)
+        lengths.append(operation.length)
+    return lengths
+
+
+def test_a_searchers_length_has_a_unit() -> None:
+    assert (length_of({"max_length": {"epochs": 3}}), length_of({"max_length": 4})) == (3, 4)
+    assert length_of({}) is None
+    assert units_of({"max_length": {"epochs": 3}}) is core.Unit.EPOCHS
+    assert units_of({"max_length": 4}) is None
+    assert units_of({"unit": "batches"}) is core.Unit.BATCHES
+
+
+def test_ranks_metadata_is_merged_and_contradictions_are_named() -> None:
+    assert merge_metadata([{"a": {"x": 1}}, {"a": {"y": 2}, "b": 3}, {"b": 3}]) == {
+        "a": {"x": 1, "y": 2},
+        "b": 3,
+    }
+    with pytest.raises(ValueError, match=r"'a\.x' is 2 on rank 1"):
+        merge_metadata([{"a": {"x": 1}}, {"a": {"x": 2}}])
+
+
+def test_samples_are_averaged_also_inside_maps() -> None:
+    samples = [{"a": 1, "/": {"u": 10}}, {"a": 2, "/": {"u": 20}}]
+    assert average(samples) == {"a": 1.5, "/": {"u": 15}}
+
+
+def test_only_one_profiler_runs_and_its_numbers_are_checked() -> None:
+    profiler = core.ProfilerContext("agent", None, core.DummyDistributedContext())
+    with pytest.raises(ValueError, match=r"0\.1 s or more"):
+        profiler.on(sampling_interval=0.01)
+    with pytest.raises(ValueError, match="1 or more"):
+        profiler.on(samples_per_report=0)
+    profiler.on(sampling_interval=100)
+    try:
+        with pytest.raises(ValueError, match="on already"):
+            profiler.on()
+    finally:
+        profiler.off()

@@ -1,0 +1,104 @@
+"""The spool of metrics."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from tests.harness.master_double import MasterDouble, until
+
+from determined.common.api import RetryPolicy, UnauthSession, errors
+from determined.core import _metrics
+from determined.core._metrics import _MetricsContext, plain_metrics
+
+
+@pytest.fixture
+def metrics(master: MasterDouble) -> Iterator[_MetricsContext]:
+    session = UnauthSession(master.url, max_retries=RetryPolicy(total=0))
+    context = _MetricsContext(session, 3, 1)
+    context.start()
+    yield context
+    context.close()
+    session.close()
+
+
+def test_a_full_spool_holds_the_caller_and_says_so(
+    master: MasterDouble,
+    metrics: _MetricsContext,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(_metrics, "MAX_REPORTS", 2)
+    monkeypatch.setattr(_metrics, "SAY_FULL_EVERY_S", 0.0)
+    release = threading.Event()
+
+    def hold(_: Any) -> tuple[int, Any]:
+        release.wait(20)
+        return 200, {}
+
+    master.on("POST", "/metrics$", hold)
+    metrics.report("training", 1, {"a": 1})
+    until(lambda: master.reports(), "the first report is under way")
+    metrics.report("training", 2, {"a": 1})
+    metrics.report("training", 3, {"a": 1})
+    with caplog.at_level(logging.WARNING):
+        waiting = threading.Thread(target=metrics.report, args=("training", 4, {"a": 1}))
+        waiting.start()
+        until(lambda: "the spool of metrics is full" in caplog.text, "the caller is told")
+        assert waiting.is_alive()
+        release.set()
+        waiting.join(timeout=10)
+    metrics.flush()
+    assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [1, 2, 3, 4]
+
+
+def test_one_refused_report_of_a_batch_is_named_and_the_others_stay(
+    master: MasterDouble, metrics: _MetricsContext
+) -> None:
+    hold = threading.Event()
+    master.on("POST", "/metrics$", lambda _: (200, {}) if hold.wait(20) else (500, {}))
+    answers = {"results": [{"error": ""}, {"error": "has other values"}]}
+    master.on("POST", "/metrics/batch$", (200, answers))
+    metrics.report("training", 1, {"a": 1})
+    until(lambda: master.reports(), "the first report is under way")
+    metrics.report("training", 2, {"a": 1})
+    metrics.report("mine", 3, {"a": 1})
+    hold.set()
+    with pytest.raises(errors.BadRequestException, match="the mine metrics at step 3: has other"):
+        metrics.flush()
+    metrics.flush()  # told once
+
+
+def test_what_a_metric_may_be() -> None:
+    values = {
+        "number": numpy.float32(0.5),
+        "array": numpy.array([1, 2]),
+        "not": float("nan"),
+        "much": -float("inf"),
+        "deep": {"a": [numpy.int64(1), None, True]},
+        "text": "x",
+    }
+    assert plain_metrics(values) == {
+        "number": 0.5,
+        "array": [1, 2],
+        "not": "NaN",
+        "much": "-Infinity",
+        "deep": {"a": [1, None, True]},
+        "text": "x",
+    }
+
+
+@pytest.mark.parametrize("value", [object(), b"bytes", {1, 2}, lambda: 0])
+def test_what_cannot_be_a_metric_is_named(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"metric 'm' is of type .*, which cannot be reported"):
+        plain_metrics({"m": value})
+
+
+@pytest.mark.parametrize("group", ["", "a.b"])
+def test_a_group_is_a_name_without_a_dot(metrics: _MetricsContext, group: str) -> None:
+    with pytest.raises(ValueError, match="must be a name without a dot"):
+        metrics.report(group, 1, {})

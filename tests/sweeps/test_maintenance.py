@@ -1,0 +1,31 @@
+"""Housekeeping drops what nobody asks for and makes partitions ahead of time."""
+
+from __future__ import annotations
+
+import pytest
+
+from determined_master.store.pool import Pool
+from determined_master.sweeps.maintenance import sweep
+
+pytestmark = pytest.mark.slow
+
+
+async def test_old_answers_go_and_new_ones_stay(pool: Pool) -> None:
+    await pool.execute(
+        "INSERT INTO requests (user_id, idempotency_key, answer, created_at) VALUES "
+        "(1, 'old', '{}', now() - interval '8 days'), (1, 'new', '{}', now())"
+    )
+    await sweep(pool)
+    assert await pool.fetchval("SELECT array_agg(idempotency_key) FROM requests") == ["new"]
+
+
+async def test_lines_of_the_next_weeks_have_partitions_of_their_own(pool: Pool) -> None:
+    await sweep(pool)
+    await sweep(pool)
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'task_logs'::regclass"
+    assert await pool.fetchval(count) == 4  # three weeks and the rest
+    await pool.execute(
+        "INSERT INTO task_logs (task_id, logged_at, log, stored_at) VALUES "
+        "('t', now(), 'x', now() + interval '7 days')"
+    )
+    assert await pool.fetchval("SELECT count(*) FROM task_logs_default") == 0
