@@ -30,7 +30,9 @@ from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
+from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
+from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
@@ -184,12 +186,10 @@ class App:
             master=Master(facts, pool, self.settings.masked),
             experiments=Experiments(engine, pool, configs),
             experiment_lists=ExperimentLists(pool),
-<<<<<<< HEAD
+            experiment_edits=ExperimentEdits(pool),
+            experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
-            trials=Trials(engine, pool, self.live),
-=======
             trials=Trials(engine, pool, self.live, self.flusher.summaries),
->>>>>>> main
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=Checkpoints(pool),
             task_logs=self.logs,

@@ -29,7 +29,9 @@ from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
+from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
+from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
@@ -118,6 +120,8 @@ async def running_services(
             identities=identities,
             experiments=Experiments(engine, pool, configs),
             experiment_lists=ExperimentLists(pool),
+            experiment_edits=ExperimentEdits(pool),
+            experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=Trials(engine, pool, live, flusher.summaries),
             metrics=Metrics(engine, pool, flusher),

@@ -29,9 +29,7 @@ max_restarts: 0
 
 
 @pytest.fixture
-async def world(
-    database: Address, pool: Pool, passwords: Passwords
-) -> AsyncIterator[World]:
+async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
     async with running_services(database, pool, passwords) as (services, engine):
         api = Api(all_routes(), services, services.identities)
         opened = await services.auth.login("admin", PASSWORD, is_hashed=False)

@@ -167,14 +167,8 @@ class World:
                 self._create_trial(cause, effect)
             case exp.ContinueTrial():
                 self._continue_trial(cause, effect)
-            case exp.PlanDeletion():
-                planned = exp.CollectionPlanned(task_ids=("g1", "g2"), is_deletion=True)
-                self.post(EXPERIMENT, planned, cause)
-            case exp.StartCollection():
-                ended = exp.CollectionEnded(task_id=effect.task_id)
-                self.post(EXPERIMENT, ended, cause)
-            case exp.RemoveExperiment():
-                self.post(EXPERIMENT, exp.ExperimentRemoved(), cause)
+            case exp.PlanDeletion() | exp.StartCollection() | exp.RemoveExperiment():
+                self._delete(cause, effect)
             case exp.StopTrial():
                 number = str(1 + int(effect.request_id[1:]))
                 self.post(("trial", number), trial.TrialStopped(), cause)
@@ -194,6 +188,17 @@ class World:
                 self.post(EXPERIMENT, told, cause)
             case _:
                 self._carry_out_for_allocation(key, cause, effect)
+
+    def _delete(self, cause: str, effect: Any) -> None:
+        match effect:
+            case exp.PlanDeletion():
+                planned = exp.CollectionPlanned(task_ids=("g1", "g2"), is_deletion=True)
+                self.post(EXPERIMENT, planned, cause)
+            case exp.StartCollection():
+                ended = exp.CollectionEnded(task_id=effect.task_id)
+                self.post(EXPERIMENT, ended, cause)
+            case exp.RemoveExperiment():
+                self.post(EXPERIMENT, exp.ExperimentRemoved(), cause)
 
     def _carry_out_for_allocation(self, key: Key, cause: str, effect: Any) -> None:
         match effect:

@@ -1,4 +1,4 @@
-"""Routes that let ended experiments go on, and act on many experiments at once."""
+"""Routes that change experiments after they were created, or let ended ones go on."""
 
 from __future__ import annotations
 
@@ -14,3 +14,36 @@ async def continue_experiment(
     """Let an ended experiment go on from its trials' checkpoints."""
     await call.services.continuations.go_on(call.caller, request.id, request.override_config)
     return wire.ContinueExperimentResponse(experiment=await full_experiment(call, request.id))
+
+
+@route("PUT", "/api/v1/experiments/{experiment_id}/labels/{label}")
+async def put_label(
+    call: Call, request: wire.PutExperimentLabelRequest
+) -> wire.PutExperimentLabelResponse:
+    """Give an experiment a label more."""
+    labels = await call.services.experiment_edits.add_label(
+        call.caller, request.experiment_id, request.label
+    )
+    return wire.PutExperimentLabelResponse(labels=labels)
+
+
+@route("DELETE", "/api/v1/experiments/{experiment_id}/labels/{label}")
+async def delete_label(
+    call: Call, request: wire.DeleteExperimentLabelRequest
+) -> wire.DeleteExperimentLabelResponse:
+    """Take a label from an experiment."""
+    labels = await call.services.experiment_edits.remove_label(
+        call.caller, request.experiment_id, request.label
+    )
+    return wire.DeleteExperimentLabelResponse(labels=labels)
+
+
+@route("PUT", "/api/v1/experiments/{experiment_id}/retain_logs")
+async def retain_logs(
+    call: Call, request: wire.PutExperimentRetainLogsRequest
+) -> wire.PutExperimentRetainLogsResponse:
+    """Say for how many days the logs of an experiment are kept; -1 is for ever."""
+    await call.services.experiment_edits.retain_logs(
+        call.caller, request.experiment_id, days=request.num_days
+    )
+    return wire.PutExperimentRetainLogsResponse()

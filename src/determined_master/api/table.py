@@ -9,6 +9,7 @@ from determined_master.api import (
     allocations,
     auth,
     checkpoints,
+    experiment_bulk,
     experiment_lives,
     experiments,
     logs,
@@ -39,6 +40,7 @@ MODULES = (
     search_previews,
     templates,
     experiment_lives,
+    experiment_bulk,
     stories,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""

@@ -12,6 +12,8 @@ from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.continuations import Continuations
+from determined_master.services.experiment_bulk import ExperimentBulk
+from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
@@ -36,6 +38,8 @@ class Services:
     identities: Identities
     experiments: Experiments
     experiment_lists: ExperimentLists
+    experiment_edits: ExperimentEdits
+    experiment_bulk: ExperimentBulk
     continuations: Continuations
     trials: Trials
     metrics: Metrics

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from determined_master import clock, entropy
 from determined_master.domain import access
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.states import TERMINAL
@@ -162,26 +162,6 @@ class Experiments:
             raise FailedPrecondition(f"experiment {experiment_id} is {word}")
         async with self._pool.acquire() as conn:
             await rows.update_details(conn, experiment_id, {"archived": archived})
-
-    async def edit(
-        self, caller: Caller, experiment_id: int, changes: Mapping[str, Any]
-    ) -> rows.ExperimentRow:
-        """Change name, description, labels or notes.
-
-        Raises:
-            InvalidArgument: the name is blank.
-        """
-        row = await self.get(caller, experiment_id)
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
-        if "name" in changes and not str(changes["name"]).strip():
-            raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
-        wanted = dict(changes)
-        if {"name", "description", "labels"} & wanted.keys():
-            named = {k: v for k, v in wanted.items() if k in ("name", "description", "labels")}
-            wanted["config"] = {**row.config, **named}
-        async with self._pool.acquire() as conn:
-            await rows.update_details(conn, experiment_id, wanted)
-        return await self.get(caller, experiment_id)
 
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)

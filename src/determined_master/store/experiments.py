@@ -148,6 +148,13 @@ async def find_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | Non
     return ExperimentRow(**row) if row else None
 
 
+async def lock_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | None:
+    """The same, locked until the transaction ends, so that nothing changes it meanwhile."""
+    lock = "SELECT FROM experiments WHERE id = $1 FOR NO KEY UPDATE"
+    await conn.execute(lock, experiment_id)
+    return await find_experiment(conn, experiment_id)
+
+
 async def list_versioned(conn: Conn, ids: Sequence[int]) -> list[tuple[str, ExperimentRow]]:
     """Experiments by their ids, each with the version that it was read in."""
     query = f"SELECT {COLUMNS}, {VERSION} AS version FROM {TABLES} WHERE e.id = ANY ($1)"
