@@ -24,10 +24,12 @@ from determined_master.services.auth import Auth
 from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
+from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_bulk import ExperimentBulk
@@ -172,6 +174,11 @@ class App:
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
         ExperimentEffects(self.engine, pool).register()
         TrialEffects(self.engine, pool, tokens).register()
+        self._collections = Collections(self.engine, pool)
+        aux_pool = settings.resource_manager.default_aux_resource_pool
+        CollectionEffects(
+            self.engine, pool, tokens, self._collections, aux_pool or DEFAULT_POOL
+        ).register()
         AllocationEffects(self.engine, self.backend, specs).register()
         self.services = self._services(facts, passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
@@ -186,12 +193,13 @@ class App:
             master=Master(facts, pool, self.settings.masked),
             experiments=Experiments(engine, pool, configs),
             experiment_lists=ExperimentLists(pool),
-            experiment_edits=ExperimentEdits(pool),
+            experiment_edits=ExperimentEdits(pool, self._collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=Trials(engine, pool, self.live, self.flusher.summaries),
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=Checkpoints(pool),
+            collections=self._collections,
             task_logs=self.logs,
             tasks=Tasks(pool),
             templates=Templates(pool),

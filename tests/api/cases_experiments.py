@@ -74,6 +74,20 @@ async def until(client: Client, path: str, find: Callable[[Any], Any]) -> Any:
             await asyncio.sleep(0.01)
 
 
+async def until_true(
+    look: Callable[[], Awaitable[Any]], is_so: Callable[[Any], bool], found: list[Any]
+) -> None:
+    """Return once what `look` gives is as wanted; its items are then in `found`."""
+    async with asyncio.timeout(DEADLINE_S):
+        while True:
+            got = await look()
+            if is_so(got):
+                break
+            await asyncio.sleep(0.01)
+    if isinstance(got, list):
+        found += got
+
+
 async def running(world: World) -> None:
     """An experiment whose trial runs; `task` has the token of its allocation."""
     names = await submitted(world)

@@ -23,10 +23,12 @@ from determined_master.services.auth import Auth
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
+from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_bulk import ExperimentBulk
@@ -61,6 +63,9 @@ ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 class OneAgent:
     """A `ClusterBackend` with one agent of one CPU slot that takes every order."""
 
+    def __init__(self) -> None:
+        self.orders: list[StartOrder] = []
+
     def agents(self) -> Sequence[AgentSnapshot]:
         device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
         return [
@@ -78,6 +83,7 @@ class OneAgent:
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
+        self.orders.append(order)
 
     async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
         """Nothing to signal."""
@@ -104,6 +110,8 @@ async def running_services(
     layers = config_layers(settings, None)
     ExperimentEffects(engine, pool).register()
     TrialEffects(engine, pool, tokens).register()
+    collections = Collections(engine, pool)
+    CollectionEffects(engine, pool, tokens, collections, "default").register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
     AllocationEffects(engine, backend, specs).register()
     engine.feed.listen("allocation", lambda change: live.changed(change.state))
@@ -120,12 +128,13 @@ async def running_services(
             identities=identities,
             experiments=Experiments(engine, pool, configs),
             experiment_lists=ExperimentLists(pool),
-            experiment_edits=ExperimentEdits(pool),
+            experiment_edits=ExperimentEdits(pool, collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=Trials(engine, pool, live, flusher.summaries),
             metrics=Metrics(engine, pool, flusher),
             checkpoints=Checkpoints(pool),
+            collections=collections,
             task_logs=logs,
             tasks=Tasks(pool),
             templates=Templates(pool),

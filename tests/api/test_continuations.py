@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
-
-import pytest
 from tests.api import cases_experiments as scene
-from tests.api.client import Client
-from tests.api.master import PASSWORD, running_services
 from tests.api.samples import World
-
-from determined_master import entropy
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
-from determined_master.domain.allocation import messages as alloc
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address, Pool
+from tests.api.scenes import reaches, run_to_end, trials_of
 
 CONTINUE = "/api/v1/experiments/continue"
 GRID = """
@@ -26,43 +14,6 @@ searcher: {name: grid, metric: loss, max_concurrent_trials: 2}
 hyperparameters: {x: {type: categorical, vals: [1, 2, 3]}}
 max_restarts: 0
 """
-
-
-@pytest.fixture
-async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
-    async with running_services(database, pool, passwords) as (services, engine):
-        api = Api(all_routes(), services, services.identities)
-        opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
-        yield World(services, engine, {}, {"admin": Client(api, opened.token)})
-        api.close()
-
-
-async def trials_of(world: World, experiment_id: Any, count: int = 1) -> list[dict[str, Any]]:
-    path = f"/api/v1/experiments/{experiment_id}/trials"
-    is_whole = lambda got: got["trials"] if len(got["trials"]) >= count else None  # noqa: E731
-    found: list[dict[str, Any]] = await scene.until(world.clients["admin"], path, is_whole)
-    return found
-
-
-async def run_to_end(world: World, allocation_id: str, exit_code: int) -> None:
-    """Let an allocation start and leave."""
-    names = {"allocation_id": allocation_id, "container_id": str(entropy.new_uuid())}
-    task_id = allocation_id.rpartition(".")[0]
-    is_there = lambda got: any(  # noqa: E731
-        a["allocationId"] == allocation_id for a in got["task"]["allocations"]
-    )
-    await scene.until(world.clients["admin"], f"/api/v1/tasks/{task_id}", is_there)
-    placed = (alloc.Placed(names["container_id"], "a1", (0,)),)
-    await scene.post(world, names, alloc.Assigned(placed))
-    await scene.container(world, names, "RUNNING")
-    await scene.container(world, names, "TERMINATED", exit_code=exit_code)
-
-
-async def reaches(world: World, experiment_id: Any, state: str) -> dict[str, Any]:
-    path = f"/api/v1/experiments/{experiment_id}"
-    is_there = lambda got: got if got["experiment"]["state"] == state else None  # noqa: E731
-    found: dict[str, Any] = await scene.until(world.clients["admin"], path, is_there)
-    return found["experiment"]
 
 
 async def test_a_single_search_goes_on_as_a_new_task_from_its_checkpoint(world: World) -> None:

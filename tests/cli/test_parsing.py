@@ -17,8 +17,6 @@ NOT_YET = {
     "experiment delete-tb-files",
     "experiment download",
     "experiment move",
-    "checkpoint delete",
-    "checkpoint rm",
     "master cluster-message",
     "trial set",
     "trial support-bundle",

@@ -81,6 +81,15 @@ async def unarchive_experiments(
     return wire.UnarchiveExperimentsResponse(results=results)
 
 
+@route("DELETE", "/api/v1/projects/{project_id}/experiments/delete")
+async def delete_experiments(
+    call: Call, request: wire.DeleteExperimentsRequest
+) -> wire.DeleteExperimentsResponse:
+    """Delete ended experiments with all their results; that goes on after the answer."""
+    results = await _each(call, request, call.services.experiments.delete)
+    return wire.DeleteExperimentsResponse(results=results)
+
+
 @route("PUT", "/api/v1/projects/{project_id}/experiments/retain_logs")
 async def retain_experiments_logs(
     call: Call, request: wire.PutExperimentsRetainLogsRequest

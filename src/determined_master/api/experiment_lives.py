@@ -47,3 +47,12 @@ async def retain_logs(
         call.caller, request.experiment_id, days=request.num_days
     )
     return wire.PutExperimentRetainLogsResponse()
+
+
+@route("DELETE", "/api/v1/experiments/{experiment_id}")
+async def delete_experiment(
+    call: Call, request: wire.DeleteExperimentRequest
+) -> wire.DeleteExperimentResponse:
+    """Delete an ended experiment with all its results; that goes on after the answer."""
+    await call.services.experiments.delete(call.caller, request.experiment_id)
+    return wire.DeleteExperimentResponse()

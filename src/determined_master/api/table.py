@@ -9,6 +9,7 @@ from determined_master.api import (
     allocations,
     auth,
     checkpoints,
+    collections,
     experiment_bulk,
     experiment_lives,
     experiments,
@@ -41,6 +42,7 @@ MODULES = (
     templates,
     experiment_lives,
     experiment_bulk,
+    collections,
     stories,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""

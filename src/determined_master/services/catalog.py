@@ -11,6 +11,7 @@ from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.collections import Collections
 from determined_master.services.continuations import Continuations
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_edits import ExperimentEdits
@@ -44,6 +45,7 @@ class Services:
     trials: Trials
     metrics: Metrics
     checkpoints: Checkpoints
+    collections: Collections
     task_logs: TaskLogs
     tasks: Tasks
     templates: Templates

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
+    from determined_master.services.collections import Collections
     from determined_master.store.pool import Conn
 
 
@@ -38,11 +39,15 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 class ExperimentEdits:
     """Edits of experiments; two at once never undo each other."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, collections: Collections) -> None:
         self._pool = pool
+        self._collections = collections
 
     async def edit(self, caller: Caller, experiment_id: int, changes: Changes) -> None:
         """Apply changes; none of them when one cannot be.
+
+        What an ended experiment's checkpoints are not kept for any more is deleted then; one
+        that goes on keeps them all until its end.
 
         Raises:
             InvalidArgument: a value cannot be used; its path is named.
@@ -58,6 +63,8 @@ class ExperimentEdits:
                     "and uses no resources any more"
                 )
             await rows.update_details(conn, experiment_id, _columns(row, changes))
+        if changes.checkpoint_storage and row.state in TERMINAL:
+            await self._collections.apply_policy(experiment_id)
 
     async def retain_logs(self, caller: Caller, experiment_id: int, *, days: int) -> None:
         """Keep the logs of its tasks for so many days; -1 is for ever."""

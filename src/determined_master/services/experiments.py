@@ -148,6 +148,17 @@ class Experiments:
         """End it at once. Ending an ended one changes nothing."""
         await self._steer(caller, experiment_id, exp.ExperimentKilled())
 
+    async def delete(self, caller: Caller, experiment_id: int) -> None:
+        """Delete an ended experiment with all its results; that goes on after the answer.
+
+        Raises:
+            FailedPrecondition: it is not over.
+            PermissionDenied: it is somebody else's.
+        """
+        row = await self.get(caller, experiment_id)
+        access.may(caller, "delete", "experiment", owner_id=row.user_id)
+        await self._steer(caller, experiment_id, exp.DeletionRequested())
+
     async def archive(self, caller: Caller, experiment_id: int, *, archived: bool) -> None:
         """Hide an ended experiment from lists, or show it again."""
         row = await self.get(caller, experiment_id)

@@ -41,7 +41,6 @@ class ExperimentEffects:
         handlers.register(exp.ContinueTrial, self.continue_trial)
         handlers.register(exp.StopTrial, self.stop_trial)
         handlers.register(exp.SignalTrials, self.signal_trials)
-        handlers.register(exp.CloseExperiment, self.close_experiment)
 
     async def create_trial(self, effect: exp.CreateTrial, ctx: EffectContext) -> None:
         """Store the trial and start its machine, in one transaction."""
@@ -127,9 +126,6 @@ class ExperimentEffects:
         for outcome in outcomes:
             if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
                 raise outcome
-
-    async def close_experiment(self, effect: exp.CloseExperiment, ctx: EffectContext) -> None:
-        """Nothing is left to do here yet: tokens end with their allocations."""
 
     async def _is_active(self, experiment_id: int) -> bool:
         state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))

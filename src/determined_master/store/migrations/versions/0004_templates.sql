@@ -19,3 +19,5 @@ CREATE INDEX collections_experiment ON collections (experiment_id);
 CREATE INDEX tasks_experiment ON tasks (experiment_id);
 CREATE INDEX trials_warm_start ON trials (warm_start_checkpoint)
     WHERE warm_start_checkpoint IS NOT NULL;
+CREATE INDEX experiments_source ON experiments ((config -> 'searcher' ->> 'source_checkpoint_uuid'))
+    WHERE config -> 'searcher' ->> 'source_checkpoint_uuid' IS NOT NULL;
