@@ -16,28 +16,6 @@ async def continue_experiment(
     return wire.ContinueExperimentResponse(experiment=await full_experiment(call, request.id))
 
 
-@route("PUT", "/api/v1/experiments/{experiment_id}/labels/{label}")
-async def put_label(
-    call: Call, request: wire.PutExperimentLabelRequest
-) -> wire.PutExperimentLabelResponse:
-    """Give an experiment a label more."""
-    labels = await call.services.experiment_edits.add_label(
-        call.caller, request.experiment_id, request.label
-    )
-    return wire.PutExperimentLabelResponse(labels=labels)
-
-
-@route("DELETE", "/api/v1/experiments/{experiment_id}/labels/{label}")
-async def delete_label(
-    call: Call, request: wire.DeleteExperimentLabelRequest
-) -> wire.DeleteExperimentLabelResponse:
-    """Take a label from an experiment."""
-    labels = await call.services.experiment_edits.remove_label(
-        call.caller, request.experiment_id, request.label
-    )
-    return wire.DeleteExperimentLabelResponse(labels=labels)
-
-
 @route("PUT", "/api/v1/experiments/{experiment_id}/retain_logs")
 async def retain_logs(
     call: Call, request: wire.PutExperimentRetainLogsRequest

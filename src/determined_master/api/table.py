@@ -16,12 +16,15 @@ from determined_master.api import (
     logs,
     master,
     metrics,
+    model_definitions,
+    pools,
     search_previews,
     stories,
     tasks,
     templates,
     trials,
     users,
+    workspaces,
 )
 from determined_master.api.openapi import document
 from determined_master.api.routes import Call, Reply, Route, plain_route, routes_of
@@ -31,7 +34,10 @@ MODULES = (
     users,
     master,
     agents,
+    pools,
+    workspaces,
     experiments,
+    model_definitions,
     trials,
     metrics,
     checkpoints,
@@ -55,6 +61,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/experiments/{id}/story"),
         ("GET", "/api/v1/allocations/{id}/story"),
         ("GET", "/api/v1/agents/join-token"),
+        ("GET", "/api/v1/master/loop-stall"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }
 )

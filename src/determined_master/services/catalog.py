@@ -10,6 +10,7 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
+from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.collections import Collections
 from determined_master.services.continuations import Continuations
@@ -20,6 +21,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
+from determined_master.services.pools import Pools
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
@@ -27,6 +29,7 @@ from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
+from determined_master.services.workspaces import Workspaces
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,15 @@ class Services:
     metrics: Metrics
     checkpoints: Checkpoints
     collections: Collections
+    checkpoint_files: CheckpointFiles
     task_logs: TaskLogs
     tasks: Tasks
     templates: Templates
     allocations: Allocations
     agents: Agents
     search_previews: SearchPreviews
+    pools: Pools
+    workspaces: Workspaces
     stories: Stories
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]

@@ -70,28 +70,6 @@ class ExperimentEdits:
         """Keep the logs of its tasks for so many days; -1 is for ever."""
         await self.edit(caller, experiment_id, Changes(log_retention_days=days))
 
-    async def add_label(self, caller: Caller, experiment_id: int, label: str) -> list[str]:
-        """Give the experiment a label more; all that it has then."""
-        if not label.strip():
-            raise InvalidArgument("a label must not be blank: give it some text")
-        return await self._relabel(caller, experiment_id, add=label)
-
-    async def remove_label(self, caller: Caller, experiment_id: int, label: str) -> list[str]:
-        """Take a label away, if it is there; those that are left."""
-        return await self._relabel(caller, experiment_id, remove=label)
-
-    async def _relabel(
-        self, caller: Caller, experiment_id: int, *, add: str = "", remove: str = ""
-    ) -> list[str]:
-        async with self._pool.acquire() as conn, conn.transaction():
-            row = await _lock(conn, caller, experiment_id)
-            labels = [label for label in row.labels if label != remove]
-            if add and add not in labels:
-                labels.append(add)
-            changed = _columns(row, Changes(labels=labels))
-            await rows.update_details(conn, experiment_id, changed)
-        return labels
-
 
 async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
     row = await rows.lock_experiment(conn, experiment_id)
