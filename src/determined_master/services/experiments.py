@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -41,6 +41,14 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
 
 
+class Model(msgspec.Struct, frozen=True):
+    """A model directory by its digest, with its contents when they are not stored yet."""
+
+    digest: bytes | None = None
+    size_bytes: int = 0
+    tgz: bytes | None = None
+
+
 class Experiments:
     """Experiments of all users."""
 
@@ -62,6 +70,8 @@ class Experiments:
 
         Raises:
             InvalidArgument: with every error of the configuration, or more slots than there are.
+            NotFound: the parent does not exist. FailedPrecondition: it is archived with its
+                project.
         """
         access.may(caller, "create", "experiment")
         prepared = await self._configs.prepare(submission.config, submission.template)
@@ -72,13 +82,21 @@ class Experiments:
                 resources["resource_pool"], resources["slots_per_trial"]
             ),
         )
+        if submission.parent_id:
+            await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:
             return None, prepared
         known = await self._known_answer(caller, submission)
         if known is not None:
             return known, prepared
         tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
-        return await self._store(caller, submission, prepared, tgz), prepared
+        if tgz is not None:
+            model = Model(hashlib.sha256(tgz).digest(), len(tgz), tgz)
+        elif submission.parent_id:
+            model = await self._model_of(submission.parent_id)
+        else:
+            model = Model()
+        return await self._store(caller, submission, prepared, model), prepared
 
     async def get(self, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
         """One experiment.
@@ -140,6 +158,17 @@ class Experiments:
         """End it at once. Ending an ended one changes nothing."""
         await self._steer(caller, experiment_id, exp.ExperimentKilled())
 
+    async def delete(self, caller: Caller, experiment_id: int) -> None:
+        """Delete an ended experiment with all its results; that goes on after the answer.
+
+        Raises:
+            FailedPrecondition: it is not over.
+            PermissionDenied: it is somebody else's.
+        """
+        row = await self.get(caller, experiment_id)
+        access.may(caller, "delete", "experiment", owner_id=row.user_id)
+        await self._steer(caller, experiment_id, exp.DeletionRequested())
+
     async def archive(self, caller: Caller, experiment_id: int, *, archived: bool) -> None:
         """Hide an ended experiment from lists, or show it again."""
         row = await self.get(caller, experiment_id)
@@ -154,26 +183,6 @@ class Experiments:
             raise FailedPrecondition(f"experiment {experiment_id} is {word}")
         async with self._pool.acquire() as conn:
             await rows.update_details(conn, experiment_id, {"archived": archived})
-
-    async def edit(
-        self, caller: Caller, experiment_id: int, changes: Mapping[str, Any]
-    ) -> rows.ExperimentRow:
-        """Change name, description, labels or notes.
-
-        Raises:
-            InvalidArgument: the name is blank.
-        """
-        row = await self.get(caller, experiment_id)
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
-        if "name" in changes and not str(changes["name"]).strip():
-            raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
-        wanted = dict(changes)
-        if {"name", "description", "labels"} & wanted.keys():
-            named = {k: v for k, v in wanted.items() if k in ("name", "description", "labels")}
-            wanted["config"] = {**row.config, **named}
-        async with self._pool.acquire() as conn:
-            await rows.update_details(conn, experiment_id, wanted)
-        return await self.get(caller, experiment_id)
 
     async def label(
         self, caller: Caller, experiment_id: int, label: str, *, is_present: bool
@@ -199,10 +208,22 @@ class Experiments:
         cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
         await self._engine.post("experiment", str(experiment_id), event, cause=cause)
 
+    async def _check_parent(self, caller: Caller, parent_id: int) -> None:
+        parent = await self.get(caller, parent_id)
+        if parent.parent_archived:
+            raise FailedPrecondition(
+                f"experiment {parent_id} cannot be forked: its project or workspace is archived; "
+                "unarchive it first"
+            )
+
+    async def _model_of(self, parent_id: int) -> Model:
+        async with self._pool.acquire() as conn:
+            found = await rows.find_model_digest(conn, parent_id)
+        return Model(*found) if found else Model()
+
     async def _store(
-        self, caller: Caller, submission: Submission, prepared: Prepared, tgz: bytes | None
+        self, caller: Caller, submission: Submission, prepared: Prepared, model: Model
     ) -> int:
-        digest = hashlib.sha256(tgz).digest() if tgz is not None else None
         async with self._pool.acquire() as conn:
             experiment_id = await rows.next_experiment_id(conn)
         config = prepared.built.config
@@ -222,15 +243,15 @@ class Experiments:
             searcher_metric=config["searcher"]["metric"],
             smaller_is_better=bool(config["searcher"].get("smaller_is_better", True)),
             resource_pool=config["resources"]["resource_pool"],
-            model_digest=digest,
-            model_size=len(tgz or b""),
+            model_digest=model.digest,
+            model_size=model.size_bytes,
             started_at=clock.now(),
             forked_from=submission.parent_id or None,
         )
 
         async def store(conn: Conn) -> None:
-            if digest is not None and tgz is not None:
-                await rows.insert_model_definition(conn, digest, tgz)
+            if model.digest is not None and model.tgz is not None:
+                await rows.insert_model_definition(conn, model.digest, model.tgz)
             await rows.insert_experiment(conn, new)
             if submission.idempotency_key:
                 answer = {"experiment_id": experiment_id}
