@@ -100,7 +100,7 @@ def test_a_trial_that_the_search_stops_leaves_with_its_checkpoint(cluster: Clust
 def test_a_pause_saves_and_a_later_run_resumes(cluster: Cluster) -> None:
     experiment = cluster.submit(config(), {"t.py": scripts.WAITS})
     [trial] = until(lambda: cluster.trials(experiment))
-    until(lambda: cluster.trials(experiment)[0]["totalBatchesProcessed"] > 0)
+    until(lambda: any(t["totalBatchesProcessed"] for t in cluster.trials(experiment)))
     cluster.post(f"/api/v1/experiments/{experiment}/pause")
     until(lambda: cluster.trials(experiment)[0]["checkpointCount"] == 1)
     assert cluster.state(experiment) == "PAUSED"
@@ -115,7 +115,7 @@ def test_a_pause_saves_and_a_later_run_resumes(cluster: Cluster) -> None:
 def test_an_ended_experiment_gives_its_slots_back(cluster: Cluster, action: str) -> None:
     experiment = cluster.submit(config(), {"t.py": scripts.WAITS})
     until(lambda: cluster.state(experiment) == "RUNNING")
-    until(lambda: cluster.trials(experiment)[0]["totalBatchesProcessed"] > 0)
+    until(lambda: any(t["totalBatchesProcessed"] for t in cluster.trials(experiment)))
     cluster.post(f"/api/v1/experiments/{experiment}/{action}")
     assert cluster.wait(experiment) == "CANCELED"
     cluster.post(f"/api/v1/experiments/{experiment}/{action}")
