@@ -137,14 +137,14 @@ class Trials:
         """Training and validation reports that count, and the checkpoints, in step order."""
         await self.get(caller, trial_id)
         reports: list[metrics.StoredReport] = []
-        position = (trial_id, 0)
+        after = 0
         async with self._pool.acquire() as conn:
             while True:
-                page = await metrics.list_reports(conn, [trial_id], None, after=position)
+                page = await metrics.list_reports(conn, trial_id, None, after=after)
                 reports += [r for r in page if r.metric_group in ("training", "validation")]
-                if len(page) < 1000:
+                if len(page) < metrics.PAGE:
                     break
-                position = (trial_id, page[-1].id)
+                after = page[-1].id
             saved = await checkpoints.list_checkpoints(conn, trial_id=trial_id, sort="steps")
         return sorted(reports, key=lambda r: (r.steps, r.id)), saved
 
