@@ -31,6 +31,7 @@ from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_configs import ExperimentConfigs
 from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.log_policies import LogPolicies
@@ -38,6 +39,9 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
+from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.runs import Runs
+from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks

@@ -12,10 +12,14 @@ from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
+from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.runs import Runs
+from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -33,6 +37,10 @@ class Services:
     identities: Identities
     experiments: Experiments
     experiment_lists: ExperimentLists
+    experiment_search: ExperimentSearch
+    runs: Runs
+    project_columns: ProjectColumns
+    series: SeriesReads
     trials: Trials
     metrics: Metrics
     checkpoints: Checkpoints

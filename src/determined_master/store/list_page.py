@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from determined_master.store.pool import Conn
 
 DEFAULT_LIMIT = 100
+FEW = 2000
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +39,7 @@ async def planned_for_its_values(conn: Conn) -> AsyncIterator[None]:
     async with conn.transaction(readonly=True):
         await conn.execute(
             "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = on;"
-            " SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0"
+            " SET LOCAL jit = off; SET LOCAL work_mem = '64MB'; SET LOCAL max_parallel_workers_per_gather = 0"
         )
         yield
 
@@ -50,25 +51,46 @@ async def find_page(conn: Conn, table: TableSql, wanted: Wanted) -> tuple[list[i
         InvalidArgument: the offset lies before the first row, or the limit is negative.
     """
     column_ids = await _find_column_ids(conn, table, wanted)
-    counted = _composed(table, wanted, column_ids)
     async with planned_for_its_values(conn):
-        total = await conn.fetchval(f"SELECT count(*) {counted.where()}", *counted.values)
+        total, few = await _count(conn, table, wanted, column_ids)
         page = page_of(
-            int(total),
-            wanted.offset,
-            wanted.limit,
-            default_limit=DEFAULT_LIMIT,
-            takes_minus_one=True,
+            total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
         )
         if page.start == page.end:
             return [], page
-        listed = _composed(table, wanted, column_ids)
-        ordered = listed.ordered(wanted.sorts, Sort("id"))
-        rows = await conn.fetch(
-            f"SELECT {table.key} AS id {ordered} OFFSET {page.start} LIMIT {page.end - page.start}",
-            *listed.values,
-        )
-    return [row["id"] for row in rows], page
+        if few is None:
+            listed = _composed(table, wanted, column_ids)
+        else:
+            listed = Composed(table, column_ids)
+            listed.add(f"{table.key} = ANY ({listed.add_value(few)}::int[])")
+        return await _page_ids(conn, table, listed, wanted.sorts, page), page
+
+
+async def _page_ids(
+    conn: Conn, table: TableSql, listed: Composed, sorts: Sequence[Sort], page: Page
+) -> list[int]:
+    ordered = listed.ordered(sorts, Sort("id"))
+    query = f"""
+        SELECT {table.key} AS id {ordered} OFFSET {page.start} LIMIT {page.end - page.start}
+    """
+    return [row["id"] for row in await conn.fetch(query, *listed.values)]
+
+
+async def _count(
+    conn: Conn, table: TableSql, wanted: Wanted, column_ids: dict[str, list[int]]
+) -> tuple[int, list[int] | None]:
+    """How many rows match; their ids, too, where they are so few that those say it best.
+
+    Finding few rows may cost a look at all; it is then not done a second time for the page.
+    """
+    composed = _composed(table, wanted, column_ids)
+    if wanted.filter.root.children:
+        query = f"SELECT {table.key} AS id {composed.where()} LIMIT {FEW + 1}"
+        few = [row["id"] for row in await conn.fetch(query, *composed.values)]
+        if len(few) <= FEW:
+            return len(few), few
+    total = await conn.fetchval(f"SELECT count(*) {composed.where()}", *composed.values)
+    return int(total), None
 
 
 def _composed(
