@@ -58,7 +58,8 @@ _TRIALS = """
       FROM experiments e, generate_series(1, $1) k,
            LATERAL (SELECT round((((e.id * 10 + k) * 7919) % 1000003) / 1000003.0, 6)) a (v),
            LATERAL (SELECT jsonb_build_object('count', 10, 'last', v, 'min', v / 2, 'max', v + 1,
-                                              'mean', v, 'sum', 10 * v, 'type', 'number')) f (figures)
+                                              'mean', v, 'sum', 10 * v, 'type', 'number')
+           ) f (figures)
      WHERE e.name LIKE 'listed %' AND e.id > $2 AND e.id <= $3
      ORDER BY e.id, k
 """
@@ -88,9 +89,7 @@ async def _fill(options: dict[str, str | int], experiments: int) -> None:
         )
         last = await conn.fetchval("SELECT max(id) FROM experiments")
         for start in range(before, last, 1000):
-            await conn.execute(
-                _TRIALS, RUNS_AN_EXPERIMENT, start, start + 1000, timeout=LIMIT_S
-            )
+            await conn.execute(_TRIALS, RUNS_AN_EXPERIMENT, start, start + 1000, timeout=LIMIT_S)
         await conn.execute(_BEST, timeout=LIMIT_S)
         await conn.execute("VACUUM ANALYZE", timeout=LIMIT_S)
     finally:

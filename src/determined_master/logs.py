@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from collections import deque
@@ -40,6 +41,17 @@ class RecentLines(logging.Handler):
         self.entries.append(Entry(self._next, at, level, with_fields(record)))
         self._next += 1
 
+    def since(self, first_id: int) -> list[Entry]:
+        """The kept lines from an id on; all of them while that line is kept no more."""
+        with self.lock or contextlib.nullcontext():
+            kept = list(self.entries)
+        return kept[max(0, first_id - kept[0].id) :] if kept else []
+
+    @property
+    def next_id(self) -> int:
+        """The id that the next line will have."""
+        return self._next
+
 
 RECENT = RecentLines()
 
@@ -62,11 +74,15 @@ def configure_logging(level: str) -> None:
     handler.setFormatter(_Line())
     root = logging.getLogger()
     root.handlers = [handler, RECENT]
-    root.setLevel(
-        _LEVELS.get(level) or logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
-    )
+    set_level(level)
     for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio", "alembic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def set_level(level: str) -> None:
+    """Write lines from that level on, as the setting `log.level` names it."""
+    number = _LEVELS.get(level) or logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+    logging.getLogger().setLevel(number)
 
 
 def with_fields(record: logging.LogRecord) -> str:

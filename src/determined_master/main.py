@@ -96,7 +96,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
             )
         )
         await _until_signal(master, server, listener)
-        master.api.close()
+        master.close()
     finally:
         pool.terminate()
         passwords.close()

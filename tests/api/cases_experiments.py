@@ -276,7 +276,6 @@ CASES: dict[str, Case] = {
     "experiments.get.404": Case(named(experiment_id="999999")),
     "experiments.list": Case(finished, free=CONFIG_FORM),
     "experiments.bad.pool": Case(phrase="is not available to workspace id"),
-    "experiments.bad.slots": Case(missing="slots are not compared with the cluster's yet"),
     "experiments.activate": Case(paused),
     "experiments.pause.finished": Case(finished),
     "experiments.kill.finished": Case(finished),

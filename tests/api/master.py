@@ -22,6 +22,7 @@ from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
+from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.defaults import config_layers, task_defaults
@@ -38,6 +39,7 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
+from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.runs import Runs
 from determined_master.services.series import SeriesReads
@@ -47,6 +49,7 @@ from determined_master.services.tasks import Tasks
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
+from determined_master.services.workspaces import Workspaces
 from determined_master.settings import Settings
 from determined_master.store import task_logs
 from determined_master.store.pool import Address, Pool
@@ -103,33 +106,46 @@ async def running_services(
     TrialEffects(engine, pool, tokens).register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
     AllocationEffects(engine, backend, specs).register()
-    engine.feed.listen("allocation", lambda change: live.changed(change.state))
+    engine.feed.listen("allocation", lambda change: live.changed(change.state, change.version))
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
     facts = MasterFacts(version="0.39.0", master_id=MASTER_ID, cluster_id=cluster.cluster_id)
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(engine.run()), group.create_task(flusher.run())]
         await engine.wait_until_leading()
+        pools = Pools(settings, backend, live)
+        checkpoints = Checkpoints(pool)
+        checkpoint_files = CheckpointFiles(pool, checkpoints)
+        trials = Trials(engine, pool, live, flusher.summaries)
+        lists = ExperimentLists(pool)
         services = Services(
             auth=Auth(pool, passwords, identities),
             users=Users(pool, passwords, identities),
             master=Master(facts, pool, settings.masked),
             identities=identities,
             experiments=Experiments(
-                engine, pool, ExperimentConfigs(config_layers(settings, None))
+                engine, pool, ExperimentConfigs(config_layers(settings, None)), pools
             ),
-            experiment_lists=ExperimentLists(pool),
-            trials=Trials(engine, pool, live),
+            experiment_lists=lists,
+            experiment_search=ExperimentSearch(pool, lists, trials),
+            runs=Runs(pool, live),
+            project_columns=ProjectColumns(pool),
+            series=SeriesReads(pool),
+            trials=trials,
             metrics=Metrics(engine, pool, flusher),
-            checkpoints=Checkpoints(pool),
+            checkpoints=checkpoints,
+            checkpoint_files=checkpoint_files,
             task_logs=logs,
             tasks=Tasks(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            pools=pools,
+            workspaces=Workspaces(pool),
             stories=Stories(pool),
             live=live,
             serve_agent=cast(Any, None),
         )
         yield services, engine
+        checkpoint_files.close()
         for task in running:
             task.cancel()

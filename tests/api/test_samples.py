@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.api import cases_experiments, cases_users
+from tests.api import cases_cluster, cases_experiments, cases_users
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
@@ -20,7 +20,11 @@ from determined_master.services.passwords import Passwords
 from determined_master.store.pool import Address, open_pool
 from determined_wire.proto import Endpoint
 
-CASES: dict[str, Case] = {**cases_users.CASES, **cases_experiments.CASES}
+CASES: dict[str, Case] = {
+    **cases_users.CASES,
+    **cases_experiments.CASES,
+    **cases_cluster.CASES,
+}
 SAMPLES = load()
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}
 TABLE = build_table(all_routes())

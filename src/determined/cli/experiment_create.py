@@ -93,7 +93,11 @@ def _config(args: argparse.Namespace) -> str:
         return config_text.dump(config)
     except OSError as error:
         raise errors.CliError(f"config file '{args.config_file}': {error.strerror}") from None
-    except (UnicodeDecodeError, config_text.ConfigTextError) as error:
+    except UnicodeDecodeError as error:
+        raise errors.CliError(
+            f"config file '{args.config_file}': byte {error.start + 1} is not UTF-8 text"
+        ) from None
+    except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
 
 

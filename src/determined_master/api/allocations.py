@@ -112,3 +112,21 @@ async def accelerators(
         call.caller, request.allocation_id, data or {}
     )
     return wire.PostAllocationAcceleratorDataResponse()
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/proxy_address")
+async def proxy_address(
+    call: Call, request: wire.PostAllocationProxyAddressRequest
+) -> wire.PostAllocationProxyAddressResponse:
+    """Where a task's own server listens; nothing is proxied yet, so it is not kept."""
+    await call.services.allocations.get(call.caller, request.allocation_id)
+    return wire.PostAllocationProxyAddressResponse()
+
+
+@route("POST", "/api/v1/allocations/{allocation_id}/notify_container_running")
+async def notify_container_running(
+    call: Call, request: wire.NotifyContainerRunningRequest
+) -> wire.NotifyContainerRunningResponse:
+    """A container runs; agents report that themselves, so there is nothing to do."""
+    await call.services.allocations.get(call.caller, request.allocation_id)
+    return wire.NotifyContainerRunningResponse()

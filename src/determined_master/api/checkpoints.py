@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
+from determined_master.api.routes import Call, Reply, plain_route, route
 from determined_master.api.shapes import checkpoint, cut
 from determined_master.api.trials import CHECKPOINT_SORTS
 from determined_master.domain.errors import InvalidArgument
+from determined_master.services.archives import Form
 from determined_master.services.checkpoints import CheckpointReport
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest.types.checkpoint import SortBy
 from determined_wire.rest.types.shared import OrderBy
+
+ARCHIVES: dict[str, Form] = {
+    "application/gzip": "tar.gz",
+    "application/zip": "zip",
+    "application/x-tar": "tar",
+}
 
 
 @route("POST", "/api/v1/checkpoints")
@@ -42,6 +49,17 @@ async def get_checkpoint(
     """One checkpoint with what it was trained by."""
     row = await call.services.checkpoints.get(call.caller, request.checkpoint_uuid)
     return wire.GetCheckpointResponse(checkpoint=checkpoint(row))
+
+
+@plain_route("GET", "/checkpoints/{uuid}")
+async def download_checkpoint(call: Call) -> Reply:
+    """The files of a checkpoint, as the archive that `Accept` names first; else as tar."""
+    accepted = [part.partition(";")[0].strip() for part in call.http.header("accept").split(",")]
+    kind = next((name for name in accepted if name in ARCHIVES), "application/x-tar")
+    pieces = await call.services.checkpoint_files.archive(
+        call.caller, call.parameters["uuid"], ARCHIVES[kind]
+    )
+    return Reply(pieces, content_type=kind)
 
 
 @route("POST", "/api/v1/checkpoints/{checkpoint.uuid}/metadata")

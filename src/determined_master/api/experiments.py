@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from determined_master.services.experiments import Submission
 from determined_master.store.experiments import ExperimentRow
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import Experiment, ExperimentState
-from determined_wire.rest.types.shared import OrderBy
+from determined_wire.rest.types.shared import LaunchWarning, OrderBy
 
 
 @route("POST", "/api/v1/experiments")
@@ -44,10 +43,16 @@ async def create_experiment(
         idempotency_key=call.http.header("idempotency-key") or None,
     )
     experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
+    too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
+    warnings = [too_large] if prepared.exceeds_slots else []
     if experiment_id is None:
-        return wire.CreateExperimentResponse(experiment=Experiment(), config=None)
+        return wire.CreateExperimentResponse(
+            experiment=Experiment(), config=None, warnings=warnings
+        )
     return wire.CreateExperimentResponse(
-        experiment=await _full(call, experiment_id), config=prepared.built.config
+        experiment=await _full(call, experiment_id),
+        config=prepared.built.config,
+        warnings=warnings,
     )
 
 
@@ -85,9 +90,9 @@ async def get_experiments(
         offset=request.offset,
         limit=request.limit,
     )
-    found = await call.services.experiment_lists.find(call.caller, wanted, _rendered)
+    found = await call.services.experiment_lists.find(call.caller, wanted, render_listed)
     return wire.GetExperimentsResponse(
-        experiments=[_in_list(call, *item, request.show_trial_data) for item in found.items],
+        experiments=[in_list(call, *item, request.show_trial_data) for item in found.items],
         pagination=pagination(found.page),
     )
 
@@ -165,11 +170,35 @@ async def patch_experiment(
     return wire.PatchExperimentResponse(experiment=await _full(call, patch.id))
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}/model_def")
-async def get_model_def(call: Call, request: wire.GetModelDefRequest) -> wire.GetModelDefResponse:
-    """The model directory as tar.gz."""
-    tgz = await call.services.experiments.model_definition(call.caller, request.experiment_id)
-    return wire.GetModelDefResponse(b64_tgz=base64.b64encode(tgz).decode())
+@route("GET", "/api/v1/experiment/labels")
+async def get_labels(
+    call: Call, request: wire.GetExperimentLabelsRequest
+) -> wire.GetExperimentLabelsResponse:
+    """Labels of a project's experiments, or of all; the most used first."""
+    labels = await call.services.experiments.labels(call.caller, request.project_id)
+    return wire.GetExperimentLabelsResponse(labels=labels)
+
+
+@route("PUT", "/api/v1/experiments/{experiment_id}/labels/{label}")
+async def put_label(
+    call: Call, request: wire.PutExperimentLabelRequest
+) -> wire.PutExperimentLabelResponse:
+    """Give an experiment a label."""
+    labels = await call.services.experiments.label(
+        call.caller, request.experiment_id, request.label, is_present=True
+    )
+    return wire.PutExperimentLabelResponse(labels=labels)
+
+
+@route("DELETE", "/api/v1/experiments/{experiment_id}/labels/{label}")
+async def delete_label(
+    call: Call, request: wire.DeleteExperimentLabelRequest
+) -> wire.DeleteExperimentLabelResponse:
+    """Take a label away."""
+    labels = await call.services.experiments.label(
+        call.caller, request.experiment_id, request.label, is_present=False
+    )
+    return wire.DeleteExperimentLabelResponse(labels=labels)
 
 
 @route("GET", "/api/v1/experiments/{experiment_id}/searcher/best_searcher_validation_metric")
@@ -193,20 +222,21 @@ async def _full(call: Call, experiment_id: int) -> Experiment:
     )
 
 
-def _in_list(call: Call, listed: Listed, rendered: Rendered, with_best: bool) -> Experiment:
+def in_list(call: Call, listed: Listed, rendered: Rendered, with_best: bool) -> Experiment:
+    """An item of a list; with its best metric for those who ask for it."""
+    members = rendered.always + (rendered.best_metric if with_best else b"")
+    return ready(Experiment, listed_text(call, listed, members))
+
+
+def listed_text(call: Call, listed: Listed, members: bytes) -> bytes:
     """An item from what is kept of it and what is not: its state and how long it takes."""
     state = _shown(call, listed.id, listed.state)
     duration_s = int(seconds_between(listed.started_at, listed.ended_at))
-    text = b'%s%s,"state":"%s","duration":%d}' % (
-        rendered.always,
-        rendered.best_metric if with_best else b"",
-        state.encode(),
-        duration_s,
-    )
-    return ready(Experiment, text)
+    return b'%s,"state":"%s","duration":%d}' % (members, state.encode(), duration_s)
 
 
-def _rendered(row: ExperimentRow) -> Rendered:
+def render_listed(row: ExperimentRow) -> Rendered:
+    """The JSON of a listed experiment but for what changes while its row does not."""
     metric = row.best_metric
     if metric is not None and not row.smaller_is_better:
         metric = -metric

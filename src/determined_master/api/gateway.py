@@ -22,6 +22,7 @@ from determined_master.api.http import (
     compress,
     read_body,
     send_body,
+    while_connected,
 )
 from determined_master.api.protojson import (
     PathParameter,
@@ -137,16 +138,9 @@ async def stream_messages(
 ) -> None:
     """Answer with the messages of a generator until it ends or the client goes away."""
     messages = route.handler(call, request)
-    gone = asyncio.create_task(_wait_for_disconnect(receive))
-    pump = asyncio.create_task(_pump(send, messages, is_pretty=http.wants_pretty))
     try:
-        await asyncio.wait({gone, pump}, return_when=asyncio.FIRST_COMPLETED)
-        if pump.done():
-            pump.result()
+        await while_connected(receive, _pump(send, messages, is_pretty=http.wants_pretty))
     finally:
-        gone.cancel()
-        pump.cancel()
-        await asyncio.gather(gone, pump, return_exceptions=True)
         await messages.aclose()
 
 
@@ -184,8 +178,3 @@ def _piece(body: bytes) -> dict[str, Any]:
 
 async def _begin(send: Send, status: int, headers: tuple[Header, ...]) -> None:
     await send({"type": "http.response.start", "status": status, "headers": list(headers)})
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

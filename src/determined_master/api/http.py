@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 from concurrent.futures import Executor
 from typing import Any
 
@@ -163,3 +163,22 @@ def _check_size(size: int) -> None:
             f"the request is larger than the limit ({size} vs. {MAX_BODY_BYTES} bytes):"
             " send less, for example a smaller model directory"
         )
+
+
+async def while_connected(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
+    """Send an answer of unknown length, until it ends or the client goes away."""
+    gone = asyncio.create_task(_wait_for_disconnect(receive))
+    sending = asyncio.create_task(work)
+    try:
+        await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+        if sending.done():
+            sending.result()
+    finally:
+        gone.cancel()
+        sending.cancel()
+        await asyncio.gather(gone, sending, return_exceptions=True)
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

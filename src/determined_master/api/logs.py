@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from typing import Protocol
 
-from determined_master.api.routes import Call, route, stream_route
+import msgspec
+
+from determined_master.api.plain import plain_json
+from determined_master.api.routes import Call, plain_route, route, stream_route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.log_lines import LEVELS, render
+from determined_master.domain.log_lines import LEVEL_NUMBERS, LEVELS, render
 from determined_master.services.task_logs import PostedLine
 from determined_master.store.task_logs import LogFilter, LogRow
 from determined_wire.rest import tasks as task_wire
@@ -40,6 +44,43 @@ async def post_task_logs(
     ]
     await call.services.task_logs.post(call.caller, lines)
     return task_wire.PostTaskLogsResponse()
+
+
+class PlainLine(msgspec.Struct):
+    """One line as agents of 0.38.1 post it."""
+
+    task_id: str
+    log: str
+    timestamp: datetime | None = None
+    allocation_id: str | None = None
+    agent_id: str | None = None
+    container_id: str | None = None
+    rank_id: int | None = None
+    level: str | None = None
+    source: str | None = None
+    stdtype: str | None = None
+
+
+@plain_route("POST", "/task-logs")
+async def post_plain_task_logs(call: Call) -> str:
+    """The same as a plain list whose levels are bare words."""
+    lines = [
+        PostedLine(
+            task_id=line.task_id,
+            log=line.log,
+            at=line.timestamp,
+            allocation_id=line.allocation_id,
+            agent_id=line.agent_id,
+            container_id=line.container_id,
+            rank_id=line.rank_id,
+            level=_level_number(line.level),
+            source=line.source,
+            stdtype=line.stdtype,
+        )
+        for line in plain_json(call, list[PlainLine])
+    ]
+    await call.services.task_logs.post(call.caller, lines)
+    return ""
 
 
 @stream_route("GET", "/api/v1/trials/{trial_id}/logs", trial_wire.TrialLogsResponse)
@@ -162,6 +203,15 @@ def _filter(
         after=request.timestamp_after,
         before=request.timestamp_before,
     )
+
+
+def _level_number(word: str | None) -> int:
+    if not word:
+        return 0
+    number = LEVEL_NUMBERS.get(word.upper())
+    if number is None:
+        raise InvalidArgument(f"level is {word!r}: it must be one of {', '.join(LEVELS)}")
+    return number
 
 
 def _message(row: LogRow) -> str:

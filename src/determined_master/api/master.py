@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from determined_master.api.routes import ANONYMOUS, Call, Reply, plain_route, route
+from determined_master.api.routes import (
+    ANONYMOUS,
+    Call,
+    Reply,
+    plain_route,
+    route,
+    stream_route,
+)
+from determined_master.domain.errors import InvalidArgument
+from determined_wire import own
 from determined_wire.rest.master import (
     GetMasterConfigRequest,
     GetMasterConfigResponse,
@@ -12,8 +22,14 @@ from determined_wire.rest.master import (
     GetMasterResponse,
     GetTelemetryRequest,
     GetTelemetryResponse,
+    MasterLogsRequest,
+    MasterLogsResponse,
+    PatchMasterConfigRequest,
+    PatchMasterConfigResponse,
 )
+from determined_wire.rest.types.log import LogEntry, LogLevel
 
+LEVELS = {level.name.removeprefix("LOG_LEVEL_"): level for level in LogLevel}
 HTML = "text/html; charset=UTF-8"
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -56,6 +72,55 @@ async def get_master_config(
 ) -> GetMasterConfigResponse:
     """All settings in force, secrets masked; for admins."""
     return GetMasterConfigResponse(config=call.services.master.config(call.caller))
+
+
+@route("GET", "/api/v1/master/loop-stall")
+async def get_loop_stall(call: Call, request: own.GetLoopStallRequest) -> own.GetLoopStallResponse:
+    """The longest stall of the event loop since the last question; for admins, ours."""
+    stall = call.services.master.loop_stall(call.caller)
+    return own.GetLoopStallResponse(longest_ms=stall.longest_s * 1000, watched_s=stall.watched_s)
+
+
+@route("PATCH", "/api/v1/master/config")
+async def patch_master_config(
+    call: Call, request: PatchMasterConfigRequest
+) -> PatchMasterConfigResponse:
+    """Change the log's level or colour until the master starts again; for admins."""
+    log = request.config.log if request.config is not None else None
+    changes: dict[str, Any] = {}
+    for path in request.field_mask.paths if request.field_mask is not None else ():
+        if path not in ("log", "log.level", "log.color"):
+            raise InvalidArgument(
+                f"unsupported or invalid field: {path}: only log.level and log.color can change"
+            )
+        if log is not None and path != "log.color":
+            changes["level"] = log.level.name.removeprefix("LOG_LEVEL_").lower()
+        if log is not None and path != "log.level":
+            changes["color"] = log.color
+    call.services.master.configure_log(call.caller, changes)
+    return PatchMasterConfigResponse()
+
+
+@stream_route("GET", "/api/v1/master/logs", MasterLogsResponse)
+async def master_logs(
+    call: Call, request: MasterLogsRequest
+) -> AsyncIterator[Sequence[MasterLogsResponse]]:
+    """Lines of the master's own log."""
+    lines = call.services.master.read_log(
+        call.caller, offset=request.offset, limit=request.limit, follow=request.follow
+    )
+    async for page in lines:
+        yield [
+            MasterLogsResponse(
+                log_entry=LogEntry(
+                    id=line.id,
+                    message=line.message,
+                    timestamp=line.at,
+                    level=LEVELS.get(line.level, LogLevel.LOG_LEVEL_UNSPECIFIED),
+                )
+            )
+            for line in page
+        ]
 
 
 @plain_route("GET", "/info")

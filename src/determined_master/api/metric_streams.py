@@ -12,10 +12,11 @@ from determined_master.services.series import Range
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.metric import MetricIdentifier
 
+NAMES = "/api/v1/experiments/metrics-stream/metric-names"
 STREAM = "/api/v1/experiments/{experiment_id}/metrics-stream"
 
 
-@stream_route("GET", "/api/v1/experiments/metrics-stream/metric-names", wire.ExpMetricNamesResponse)
+@stream_route("GET", NAMES, wire.ExpMetricNamesResponse)
 async def stream_metric_names(
     call: Call, request: wire.ExpMetricNamesRequest
 ) -> AsyncIterator[wire.ExpMetricNamesResponse]:

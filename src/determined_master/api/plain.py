@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from typing import Any, TypeVar
 
 import msgspec
 
 from determined_master.api.errors import plain_body, status_of
-from determined_master.api.http import SECURITY_HEADERS, Header, Http, Send, send_body
+from determined_master.api.http import (
+    SECURITY_HEADERS,
+    Header,
+    Http,
+    Receive,
+    Send,
+    send_body,
+    while_connected,
+)
 from determined_master.api.routes import PLAIN_JSON, Call, Reply
 from determined_master.domain.errors import DetError, InvalidArgument
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 HEADERS: tuple[Header, ...] = ((b"content-type", PLAIN_JSON.encode()), *SECURITY_HEADERS)
@@ -31,7 +41,7 @@ def plain_json(call: Call, kind: type[T]) -> T:
         raise InvalidArgument("Bad Request") from error
 
 
-async def send_answer(send: Send, http: Http, answer: Any) -> None:
+async def send_answer(send: Send, receive: Receive, http: Http, answer: Any) -> None:
     """Answer with what a plain route returned: a `Reply`, or anything that JSON can say."""
     if not isinstance(answer, Reply):
         body = _encoder.encode(answer) + b"\n"
@@ -46,7 +56,10 @@ async def send_answer(send: Send, http: Http, answer: Any) -> None:
     if isinstance(answer.body, bytes):
         await send_body(send, answer.status, headers, answer.body)
     else:
-        await _send_pieces(send, answer.status, headers, answer.body)
+        try:
+            await while_connected(receive, _send_pieces(send, answer.status, headers, answer.body))
+        finally:
+            await answer.body.aclose()
 
 
 async def send_error(send: Send, error: DetError) -> None:
@@ -63,6 +76,11 @@ async def _send_pieces(
     send: Send, status: int, headers: list[Header], pieces: AsyncIterator[bytes]
 ) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    async for piece in pieces:
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    try:
+        async for piece in pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    except OSError:
+        # Without its last chunk the client sees that the body is not whole.
+        log.exception("an answer broke off")
+        return
     await send({"type": "http.response.body", "body": b""})

@@ -13,7 +13,7 @@ the public API, so that the table can be checked against it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from types import ModuleType
 from typing import Any, Literal, TypeVar, get_type_hints
 
@@ -49,10 +49,10 @@ class Call(msgspec.Struct, frozen=True):
 class Reply(msgspec.Struct, frozen=True):
     """An answer of a plain route that is not just JSON with status 200.
 
-    `body` may be an iterator of pieces, which is sent as it comes.
+    `body` may be a generator of pieces, which is sent as it comes and closed in any case.
     """
 
-    body: bytes | AsyncIterator[bytes] = b""
+    body: bytes | AsyncGenerator[bytes] = b""
     status: int = 200
     content_type: str = PLAIN_JSON
     headers: tuple[tuple[str, str], ...] = ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-
-
 from determined_master.api.protojson import raw_json
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between

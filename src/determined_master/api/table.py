@@ -15,6 +15,8 @@ from determined_master.api import (
     master,
     metric_streams,
     metrics,
+    model_definitions,
+    pools,
     project_columns,
     runs,
     series,
@@ -22,6 +24,7 @@ from determined_master.api import (
     tasks,
     trials,
     users,
+    workspaces,
 )
 from determined_master.api.openapi import document
 from determined_master.api.routes import Call, Reply, Route, plain_route, routes_of
@@ -31,12 +34,15 @@ MODULES = (
     users,
     master,
     agents,
+    pools,
+    workspaces,
     experiments,
     experiment_search,
     runs,
     project_columns,
     series,
     metric_streams,
+    model_definitions,
     trials,
     metrics,
     checkpoints,
@@ -55,6 +61,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/experiments/{id}/story"),
         ("GET", "/api/v1/allocations/{id}/story"),
         ("GET", "/api/v1/agents/join-token"),
+        ("GET", "/api/v1/master/loop-stall"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }
 )

@@ -117,7 +117,7 @@ class _Reader:
             raise InvalidArgument(f"a filter group is expected, not {_short(raw)}")
         if depth > MAX_DEPTH:
             raise InvalidArgument(f"the filter is nested deeper than {MAX_DEPTH} groups")
-        conjunction = raw.get("conjunction") or "and"
+        conjunction: Any = raw.get("conjunction") or "and"
         if conjunction not in ("and", "or"):
             raise InvalidArgument(f"invalid conjunction {conjunction}: use and, or")
         children = raw.get("children") or []
@@ -138,7 +138,8 @@ class _Reader:
         raise InvalidArgument(f"kind must be group or field in {_short(raw)}")
 
     def _condition(self, raw: dict[str, Any]) -> Condition | None:
-        name, operator = raw.get("columnName"), raw.get("operator")
+        name: Any = raw.get("columnName")
+        operator: Any = raw.get("operator")
         if operator not in OPERATORS:
             raise InvalidArgument(f"invalid operator {operator}")
         known = columns_of(self._table).get(name) if isinstance(name, str) else None

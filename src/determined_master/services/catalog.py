@@ -10,6 +10,7 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
+from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
@@ -17,6 +18,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
+from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.runs import Runs
 from determined_master.services.series import SeriesReads
@@ -25,6 +27,7 @@ from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
+from determined_master.services.workspaces import Workspaces
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,13 @@ class Services:
     trials: Trials
     metrics: Metrics
     checkpoints: Checkpoints
+    checkpoint_files: CheckpointFiles
     task_logs: TaskLogs
     tasks: Tasks
     allocations: Allocations
     agents: Agents
+    pools: Pools
+    workspaces: Workspaces
     stories: Stories
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]

@@ -23,6 +23,8 @@ class Prepared(msgspec.Struct, frozen=True):
 
     built: BuiltExperiment
     warnings: tuple[str, ...] = ()
+    exceeds_slots: bool = False
+    """Whether a trial asks for more slots than its pool has now."""
 
 
 class ExperimentConfigs:

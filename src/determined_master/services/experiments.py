@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import asyncpg
 import msgspec
 
 from determined_master import clock, entropy
@@ -16,11 +17,10 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.states import TERMINAL
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
+from determined_master.services.pools import Pools
 from determined_master.store import experiments as rows
 
 if TYPE_CHECKING:
-    import asyncpg
-
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
     from determined_master.store.pool import Conn
@@ -42,10 +42,13 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 class Experiments:
     """Experiments of all users."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, configs: ExperimentConfigs) -> None:
+    def __init__(
+        self, engine: Engine, pool: asyncpg.Pool, configs: ExperimentConfigs, pools: Pools
+    ) -> None:
         self._engine = engine
         self._pool = pool
         self._configs = configs
+        self._pools = pools
 
     async def create(self, caller: Caller, submission: Submission) -> tuple[int | None, Prepared]:
         """Check a configuration and make the experiment.
@@ -56,17 +59,22 @@ class Experiments:
             The experiment's id, None when it was only to be checked; and its configuration.
 
         Raises:
-            InvalidArgument: with every error of the configuration.
+            InvalidArgument: with every error of the configuration, or more slots than there are.
         """
         access.may(caller, "create", "experiment")
         prepared = await self._configs.prepare(submission.config, submission.template)
+        resources = prepared.built.config["resources"]
+        prepared = msgspec.structs.replace(
+            prepared,
+            exceeds_slots=self._pools.check_slots(
+                resources["resource_pool"], resources["slots_per_trial"]
+            ),
+        )
         if submission.validate_only:
             return None, prepared
-        if submission.idempotency_key:
-            async with self._pool.acquire() as conn:
-                answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
-            if answer is not None:
-                return int(answer["experiment_id"]), prepared
+        known = await self._known_answer(caller, submission)
+        if known is not None:
+            return known, prepared
         tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
         return await self._store(caller, submission, prepared, tgz), prepared
 
@@ -165,6 +173,24 @@ class Experiments:
             await rows.update_details(conn, experiment_id, wanted)
         return await self.get(caller, experiment_id)
 
+    async def label(
+        self, caller: Caller, experiment_id: int, label: str, *, is_present: bool
+    ) -> list[str]:
+        """Give it a label, or take it away; its labels then."""
+        row = await self.get(caller, experiment_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        if not label.strip():
+            raise InvalidArgument("a label must not be blank: give it some text")
+        async with self._pool.acquire() as conn:
+            labels = await rows.update_label(conn, experiment_id, label, is_present=is_present)
+        return labels or []
+
+    async def labels(self, caller: Caller, project_id: int) -> list[str]:
+        """Labels of a project's experiments, of all for project 0; the most used first."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            return await rows.list_labels(conn, project_id or None)
+
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
         access.may(caller, "control", "experiment", owner_id=row.user_id)
@@ -209,7 +235,22 @@ class Experiments:
                 await rows.insert_answer(conn, caller.user_id, submission.idempotency_key, answer)
 
         event = exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)
-        await self._engine.post(
-            "experiment", str(experiment_id), event, cause="created", within=store
-        )
+        try:
+            await self._engine.post(
+                "experiment", str(experiment_id), event, cause="created", within=store
+            )
+        except asyncpg.UniqueViolationError:
+            # The same request came twice at once and the other one was first.
+            known = await self._known_answer(caller, submission)
+            if known is None:
+                raise
+            return known
         return experiment_id
+
+    async def _known_answer(self, caller: Caller, submission: Submission) -> int | None:
+        """The experiment that an earlier request with the same idempotency key has made."""
+        if not submission.idempotency_key:
+            return None
+        async with self._pool.acquire() as conn:
+            answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
+        return None if answer is None else int(answer["experiment_id"])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import asyncpg
 import msgspec
 
+from determined_master import logs
 from determined_master.domain import access
 from determined_master.domain.access import Caller
+from determined_master.domain.errors import InvalidArgument
+from determined_master.loop_monitor import LoopMonitor, Stall
 from determined_master.store.pool import Pool
 
 MASK = "********"
@@ -18,6 +21,9 @@ SECRET_WORDS = ("password", "secret", "token", "private_key", "access_key", "cre
 """A setting whose name contains one of these is never told."""
 
 PROBE_DEADLINE_S = 2.0
+FOLLOW_POLL_S = 0.5
+"""How often a follower of the log looks for new lines."""
+LOG_LEVELS = ("trace", "debug", "info", "warning", "error", "critical")
 
 
 class MasterFacts(msgspec.Struct, frozen=True):
@@ -46,12 +52,64 @@ class Master:
         self.facts = facts
         self._pool = pool
         self._settings = settings
+        self.loop = LoopMonitor()
+
+        self._log: dict[str, Any] = {}
+        """Settings of the log that were changed since the start."""
+
+    def loop_stall(self, caller: Caller) -> Stall:
+        """The longest stall of the event loop since this was last asked."""
+        access.may(caller, "configure", "cluster")
+        return self.loop.read()
 
     def config(self, caller: Caller) -> Mapping[str, Any]:
         """All settings in force, secrets masked."""
         access.may(caller, "configure", "cluster")
-        masked: Mapping[str, Any] = mask_secrets(self._settings())
-        return masked
+        masked: dict[str, Any] = mask_secrets(self._settings())
+        return {**masked, "log": {**masked.get("log", {}), **self._log}}
+
+    def configure_log(self, caller: Caller, changes: Mapping[str, Any]) -> None:
+        """Change `level` or `color` of the log until the master starts again.
+
+        Raises:
+            InvalidArgument: there is no such level.
+        """
+        access.may(caller, "configure", "cluster")
+        if "level" in changes:
+            if changes["level"] not in LOG_LEVELS:
+                raise InvalidArgument(
+                    f"log.level is {changes['level']!r}: it must be one of {', '.join(LOG_LEVELS)}"
+                )
+            logs.set_level(changes["level"])
+        self._log |= changes
+
+    async def read_log(
+        self, caller: Caller, *, offset: int = 0, limit: int = 0, follow: bool = False
+    ) -> AsyncIterator[list[logs.Entry]]:
+        """Lines of the master's own log, as far as they are kept in memory.
+
+        Args:
+            offset: id of the first line; a negative one counts from the end.
+            limit: how many at most, 0 for all.
+            follow: whether to wait for more lines, for ever.
+
+        Raises:
+            InvalidArgument: the limit is negative.
+        """
+        access.may(caller, "read", "log")
+        if limit < 0:
+            raise InvalidArgument(f"Limit must be >= 0, it is {limit}: use 0 for all lines")
+        first = offset if offset >= 0 else max(0, logs.RECENT.next_id + offset)
+        left = limit
+        while True:
+            lines = logs.RECENT.since(first)
+            lines = lines[:left] if limit else lines
+            if lines:
+                yield lines
+                first, left = lines[-1].id + 1, left - len(lines)
+            if not follow or (limit and left == 0):
+                return
+            await asyncio.sleep(FOLLOW_POLL_S)
 
     async def health(self) -> Health:
         """Ask the database for a sign of life, two seconds at most."""

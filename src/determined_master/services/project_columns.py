@@ -49,9 +49,8 @@ class ProjectColumns:
         async with self._pool.acquire() as conn:
             await _must_exist(conn, project_id)
             found = await rows.list_columns(conn, project_id)
-        own, place = (
-            (RUN_COLUMNS, "RUN") if table == "run" else (EXPERIMENT_COLUMNS, "EXPERIMENT")
-        )
+        own = RUN_COLUMNS if table == "run" else EXPERIMENT_COLUMNS
+        place: Place = "RUN" if table == "run" else "EXPERIMENT"
         listed = [ListedColumn(c.name, place, c.type, c.title) for c in own]
         for row in found:
             where = row.place

@@ -205,6 +205,13 @@ async def upsert_storage(conn: Conn, config: dict[str, Any]) -> int:
     return int(await conn.fetchval(query, digest, config))
 
 
+async def find_storage(conn: Conn, storage_id: int) -> dict[str, Any] | None:
+    """The storage configuration of that id."""
+    query = "SELECT config FROM storage_backends WHERE id = $1"
+    found: dict[str, Any] | None = await conn.fetchval(query, storage_id)
+    return found
+
+
 async def _count(conn: Conn, new: NewCheckpoint, size: int) -> None:
     trial = """
         UPDATE trials SET checkpoint_count = checkpoint_count + 1,

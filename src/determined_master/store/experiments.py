@@ -214,6 +214,39 @@ async def insert_answer(conn: Conn, user_id: int, key: str, answer: dict[str, An
     await conn.execute(query, user_id, key, answer)
 
 
+async def update_label(
+    conn: Conn, experiment_id: int, label: str, *, is_present: bool
+) -> list[str] | None:
+    """Give an experiment a label or take it away, in its configuration too.
+
+    Returns:
+        Its labels then; None when there is no such experiment.
+    """
+    query = """
+        WITH new AS (
+            SELECT id, array_remove(labels, $2) || CASE WHEN $3 THEN ARRAY[$2] ELSE '{}' END
+                   AS labels
+              FROM experiments WHERE id = $1 FOR NO KEY UPDATE
+        )
+        UPDATE experiments e
+           SET labels = n.labels, config = jsonb_set(e.config, '{labels}', to_jsonb(n.labels))
+          FROM new n WHERE e.id = n.id
+     RETURNING e.labels
+    """
+    found: list[str] | None = await conn.fetchval(query, experiment_id, label, is_present)
+    return found
+
+
+async def list_labels(conn: Conn, project_id: int | None) -> list[str]:
+    """Labels of a project's experiments, or of all; the most used first."""
+    query = """
+        SELECT label FROM experiments e, unnest(e.labels) label
+         WHERE $1::int IS NULL OR e.project_id = $1
+         GROUP BY label ORDER BY count(*) DESC, label
+    """
+    return [row["label"] for row in await conn.fetch(query, project_id)]
+
+
 async def update_details(conn: Conn, experiment_id: int, changes: dict[str, Any]) -> None:
     """Write a user's changes to name, description, labels, notes, archived or config."""
     names = [n for n in ("name", "description", "labels", "notes", "archived", "config")]

@@ -39,7 +39,8 @@ async def planned_for_its_values(conn: Conn) -> AsyncIterator[None]:
     async with conn.transaction(readonly=True):
         await conn.execute(
             "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = on;"
-            " SET LOCAL jit = off; SET LOCAL work_mem = '64MB'; SET LOCAL max_parallel_workers_per_gather = 0"
+            " SET LOCAL jit = off; SET LOCAL work_mem = '64MB';"
+            " SET LOCAL max_parallel_workers_per_gather = 0"
         )
         yield
 
@@ -93,9 +94,7 @@ async def _count(
     return int(total), None
 
 
-def _composed(
-    table: TableSql, wanted: Wanted, column_ids: dict[str, list[int]]
-) -> Composed:
+def _composed(table: TableSql, wanted: Wanted, column_ids: dict[str, list[int]]) -> Composed:
     composed = Composed(table, column_ids)
     if wanted.project_id is not None:
         project = table.expressions["projectId"]
@@ -106,9 +105,7 @@ def _composed(
     return composed
 
 
-async def _find_column_ids(
-    conn: Conn, table: TableSql, wanted: Wanted
-) -> dict[str, list[int]]:
+async def _find_column_ids(conn: Conn, table: TableSql, wanted: Wanted) -> dict[str, list[int]]:
     """Ids of the project's own columns that a filter or a sort names; several in all projects."""
     names = {c.column for c in _conditions(wanted.filter.root)} | {s.column for s in wanted.sorts}
     own = [name for name in names if name not in table.expressions]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 MAX_WORDS = 1000
 MAX_OPEN_RUNS = 1000
 
-OPEN_LEAVES = """
+OPEN_LEAVES = f"""
     SELECT m.name, m.leaf, m.location
       FROM trials t JOIN runs r ON r.id = t.id,
            LATERAL metric_leaves_of(t.summary_metrics) m
      WHERE t.id = ANY (ARRAY (
            SELECT o.id FROM trials o JOIN runs x ON x.id = o.id
-            WHERE o.ended_at IS NULL AND x.project_id = $1 ORDER BY o.id DESC LIMIT {limit}))
-""".format(limit=MAX_OPEN_RUNS)
+            WHERE o.ended_at IS NULL AND x.project_id = $1
+            ORDER BY o.id DESC LIMIT {MAX_OPEN_RUNS}))
+"""
 """Metrics of runs that have not ended, whose values are not kept by column yet."""
 
 
@@ -28,7 +29,7 @@ class ColumnRow(msgspec.Struct, frozen=True):
     """One column of a project."""
 
     name: str
-    place: Place | Literal["HYPERPARAMETERS"]
+    place: Place
     type: ColumnType
 
 

@@ -158,9 +158,7 @@ async def list_snapshot(
     return [SnapshotRow(*row) for row in await conn.fetch(query, *values)]
 
 
-async def list_best_trials(
-    conn: Conn, experiment_id: int, limit: int
-) -> list[tuple[int, str]]:
+async def list_best_trials(conn: Conn, experiment_id: int, limit: int) -> list[tuple[int, str]]:
     """Ids and hyperparameters (JSON) of the trials with the best searcher metric, best first."""
     query = f"""
         SELECT id, hparams::text FROM trials WHERE experiment_id = $1

@@ -16,9 +16,16 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
 def until(claim: Callable[[], object], limit_s: float = 20.0) -> None:
-    """Wait until a claim holds."""
+    """Wait until a claim holds; a file that is not there yet says that it does not."""
     deadline = time.monotonic() + limit_s
-    while not claim():
+
+    def holds() -> object:
+        try:
+            return claim()
+        except FileNotFoundError:
+            return False
+
+    while not holds():
         assert time.monotonic() < deadline, "it did not come true in time"
         time.sleep(0.005)
 

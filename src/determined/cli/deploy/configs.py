@@ -33,7 +33,7 @@ def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, An
         What was written; `host` and `port` are always in it.
 
     Raises:
-        CliError: the user's file cannot be read as a mapping.
+        CliError: the user's file cannot be read as a mapping, or the port is none.
     """
     config: Dict[str, Any] = {
         "host": LOOPBACK[0],
@@ -50,6 +50,8 @@ def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, An
     config = merged(config, given)
     flags: Dict[str, Any] = {"host": options.host, "port": options.port}
     config.update({key: value for key, value in flags.items() if value is not None})
+    if type(config["port"]) is not int or not 1 <= config["port"] <= 65535:
+        raise errors.CliError(f"port {config['port']!r}: it must be a number from 1 to 65535")
     if options.work_dir:
         config = merged(config, {"task_container_defaults": {"work_dir": options.work_dir}})
     if config["host"] not in LOOPBACK:
@@ -141,6 +143,10 @@ def read(path: str) -> Dict[str, Any]:
         return _plain(config_text.load(text, path)) if text.strip() else {}
     except OSError as error:
         raise errors.CliError(f"config file '{path}': {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise errors.CliError(
+            f"config file '{path}': byte {error.start + 1} is not UTF-8 text"
+        ) from None
     except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
 

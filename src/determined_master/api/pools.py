@@ -1,0 +1,57 @@
+"""Routes of resource pools."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import cut
+from determined_master.services.pools import PoolFacts
+from determined_wire.rest import resource_pools as wire
+from determined_wire.rest.types.device import DeviceType
+from determined_wire.rest.types.job import QueueStats
+from determined_wire.rest.types.resourcepool import (
+    FittingPolicy,
+    ResourcePool,
+    ResourcePoolDetail,
+    ResourcePoolType,
+    SchedulerType,
+)
+
+MIXED_OR_UNKNOWN = -1
+
+
+@route("GET", "/api/v1/resource-pools")
+async def get_resource_pools(
+    call: Call, request: wire.GetResourcePoolsRequest
+) -> wire.GetResourcePoolsResponse:
+    """The pools that experiments can name. None is bound to workspaces yet."""
+    pools = call.services.pools.list_all(call.caller)
+    page, pagination = cut(pools, request.offset, request.limit)
+    return wire.GetResourcePoolsResponse(
+        resource_pools=[_pool(pool) for pool in page], pagination=pagination
+    )
+
+
+def _pool(pool: PoolFacts) -> ResourcePool:
+    types = [DeviceType[f"TYPE_{name.upper()}"] for name in pool.device_types]
+    return ResourcePool(
+        name=pool.name,
+        description=pool.description,
+        type=ResourcePoolType.RESOURCE_POOL_TYPE_STATIC,
+        num_agents=pool.agents,
+        slots_available=pool.slots,
+        slots_used=pool.used_slots,
+        slot_type=types[0] if len(types) == 1 else DeviceType.TYPE_UNSPECIFIED,
+        aux_container_capacity=pool.agents * pool.max_tasks_without_slots_per_agent,
+        aux_containers_running=pool.tasks_without_slots,
+        default_compute_pool=pool.is_default_compute,
+        default_aux_pool=pool.is_default_aux,
+        slots_per_agent=MIXED_OR_UNKNOWN,
+        aux_container_capacity_per_agent=pool.max_tasks_without_slots_per_agent,
+        # The order of submission; clients know no name for it, this one is the least wrong.
+        scheduler_type=SchedulerType.SCHEDULER_TYPE_FAIR_SHARE,
+        scheduler_fitting_policy=FittingPolicy.FITTING_POLICY_BEST,
+        location="on-prem",
+        details=ResourcePoolDetail(),
+        stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
+        cluster_name="default",
+    )

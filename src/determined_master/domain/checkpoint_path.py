@@ -1,0 +1,35 @@
+"""Where the files of a checkpoint lie, for those who read them without its task."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from determined_master.domain.errors import Unimplemented
+
+
+def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
+    """The directory of a checkpoint.
+
+    A relative `storage_path` lies below `host_path`, an absolute one stands for itself. What
+    `directory` names is the same path in every container, and here.
+
+    Args:
+        storage: a completed `checkpoint_storage` section.
+        uuid: of the checkpoint, in its usual form.
+
+    Raises:
+        Unimplemented: the storage is none of directories.
+    """
+    kind = storage.get("type")
+    if kind == "shared_fs":
+        base = posixpath.join(storage["host_path"], storage.get("storage_path") or "")
+    elif kind == "directory":
+        base = storage["container_path"]
+    else:
+        raise Unimplemented(
+            f"the master does not read checkpoints from {kind} storage yet: download checkpoint "
+            f"{uuid} from the storage itself (--mode direct)"
+        )
+    return posixpath.join(posixpath.normpath(base), uuid)

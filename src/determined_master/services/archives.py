@@ -1,0 +1,158 @@
+"""Directories as archives, made piece by piece.
+
+Each generator does a bounded amount of work for one piece and holds at most one file open: a
+thread is needed while a piece is made, not while a slow client reads it.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Literal
+
+import msgspec
+
+Form = Literal["tar", "tar.gz", "zip"]
+PIECE_BYTES = 1024 * 1024
+ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One file or directory of an archive; `name` is relative, with a slash for directories."""
+
+    path: str
+    name: str
+    size: int
+    mode: int
+    mtime_s: int
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it has no content of its own."""
+        return self.name.endswith("/")
+
+
+def members_of(root: Path) -> list[Member] | None:
+    """Everything below a directory, by name; None when there is no such directory.
+
+    A link is taken for what it leads to while that lies inside. A link out of the directory
+    is left out, and so is a root that is one: who may write here must not read by the master
+    what only the master may read.
+    """
+    if root.is_symlink() or not root.is_dir():
+        return None
+    inside = root.resolve()
+    found = []
+    for folder, folders, files in os.walk(inside):
+        for name in sorted(folders) + sorted(files):
+            path = Path(folder, name)
+            target = path.resolve()
+            if not target.is_relative_to(inside):
+                continue
+            status = target.stat()
+            if S_ISDIR(status.st_mode) and path.is_symlink():
+                continue  # its files are in the archive already
+            if not S_ISDIR(status.st_mode) and not S_ISREG(status.st_mode):
+                continue
+            is_directory = S_ISDIR(status.st_mode)
+            found.append(
+                Member(
+                    path=str(target),
+                    name=path.relative_to(inside).as_posix() + ("/" if is_directory else ""),
+                    size=0 if is_directory else status.st_size,
+                    mode=status.st_mode & 0o777,
+                    mtime_s=int(status.st_mtime),
+                )
+            )
+    return found
+
+
+def pieces_of(members: Sequence[Member], form: Form) -> Iterator[bytes]:
+    """An archive of these members.
+
+    Raises:
+        OSError: a file is gone, or became shorter meanwhile.
+    """
+    forms: dict[Form, Callable[[Sequence[Member]], Iterator[bytes]]] = {
+        "tar": _tar,
+        "tar.gz": lambda chosen: _gzip(_tar(chosen)),
+        "zip": _zip,
+    }
+    return forms[form](members)
+
+
+def _tar(members: Sequence[Member]) -> Iterator[bytes]:
+    for member in members:
+        info = tarfile.TarInfo(member.name)
+        info.type = tarfile.DIRTYPE if member.is_directory else tarfile.REGTYPE
+        info.size, info.mode, info.mtime = member.size, member.mode, member.mtime_s
+        yield info.tobuf(tarfile.PAX_FORMAT)
+        if not member.is_directory:
+            yield from _content(member)
+            yield bytes(-member.size % tarfile.BLOCKSIZE)
+    yield bytes(2 * tarfile.BLOCKSIZE)
+
+
+def _gzip(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(level=1, wbits=31)
+    for piece in pieces:
+        if packed := packer.compress(piece):
+            yield packed
+    yield packer.flush()
+
+
+def _zip(members: Sequence[Member]) -> Iterator[bytes]:
+    written = _Written()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
+        for member in members:
+            info = zipfile.ZipInfo(member.name, ZIP_EPOCH)
+            info.external_attr = member.mode << 16
+            if member.is_directory:
+                archive.writestr(info, b"")
+                continue
+            with archive.open(info, "w", force_zip64=True) as entry:
+                for piece in _content(member):
+                    entry.write(piece)
+                    yield written.take()
+    yield written.take()
+
+
+def _content(member: Member) -> Iterator[bytes]:
+    """Exactly as many bytes as the member was said to have."""
+    left = member.size
+    descriptor = os.open(member.path, os.O_RDONLY | os.O_NOFOLLOW)
+    with open(descriptor, "rb", buffering=0) as file:
+        while left:
+            piece = file.read(min(PIECE_BYTES, left))
+            if not piece:
+                raise OSError(f"{member.name} became shorter while it was read")
+            left -= len(piece)
+            yield piece
+
+
+class _Written:
+    """A file that can only be written to, and what was written since it was last asked."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        """Keep it."""
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def take(self) -> bytes:
+        """What was written since."""
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
