@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.api import cases_cluster, cases_experiments, cases_users
+from tests.api import cases_cluster, cases_experiments, cases_lists, cases_users
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
@@ -24,6 +24,7 @@ CASES: dict[str, Case] = {
     **cases_users.CASES,
     **cases_experiments.CASES,
     **cases_cluster.CASES,
+    **cases_lists.CASES,
 }
 SAMPLES = load()
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}
