@@ -80,7 +80,7 @@ async def list_words(conn: Conn, project_id: int, column: str) -> list[str]:
     query = f"""
         SELECT DISTINCT coalesce(v.word, v.number::text) AS word
           FROM run_values v JOIN run_columns c ON c.id = v.column_id
-         WHERE c.project_id = $1 AND c.name = $2
+         WHERE c.project_id = $1 AND c.name = $2 AND coalesce(v.word, v.number::text) <> ''
          ORDER BY 1 LIMIT {MAX_WORDS}
     """
     return [row["word"] for row in await conn.fetch(query, project_id, column)]

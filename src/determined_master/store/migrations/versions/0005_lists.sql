@@ -49,7 +49,7 @@ CREATE TABLE run_values (
 COMMENT ON TABLE run_values IS
     'leaves of hyperparameters and metadata; those of metrics once the run has ended';
 COMMENT ON COLUMN run_values.number IS 'NULL also for what is not a number';
-COMMENT ON COLUMN run_values.word IS 'the first 500 characters of what is not a number';
+COMMENT ON COLUMN run_values.word IS 'the first 500 characters of what is no number; NULL for not-a-number, too';
 CREATE INDEX run_values_column ON run_values (column_id, number, run_id) INCLUDE (word);
 
 CREATE INDEX experiments_page ON experiments (project_id, id) INCLUDE (archived);
@@ -112,7 +112,7 @@ DECLARE
 BEGIN
     FOR attempt IN 1..2 LOOP
         INSERT INTO run_values AS v (run_id, column_id, number, word)
-        SELECT run, c.id, n.number, CASE WHEN n.number IS NULL THEN left(l.leaf #>> '{}', 500) END
+        SELECT run, c.id, n.number, CASE WHEN n.number IS NULL AND l.leaf <> '"NaN"' THEN left(l.leaf #>> '{}', 500) END
           FROM unnest(names, leaves) AS l (name, leaf)
           JOIN run_columns c ON c.project_id = project AND c.name = l.name
          CROSS JOIN LATERAL leaf_number(l.leaf) AS n (number)
