@@ -112,7 +112,7 @@ def test_depth_and_size_of_a_filter_are_bounded() -> None:
         parse_filter(text(deep), "run")
     with pytest.raises(InvalidArgument, match="more than 200 conditions"):
         parse_filter(text(*[field("id", "=", 1)] * 201), "run")
-    with pytest.raises(InvalidArgument, match="not JSON|nested deeper"):
+    with pytest.raises(InvalidArgument, match="not JSON"):
         parse_filter('{"filterGroup":' + "[" * 100_000, "run")
 
 

@@ -140,6 +140,15 @@ class ExperimentLists:
         return [(listed[i], shown[i][1]) for i in ids if i in shown]
 
 
+async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
+    """Ids of all experiments that match, ascending."""
+    where, values = _where(wanted)
+    query = f"""
+        SELECT e.id FROM experiments e JOIN users u ON u.id = e.user_id {where} ORDER BY e.id
+    """
+    return [row["id"] for row in await conn.fetch(query, *values)]
+
+
 async def _page(conn: Conn, wanted: Wanted) -> tuple[list[int], Page]:
     where, values = _where(wanted)
     order = "DESC" if wanted.descending else "ASC"
