@@ -85,13 +85,34 @@ class Cluster:
         )
         until(self._answers, what="an answer of the master")
 
+    def run_master(
+        self, *arguments: str, port: int | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Start a master that is expected to end by itself; what it said."""
+        where = ("--host", "127.0.0.1", "--port", str(self.port if port is None else port))
+        return subprocess.run(
+            [sys.executable, "-m", "determined_master.main", *where, *arguments],
+            capture_output=True,
+            text=True,
+            env=self._environment(),
+            timeout=60,
+        )
+
+    def start_twin(self, agent: str) -> subprocess.Popen[bytes]:
+        """Start another agent of the same id, as on a machine of its own."""
+        self._start_agent_as("twin", agent, "twins")
+        return self.processes.pop("twin")
+
     def start_agent(self, name: str = "agent-0") -> None:
         """Start an agent; returns at once."""
+        self._start_agent_as(name, name, "agents")
+
+    def _start_agent_as(self, process: str, name: str, directory: str) -> None:
         self._spawn(
-            name,
+            process,
             "determined_agent.main",
             *("run", "--master-host", "127.0.0.1", "--master-port", str(self.port_of_agents)),
-            *("--agent-id", name, "--work-dir", str(self.root / "agents")),
+            *("--agent-id", name, "--work-dir", str(self.root / directory)),
             *("--container-runtime", "process", "--artificial-slots", str(self._slots)),
         )
 
@@ -164,13 +185,12 @@ class Cluster:
         """Run a script outside of any task; what it prints."""
         script = self.root / "script.py"
         script.write_text(text)
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
         done = subprocess.run(
             [sys.executable, str(script)],
             capture_output=True,
             text=True,
             cwd=self.root,
-            env={**kept, "PYTHONPATH": str(ROOT / "src")},
+            env=self._environment(),
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
@@ -265,19 +285,23 @@ class Cluster:
         except OSError:
             return False
 
-    def _spawn(self, name: str, module: str, *arguments: str) -> None:
-        log = (self.root / f"{name}.log").open("ab")
+    def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
         path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         account = self._account
-        variables = {"HOME": account.home, "USER": account.name} if account else {}
+        own = {"HOME": account.home, "USER": account.name} if account else {}
+        return {**kept, **own, "PYTHONPATH": path}
+
+    def _spawn(self, name: str, module: str, *arguments: str) -> None:
+        log = (self.root / f"{name}.log").open("ab")
+        account = self._account
         with log:
             self.processes[name] = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
                 stdout=log,
                 stderr=log,
                 cwd=self.root,
-                env={**kept, **variables, "PYTHONPATH": path},
+                env=self._environment(),
                 start_new_session=True,
                 user=account.uid if account else None,
                 group=account.gid if account else None,
