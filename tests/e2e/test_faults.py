@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def http() -> Any:
-    with urllib3.PoolManager() as made:
+    with urllib3.PoolManager(maxsize=8) as made:
         yield made
 
 
@@ -72,11 +72,11 @@ def test_every_mistake_of_a_configuration_is_listed_with_its_path(cluster: Clust
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"{", "JSON"),
-        (b"[1]", ""),
-        (b'{"config": 5}', "config"),
-        (b'{"config": "a: [1"}', ""),
-        (b"\xff\xfe", ""),
+        (b"{", "unexpected EOF"),
+        (b"[1]", "cannot unmarshal array"),
+        (b'{"config": 5}', "cannot unmarshal number"),
+        (b'{"config": "a: [1"}', "line 1"),
+        (b"\xff\xfe", "not UTF-8: byte 0"),
     ],
     ids=["half", "a list", "a number", "half of YAML", "no UTF-8"],
 )
@@ -90,8 +90,7 @@ def test_a_malformed_body_is_the_callers_mistake(
     assert answer.status == 400, answer.data
     error = answer.json()["error"]
     assert error["code"] == 3
-    assert said.lower() in error["error"].lower()
-    assert error["error"]
+    assert said in error["error"]
 
 
 def test_an_oversize_body_is_refused_with_the_limit_before_it_is_sent(cluster: Cluster) -> None:
@@ -136,8 +135,7 @@ def test_a_deactivated_users_token_is_refused_and_the_users_work_goes_on(
     experiment = int(answer.json()["experiment"]["id"])
     cluster.session().patch(f"/api/v1/users/{made['user']['id']}", json={"active": False})
     refused = http.request("GET", me, headers=headers)
-    assert refused.status in (401, 403)
-    assert "active" in refused.data.decode()
+    assert (refused.status, refused.json()["error"]["code"]) == (403, 7)
     assert cluster.wait(experiment) == "COMPLETED"
 
 
@@ -210,6 +208,7 @@ def test_while_the_database_is_away_a_client_is_told_to_come_again(http: Any) ->
                 timeout=30,
             )
             seen.add(answer.status)
+            assert answer.status != 500, cluster.log()[-6000:]
             if answer.status == 503:
                 assert answer.json()["error"]["code"] == 14
             return bool(answer.status == 200 and 503 in seen)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 from tests.e2e import scripts
 from tests.e2e.cluster import Cluster, until
 from tests.e2e.test_life import config
+
+from determined_master.services.task_logs import FOLLOW_POLL_S
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -154,11 +157,14 @@ def test_a_followed_log_shows_lines_while_the_trial_runs_and_ends_with_it(
     experiment = cluster.submit(config(f"echo early; {wait}; echo late"), {"t.py": ""})
     [trial] = until(lambda: cluster.trials(experiment))
     seen: list[str] = []
+    opened_at = 0.0
     for line in cluster.lines(trial["id"]):
         seen.append(line["log"].rstrip("\n"))
         if seen[-1] == "early":
             assert cluster.state(experiment) in ("STARTING", "RUNNING")
             gate.touch()
+            opened_at = time.monotonic()
+    assert time.monotonic() - opened_at < FOLLOW_POLL_S, "nobody woke the follower at the end"
     assert seen.index("early") < seen.index("late")
     assert "terminated" in seen[-1]
 
@@ -183,14 +189,20 @@ def test_the_story_of_a_trial_names_what_happened_and_why(cluster: Cluster) -> N
 @pytest.mark.parametrize("off", [True, False], ids=["off the cluster", "on the cluster"])
 def test_one_script_runs_on_and_off_the_cluster(cluster: Cluster, off: bool) -> None:
     storage = cluster.root / f"storage-{off}"
-    storage.mkdir(mode=0o777)
+    storage.mkdir()
     storage.chmod(0o777)
     script = ANYWHERE.replace("OFF", repr(off)).replace("STORAGE", repr(str(storage)))
     if off:
-        said = cluster.run_script(script)
+        saved = uuid_in(cluster.run_script(script))
+        assert (storage / saved / "weights").read_text() == "w"
     else:
         experiment = cluster.submit(config(), {"t.py": script})
         assert cluster.wait(experiment) == "COMPLETED"
-        said = cluster.text(cluster.trials(experiment)[0]["id"])
-    uuid = next(t for t in said.splitlines() if "saved " in t).rpartition(" ")[2]
-    assert (storage / uuid / "weights").read_text() == "w"
+        [trial] = cluster.trials(experiment)
+        found = cluster.get(f"/api/v1/trials/{trial['id']}/checkpoints")["checkpoints"]
+        assert [c["uuid"] for c in found] == [uuid_in(cluster.text(trial["id"]))]
+
+
+def uuid_in(said: str) -> str:
+    line = next(line for line in said.splitlines() if "saved " in line)
+    return line.rpartition(" ")[2]

@@ -43,6 +43,7 @@ DATABASE_AWAY = (
     ConnectionError,
     FileNotFoundError,  # the socket of our own server
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a pooled connection that was told of its end while idle
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # it is shutting down, or starting
 )
