@@ -49,7 +49,7 @@ class Trials:
         self._pool = pool
         self._live = live
         self._summaries = summaries
-        self._gathering = Gathering(self._pages)
+        self._gathering = Gathering(self.pages)
 
     async def get(self, caller: Caller, trial_id: int) -> TrialPage:
         """One trial with its best and latest validation and its best checkpoint."""
@@ -74,7 +74,7 @@ class Trials:
             if not await conn.fetchval(exists, experiment_id):
                 raise NotFound(f"experiment '{experiment_id}' not found")
             ids = [row["id"] for row in await conn.fetch(query, experiment_id, states)]
-        pages = await self._pages(ids)
+        pages = await self.pages(ids)
         return [pages[i] for i in ids if i in pages]
 
     async def kill(self, caller: Caller, trial_id: int) -> None:
@@ -152,7 +152,8 @@ class Trials:
         """Ids of the trial's tasks, oldest first."""
         return list((await self.get(caller, trial_id)).task_ids)
 
-    async def _pages(self, trial_ids: Sequence[int]) -> dict[int, TrialPage]:
+    async def pages(self, trial_ids: Sequence[int]) -> dict[int, TrialPage]:
+        """Trials by their ids; one that does not exist is left out."""
         async with self._pool.acquire() as conn:
             found = await rows.list_trial_pages(conn, trial_ids)
             saved = [stored.row.id for stored in found if stored.row.checkpoint_count]
