@@ -126,7 +126,7 @@ class Cluster:
         until(self._has_slots, limit_s, "the agent's slots")
 
     def pids(self) -> dict[str, int]:
-        """Processes of the cluster by their names, `master` and `agent…`."""
+        """Processes of the cluster by their names, `master` and `<cluster>-agent-<n>`."""
         found = {}
         for path in sorted((self.files / "status").glob("[!.]*.json")):
             status = json.loads(path.read_text())

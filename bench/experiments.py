@@ -48,7 +48,9 @@ def submission(
         if searcher
         else {},
         "max_restarts": 0,
-        "environment": {"environment_variables": variables or {}},
+        "environment": {
+            "environment_variables": [f"{k}={v}" for k, v in (variables or {}).items()]
+        },
     }
     files = [(script, (TASKS / script).read_text() if script else "")]
     files += [(f"module_{n:02d}.py", f"VALUE = {n}\n" * 40) for n in range(PROJECT_FILES - 1)]

@@ -59,5 +59,7 @@ class Figure:
     full: Load
     smoke: Load
     needs: Needs = "shared"
+    warm_up: bool = False
+    """Measured once before it counts: new connections and first plans are not its subject."""
     measure_alone: Callable[[Load], Measured] | None = None
     """Instead of `measure` for a figure that needs no cluster."""

@@ -87,6 +87,8 @@ def _runs(figure: Figure, load: Load, shared: Shared) -> Iterator[Measured]:
     with contextlib.ExitStack() as stack:
         own = figure.needs == "own"
         cluster = stack.enter_context(start_cluster()) if own else shared.cluster()
+        if figure.warm_up:
+            figure.measure(cluster, figure.smoke)
         for _ in range(load.runs):
             yield figure.measure(cluster, load)
 

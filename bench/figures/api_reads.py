@@ -46,6 +46,7 @@ ME = Figure(
     name="api_me",
     limits=[Limit("rate", "requests/s", 9000.0)],
     measure=measure_me,
+    warm_up=True,
     full=FULL,
     smoke=SMOKE,
 )
@@ -53,6 +54,7 @@ TRIAL = Figure(
     name="api_trial",
     limits=[Limit("rate", "requests/s", 3000.0)],
     measure=measure_trial,
+    warm_up=True,
     full=FULL,
     smoke=SMOKE,
 )
@@ -60,6 +62,7 @@ LIST = Figure(
     name="api_experiments",
     limits=[Limit("rate", "requests/s", 750.0)],
     measure=measure_experiments,
+    warm_up=True,
     full=FULL,
     smoke=SMOKE,
 )

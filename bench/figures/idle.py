@@ -22,7 +22,7 @@ def measure(cluster: Cluster, load: Load) -> Measured:
     experiments.wait_until_ended(cluster, experiment_id)
     pids = cluster.pids()
     master = psutil.Process(pids["master"])
-    agents = [psutil.Process(pid) for name, pid in pids.items() if name.startswith("agent")]
+    agents = [psutil.Process(pid) for name, pid in pids.items() if "agent" in name]
     time.sleep(load.seconds / 2)
     before_s = sum(_cpu_s(process) for process in [master, *agents])
     since = time.perf_counter()

@@ -32,6 +32,7 @@ FIGURE = Figure(
     name="log_post",
     limits=[Limit("rate", "lines/s", 110_000.0)],
     measure=measure,
+    warm_up=True,
     full=Load(runs=3, seconds=5.0),
     smoke=Load(runs=1, seconds=1.0),
 )

@@ -33,6 +33,7 @@ FIGURE = Figure(
     name="metric_points",
     limits=[Limit("rate", "points/s", 150_000.0)],
     measure=measure,
+    warm_up=True,
     full=Load(runs=3, seconds=5.0),
     smoke=Load(runs=1, seconds=1.0),
 )

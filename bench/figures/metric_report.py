@@ -32,6 +32,7 @@ FIGURE = Figure(
     name="metric_report",
     limits=[Limit("rate", "reports/s", 3000.0), Limit("p99", "ms", 50.0, "at_most")],
     measure=measure,
+    warm_up=True,
     full=Load(runs=3, seconds=10.0),
     smoke=Load(runs=1, seconds=1.0),
 )

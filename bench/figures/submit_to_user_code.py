@@ -30,6 +30,7 @@ FIGURE = Figure(
     name="submit_to_user_code",
     limits=[Limit("p50", "s", 0.7, "at_most")],
     measure=measure,
+    warm_up=True,
     full=Load(runs=20),
     smoke=Load(runs=3),
 )

@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import asyncpg
+
 from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.domain.schedule import fifo
 from determined_master.engine import Changed, Engine
-from determined_master.engine.kinds import KINDS
+from determined_master.engine.kinds import ALLOCATION, KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolLoop
 from determined_master.services.agents import AgentReports, Agents, Join
@@ -65,8 +67,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 DEFAULT_POOL = "default"
+COMPARE_S = 10.0
+"""Between comparisons of the live allocations with their rows."""
 OPEN_ALLOCATIONS = """
-    SELECT g.state FROM aggregates g JOIN allocations a ON a.id = g.id
+    SELECT g.state, g.version FROM aggregates g JOIN allocations a ON a.id = g.id
      WHERE g.kind = 'allocation' AND a.ended_at IS NULL
 """
 
@@ -209,24 +213,46 @@ class App:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         self.engine.feed.listen("allocation", self._on_allocation)
-        async with self._pool.acquire() as conn:
-            for row in await conn.fetch(OPEN_ALLOCATIONS):
-                state = KINDS[2].codec.state(row["state"])
-                self.live.changed(state)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
             group.create_task(self.flusher.run())
+            group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loop.run())
+            group.create_task(self._keep_comparing())
             ready.set()
             await self._let_agents_in()
+
+    async def _compare_until_done(self) -> None:
+        """At the begin of a lead: agents may only be let in against what the rows say."""
+        while True:
+            try:
+                await self._compare_live()
+                return
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                log.warning("the database does not answer yet")
+                await asyncio.sleep(0.2)
+
+    async def _keep_comparing(self) -> None:
+        while True:
+            await asyncio.sleep(COMPARE_S)
+            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await self._compare_live()
+
+    async def _compare_live(self) -> None:
+        """Bring the live allocations in line with their rows."""
+        known = self.live.known()
+        rows = await self._pool.fetch(OPEN_ALLOCATIONS)
+        decode = ALLOCATION.codec.state
+        self.live.reconcile(known, [(decode(row["state"]), row["version"]) for row in rows])
 
     async def _let_agents_in(self) -> None:
         """While this process leads, and under each of its epochs anew."""
         try:
             while True:
                 epoch = await self.engine.wait_until_leading(timeout_s=None)
+                await self._compare_until_done()
                 expected = {
                     container.agent_id: allocation.request.pool
                     for allocation in self.live.values()
@@ -243,7 +269,7 @@ class App:
         self.pool_loop.nudge()
 
     def _on_allocation(self, change: Changed) -> None:
-        self.live.changed(change.state)
+        self.live.changed(change.state, change.version)
         self.logs.tell(change.state.request.task_id)
         if change.state.state == "TERMINATED":
             self.identities.forget_allocation(change.id)

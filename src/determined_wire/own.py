@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_wire.proto import Int32, JsonObject, Message, Timestamp
+from determined_wire.proto import Double, Int32, JsonObject, Message, Timestamp
 from determined_wire.rest.trials import ReportTrialMetricsRequest
 from determined_wire.rest.types.shared import Pagination
 
@@ -36,6 +36,17 @@ class GetAgentJoinTokenResponse(Message, frozen=True):
     """What an agent needs to join."""
 
     token: str = ""
+
+
+class GetLoopStallRequest(Message, frozen=True):
+    """Asks how long the master's event loop was held."""
+
+
+class GetLoopStallResponse(Message, frozen=True):
+    """The longest stall since the last question, of how long a time."""
+
+    longest_ms: Double = 0
+    watched_s: Double = 0
 
 
 class GetStoryRequest(Message, frozen=True):

@@ -102,7 +102,7 @@ async def running_services(
     TrialEffects(engine, pool, tokens).register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
     AllocationEffects(engine, backend, specs).register()
-    engine.feed.listen("allocation", lambda change: live.changed(change.state))
+    engine.feed.listen("allocation", lambda change: live.changed(change.state, change.version))
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
     facts = MasterFacts(version="0.39.0", master_id=MASTER_ID, cluster_id=cluster.cluster_id)

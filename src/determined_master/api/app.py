@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import asyncpg
 from starlette.websockets import WebSocket
 
 from determined_master import entropy
@@ -24,6 +25,7 @@ from determined_master.domain.errors import (
     Internal,
     PermissionDenied,
     Unauthenticated,
+    Unavailable,
     Unimplemented,
 )
 from determined_master.ports import Authenticator
@@ -37,6 +39,14 @@ Target = GatewayRoute | Route | Endpoint
 """A served route of `/api/v1`, any other served route, a known one that is not served."""
 
 PREFIX = b"/api/v1/"
+DATABASE_AWAY = (
+    ConnectionError,
+    FileNotFoundError,  # the socket of our own server
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # it is shutting down, or starting
+)
+"""What a connection says whose server has gone; the same request may succeed later."""
 
 
 class Api:
@@ -96,8 +106,8 @@ class Api:
             await gateway.send_error(send, error)
         except ClientGone:
             return
-        except Exception:
-            await gateway.send_error(send, _unexpected(http))
+        except Exception as error:
+            await gateway.send_error(send, _unexpected(http, error))
 
     async def _serve_plain(self, http: Http, receive: Receive, send: Send) -> None:
         try:
@@ -116,8 +126,8 @@ class Api:
             await _tell_plain(send, error)
         except ClientGone:
             return
-        except Exception:
-            await plain.send_error(send, _unexpected(http))
+        except Exception as error:
+            await plain.send_error(send, _unexpected(http, error))
 
     async def _run_plain(
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
@@ -222,8 +232,11 @@ async def _refuse_socket(scope: Scope, send: Send, status: int, text: str) -> No
         await send({"type": "websocket.close", "code": 1008, "reason": text})
 
 
-def _unexpected(http: Http) -> DetError:
-    """Log the exception at hand and make what its client is told of it."""
+def _unexpected(http: Http, error: Exception) -> DetError:
+    """Log an exception and make what its client is told of it."""
+    if isinstance(error, DATABASE_AWAY):
+        log.warning("the database is away: %s", error, extra={"path": http.path})
+        return Unavailable("the database does not answer: send the same request again")
     request_id = str(entropy.new_uuid())
     log.exception(
         "a request failed",

@@ -14,6 +14,7 @@ from determined_master.api.routes import (
     stream_route,
 )
 from determined_master.domain.errors import InvalidArgument
+from determined_wire import own
 from determined_wire.rest.master import (
     GetMasterConfigRequest,
     GetMasterConfigResponse,
@@ -113,6 +114,13 @@ async def master_logs(
             )
             for line in page
         ]
+
+
+@route("GET", "/api/v1/master/loop-stall")
+async def get_loop_stall(call: Call, request: own.GetLoopStallRequest) -> own.GetLoopStallResponse:
+    """The longest stall of the event loop since the last question; for admins, ours."""
+    stall = call.services.master.loop_stall(call.caller)
+    return own.GetLoopStallResponse(longest_ms=stall.longest_s * 1000, watched_s=stall.watched_s)
 
 
 @plain_route("GET", "/info")

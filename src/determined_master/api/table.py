@@ -51,6 +51,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/experiments/{id}/story"),
         ("GET", "/api/v1/allocations/{id}/story"),
         ("GET", "/api/v1/agents/join-token"),
+        ("GET", "/api/v1/master/loop-stall"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }
 )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from determined_master.domain.allocation.messages import Allocation
 from determined_master.domain.states import AllocationState
 
 
 class LiveAllocations:
-    """Kept up to date from the change feed; the rows are the truth."""
+    """Kept up to date from the change feed; the rows are the truth.
+
+    A commit whose answer was lost is in the rows and not in the feed, so both are compared at
+    the begin of each lead and every few seconds.
+    """
 
     def __init__(self, nudge: Callable[[str], None]) -> None:
         self._states: dict[str, Allocation] = {}
+        self._versions: dict[str, int] = {}
         self._of_experiment: dict[int, set[str]] = {}
         self._nudge = nudge
 
@@ -33,21 +38,47 @@ class LiveAllocations:
         found = (self._states[i] for i in self._of_experiment.get(experiment_id, ()))
         return [a.state for a in found if a.request.trial_id == trial_id]
 
-    def changed(self, state: Allocation) -> None:
-        """Take note of a committed state."""
+    def changed(self, state: Allocation, version: int) -> None:
+        """Take note of a committed state; an older version than the known one is ignored."""
+        if version <= self._versions.get(state.id, 0):
+            return
         before = self._states.get(state.id)
-        self._keep(state)
+        self._keep(state, version)
         if before is None or _matters(before, state):
             self._nudge(state.request.pool)
 
-    def _keep(self, state: Allocation) -> None:
+    def known(self) -> frozenset[str]:
+        """Ids of the live allocations, to be given to `reconcile` with rows read afterwards."""
+        return frozenset(self._states)
+
+    def reconcile(self, known: frozenset[str], rows: Sequence[tuple[Allocation, int]]) -> None:
+        """Compare with all open allocations and their versions, as the rows have them.
+
+        Args:
+            known: what `known` gave before the rows were read.
+            rows: state and version of each open allocation.
+        """
+        for state, version in rows:
+            self.changed(state, version)
+        gone = known - {state.id for state, _ in rows}
+        for state in [self._states[i] for i in gone if i in self._states]:
+            self._drop(state)
+            self._nudge(state.request.pool)
+
+    def _keep(self, state: Allocation, version: int) -> None:
         experiment_id = state.request.experiment_id
-        if state.state != "TERMINATED":
+        if state.state == "TERMINATED":
+            self._drop(state)
+        else:
             self._states[state.id] = state
+            self._versions[state.id] = version
             if experiment_id is not None:
                 self._of_experiment.setdefault(experiment_id, set()).add(state.id)
-            return
+
+    def _drop(self, state: Allocation) -> None:
+        experiment_id = state.request.experiment_id
         self._states.pop(state.id, None)
+        self._versions.pop(state.id, None)
         if experiment_id is not None:
             siblings = self._of_experiment.get(experiment_id, set())
             siblings.discard(state.id)

@@ -45,7 +45,7 @@ class AgentReports:
         for report in containers:
             if report.state == "TERMINATED":
                 cause = f"agent:{agent.id}:ended:{report.container_id}"
-                await self._post(report, cause)
+                await self._post(agent.id, report, cause)
         keep: list[str] = []
         for allocation in list(self._live.values()):
             expected = [
@@ -78,13 +78,13 @@ class AgentReports:
         self, agent_id: str, boot_id: str, number: int, report: ContainerReport
     ) -> None:
         """A container has reached a state."""
-        await self._post(report, f"agent:{agent_id}:{boot_id}:{number}")
+        await self._post(agent_id, report, f"agent:{agent_id}:{boot_id}:{number}")
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; the number of the last one stored."""
         return await self._logs.store_batch(agent_id, batch)
 
-    async def _post(self, report: ContainerReport, cause: str) -> None:
+    async def _post(self, agent_id: str, report: ContainerReport, cause: str) -> None:
         if report.state == "ASSIGNED":
             return
         failure = None
@@ -96,6 +96,7 @@ class AgentReports:
             )
         event = alloc.ContainerChanged(
             container_id=report.container_id,
+            agent_id=agent_id,
             state=report.state,
             host_ip=report.addresses[0].host_ip if report.addresses else "",
             ports=tuple((a.container_port, a.host_port) for a in report.addresses),

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import asyncpg
 import msgspec
 
 from determined_master import clock, entropy
@@ -20,8 +21,6 @@ from determined_master.services.pools import Pools
 from determined_master.store import experiments as rows
 
 if TYPE_CHECKING:
-    import asyncpg
-
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
     from determined_master.store.pool import Conn
@@ -73,11 +72,9 @@ class Experiments:
         )
         if submission.validate_only:
             return None, prepared
-        if submission.idempotency_key:
-            async with self._pool.acquire() as conn:
-                answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
-            if answer is not None:
-                return int(answer["experiment_id"]), prepared
+        known = await self._known_answer(caller, submission)
+        if known is not None:
+            return known, prepared
         tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
         return await self._store(caller, submission, prepared, tgz), prepared
 
@@ -238,7 +235,22 @@ class Experiments:
                 await rows.insert_answer(conn, caller.user_id, submission.idempotency_key, answer)
 
         event = exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)
-        await self._engine.post(
-            "experiment", str(experiment_id), event, cause="created", within=store
-        )
+        try:
+            await self._engine.post(
+                "experiment", str(experiment_id), event, cause="created", within=store
+            )
+        except asyncpg.UniqueViolationError:
+            # The same request came twice at once and the other one was first.
+            known = await self._known_answer(caller, submission)
+            if known is None:
+                raise
+            return known
         return experiment_id
+
+    async def _known_answer(self, caller: Caller, submission: Submission) -> int | None:
+        """The experiment that an earlier request with the same idempotency key has made."""
+        if not submission.idempotency_key:
+            return None
+        async with self._pool.acquire() as conn:
+            answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
+        return None if answer is None else int(answer["experiment_id"])

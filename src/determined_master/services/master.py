@@ -13,6 +13,7 @@ from determined_master import logs
 from determined_master.domain import access
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import InvalidArgument
+from determined_master.loop_monitor import LoopMonitor, Stall
 from determined_master.store.pool import Pool
 
 MASK = "********"
@@ -53,6 +54,12 @@ class Master:
         self._settings = settings
         self._log: dict[str, Any] = {}
         """Settings of the log that were changed since the start."""
+        self.loop = LoopMonitor()
+
+    def loop_stall(self, caller: Caller) -> Stall:
+        """The longest stall of the event loop since this was last asked."""
+        access.may(caller, "configure", "cluster")
+        return self.loop.read()
 
     def config(self, caller: Caller) -> Mapping[str, Any]:
         """All settings in force, secrets masked."""

@@ -26,6 +26,8 @@ SHARDS = 2
 reports always go the same way, so they stay in order."""
 MAX_REPORTS_A_FLUSH = 2000
 MAX_WAITING = 10_000
+MAX_DEADLOCKS = 3
+"""The engine locks the same rows in its own order; whoever loses tries again."""
 
 Outcomes = list[DetError | None]
 Waiting = tuple[Sequence[Report], TrialFacts, "asyncio.Future[Outcomes]"]
@@ -91,10 +93,17 @@ class Flusher:
                 answer.set_result(outcomes[start : start + len(group)])
             start += len(group)
 
-    async def _store(self, reports: Sequence[tuple[Report, TrialFacts]]) -> Outcomes:
+    async def _store(
+        self, reports: Sequence[tuple[Report, TrialFacts]], deadlocks: int = 0
+    ) -> Outcomes:
         try:
             async with self._pool.acquire() as conn, conn.transaction():
                 return await self.store.store(conn, reports)
+        except asyncpg.DeadlockDetectedError:
+            self.summaries.forget({report.trial_id for report, _ in reports})
+            if deadlocks == MAX_DEADLOCKS:
+                raise
+            return await self._store(reports, deadlocks + 1)
         except asyncpg.DataError as error:
             # one report that PostgreSQL cannot hold must not cost its neighbours
             self.summaries.forget({report.trial_id for report, _ in reports})

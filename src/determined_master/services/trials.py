@@ -13,6 +13,7 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.shown_state import shown_state
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.trial import messages as trial
+from determined_master.services.gathering import Gathering
 from determined_master.store import checkpoints, metrics
 from determined_master.store import trials as rows
 
@@ -48,41 +49,33 @@ class Trials:
         self._pool = pool
         self._live = live
         self._summaries = summaries
+        self._gathering = Gathering(self._pages)
 
     async def get(self, caller: Caller, trial_id: int) -> TrialPage:
         """One trial with its best and latest validation and its best checkpoint."""
         access.may(caller, "read", "experiment")
-        async with self._pool.acquire() as conn:
-            found = await rows.find_trial_page(conn, trial_id)
-            if found is None:
-                raise NotFound(f"trial '{trial_id}' not found")
-            row, best, latest, task_ids = found
-            saved = await checkpoints.list_best(conn, [row.id]) if row.checkpoint_count else {}
-        return TrialPage(
-            row=self._with_summary(row),
-            best=best,
-            latest=latest,
-            best_checkpoint=saved.get(row.id),
-            task_ids=task_ids,
-            shown_state=self._shown(row),
-        )
+        page = await self._gathering.find(trial_id)
+        if page is None:
+            raise NotFound(f"trial '{trial_id}' not found")
+        return page
 
     async def list_of(
         self, caller: Caller, experiment_id: int, states: Sequence[str] = ()
     ) -> list[TrialPage]:
         """The trials of an experiment, by id."""
         access.may(caller, "read", "experiment")
-        query = f"""
-            SELECT {rows.COLUMNS} FROM trials t
-             WHERE t.experiment_id = $1 AND (cardinality($2::text[]) = 0 OR t.state = ANY ($2))
-             ORDER BY t.id
+        query = """
+            SELECT id FROM trials
+             WHERE experiment_id = $1 AND (cardinality($2::text[]) = 0 OR state = ANY ($2))
+             ORDER BY id
         """
         exists = "SELECT EXISTS (SELECT FROM experiments WHERE id = $1)"
         async with self._pool.acquire() as conn:
             if not await conn.fetchval(exists, experiment_id):
                 raise NotFound(f"experiment '{experiment_id}' not found")
-            found = [rows.TrialRow(**r) for r in await conn.fetch(query, experiment_id, states)]
-            return await self._pages(conn, found)
+            ids = [row["id"] for row in await conn.fetch(query, experiment_id, states)]
+        pages = await self._pages(ids)
+        return [pages[i] for i in ids if i in pages]
 
     async def kill(self, caller: Caller, trial_id: int) -> None:
         """End a trial at once; ending an ended one changes nothing."""
@@ -159,27 +152,22 @@ class Trials:
         """Ids of the trial's tasks, oldest first."""
         return list((await self.get(caller, trial_id)).task_ids)
 
-    async def _pages(self, conn: Any, found: Sequence[rows.TrialRow]) -> list[TrialPage]:
-        keys = [(r.id, i) for r in found for i in (r.best_validation, r.latest_validation) if i]
-        reports = await metrics.find_reports_by_id(conn, keys) if keys else {}
-        with_checkpoints = [r.id for r in found if r.checkpoint_count]
-        best = await checkpoints.list_best(conn, with_checkpoints) if with_checkpoints else {}
-        tasks: dict[int, list[str]] = {}
-        ids = [r.id for r in found]
-        query = "SELECT trial_id, id FROM tasks WHERE trial_id = ANY ($1) ORDER BY started_at, id"
-        for row in await conn.fetch(query, ids):
-            tasks.setdefault(row["trial_id"], []).append(row["id"])
-        return [
-            TrialPage(
-                row=self._with_summary(r),
-                best=reports.get(r.best_validation or 0),
-                latest=reports.get(r.latest_validation or 0),
-                best_checkpoint=best.get(r.id),
-                task_ids=tasks.get(r.id, ()),
-                shown_state=self._shown(r),
+    async def _pages(self, trial_ids: Sequence[int]) -> dict[int, TrialPage]:
+        async with self._pool.acquire() as conn:
+            found = await rows.list_trial_pages(conn, trial_ids)
+            saved = [stored.row.id for stored in found if stored.row.checkpoint_count]
+            best = await checkpoints.list_best(conn, saved) if saved else {}
+        return {
+            stored.row.id: TrialPage(
+                row=self._with_summary(stored.row),
+                best=stored.best,
+                latest=stored.latest,
+                best_checkpoint=best.get(stored.row.id),
+                task_ids=stored.task_ids,
+                shown_state=self._shown(stored.row),
             )
-            for r in found
-        ]
+            for stored in found
+        }
 
     def _with_summary(self, row: rows.TrialRow) -> rows.TrialRow:
         """The row with the summary of now, which may not have been written yet."""

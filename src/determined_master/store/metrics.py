@@ -155,22 +155,37 @@ async def update_trials(conn: Conn, writes: Sequence[TrialWrite]) -> None:
         ), best AS (
             SELECT DISTINCT ON (experiment_id) experiment_id, id, best_metric
               FROM written WHERE best_metric IS NOT NULL ORDER BY experiment_id, best_metric, id
+        ), beaten AS (
+            SELECT e.id, best.id AS trial_id, best.best_metric
+              FROM experiments e JOIN best ON best.experiment_id = e.id
+             WHERE e.best_metric IS NULL OR e.best_metric > best.best_metric
+             ORDER BY e.id FOR NO KEY UPDATE OF e
         )
-        UPDATE experiments e SET best_trial_id = best.id, best_metric = best.best_metric
-          FROM best
-         WHERE e.id = best.experiment_id
-           AND (e.best_metric IS NULL OR e.best_metric > best.best_metric)
+        UPDATE experiments e SET best_trial_id = b.trial_id, best_metric = b.best_metric
+          FROM beaten b WHERE e.id = b.id
     """
     columns = list(map(list, zip(*map(msgspec.structs.astuple, writes), strict=True)))
     await conn.execute(query, *columns)
 
 
 async def update_summaries(conn: Conn, trials: Sequence[tuple[int, int, str]]) -> set[int]:
-    """Write (trial, metrics version, summary as JSON); ids of those that had no newer report."""
+    """Write (trial, metrics version, summary as JSON), where there is no newer report.
+
+    Trials that are locked are left for another time.
+
+    Returns:
+        Ids of the trials that were written.
+    """
     query = """
-        UPDATE trials t SET summary_metrics = n.summary::jsonb, summary_version = n.version
-          FROM unnest($1::int[], $2::bigint[], $3::text[]) AS n (id, version, summary)
-         WHERE t.id = n.id AND t.metrics_version = n.version
+        WITH free AS (
+            SELECT t.id, n.version, n.summary
+              FROM unnest($1::int[], $2::bigint[], $3::text[]) AS n (id, version, summary)
+              JOIN trials t ON t.id = n.id AND t.metrics_version = n.version
+             ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED
+        )
+        UPDATE trials t
+           SET summary_metrics = free.summary::jsonb, summary_version = free.version
+          FROM free WHERE t.id = free.id
         RETURNING t.id
     """
     return {row["id"] for row in await conn.fetch(query, *map(list, zip(*trials, strict=True)))}
@@ -257,15 +272,3 @@ async def list_reports(
     """
     rows = await conn.fetch(query, trial_ids, group, after[0], after[1], limit)
     return [StoredReport(**row) for row in rows]
-
-
-async def find_reports_by_id(
-    conn: Conn, keys: Sequence[tuple[int, int]]
-) -> dict[int, StoredReport]:
-    """Reports by their ids, from (trial, id) pairs."""
-    query = f"""
-        SELECT {COLUMNS} FROM metrics
-         WHERE (trial_id, id) IN (SELECT * FROM unnest($1::int[], $2::bigint[]))
-    """
-    trials, ids = [k[0] for k in keys], [k[1] for k in keys]
-    return {row["id"]: StoredReport(**row) for row in await conn.fetch(query, trials, ids)}

@@ -44,6 +44,15 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: datetime | None
 
 
+class StoredTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial with its best and latest validation and the ids of its tasks, oldest first."""
+
+    row: TrialRow
+    best: StoredReport | None
+    latest: StoredReport | None
+    task_ids: list[str]
+
+
 class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored when a trial is created."""
 
@@ -108,25 +117,26 @@ async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
     return TrialRow(**row) if row else None
 
 
-async def find_trial_page(
-    conn: Conn, trial_id: int
-) -> tuple[TrialRow, StoredReport | None, StoredReport | None, list[str]] | None:
-    """A trial with its best and latest validation and the ids of its tasks, oldest first."""
+async def list_trial_pages(conn: Conn, trial_ids: Sequence[int]) -> list[StoredTrial]:
+    """Trials by their ids, with what pages show beside them."""
     query = f"""
-        SELECT ARRAY (SELECT k.id FROM tasks k WHERE k.trial_id = $1 ORDER BY k.started_at, k.id)
-                   AS task_ids,
+        SELECT ARRAY (SELECT k.id FROM tasks k WHERE k.trial_id = t.id
+                       ORDER BY k.started_at, k.id) AS task_ids,
                best, latest, {COLUMNS}
           FROM trials t
-          LEFT JOIN metrics best ON best.trial_id = $1 AND best.id = t.best_validation
-          LEFT JOIN metrics latest ON latest.trial_id = $1 AND latest.id = t.latest_validation
-         WHERE t.id = $1
+          LEFT JOIN metrics best ON best.trial_id = t.id AND best.id = t.best_validation
+          LEFT JOIN metrics latest ON latest.trial_id = t.id AND latest.id = t.latest_validation
+         WHERE t.id = ANY ($1)
     """
-    found = await conn.fetchrow(query, trial_id)
-    if found is None:
-        return None
-    task_ids, best, latest, *_ = found
-    row = {name: found[name] for name in TrialRow.__struct_fields__}
-    return TrialRow(**row), _report(best), _report(latest), task_ids
+    return [
+        StoredTrial(
+            row=TrialRow(**{name: row[name] for name in TrialRow.__struct_fields__}),
+            best=_report(row["best"]),
+            latest=_report(row["latest"]),
+            task_ids=row["task_ids"],
+        )
+        for row in await conn.fetch(query, trial_ids)
+    ]
 
 
 async def find_trial_id(conn: Conn, experiment_id: int, request_id: str) -> int | None:

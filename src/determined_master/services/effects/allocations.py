@@ -41,6 +41,9 @@ class AllocationEffects:
         state = await self._state(ctx)
         if state is None or state.kill_reason is not None or state.outcome is not None:
             return
+        known = {c.id: c for c in state.containers}
+        if known[effect.container_id].state == "TERMINATED":
+            return
         order = StartOrder(
             agent_id=effect.agent_id,
             container_id=effect.container_id,

@@ -23,7 +23,6 @@ SIGNALS: dict[str, trial.TrialEvent] = {
     "pause": trial.TrialPaused(),
     "cancel": trial.TrialCanceled(),
     "kill": trial.TrialKilled(),
-    "error": trial.TrialErred(reason="its experiment cannot go on"),
 }
 
 
@@ -91,7 +90,7 @@ class ExperimentEffects:
         """Tell every live trial; each once, however often this is repeated."""
         async with self._pool.acquire() as conn:
             open_ids = await trials.list_open_trial_ids(conn, int(ctx.aggregate_id))
-        event = SIGNALS[effect.signal]
+        event = SIGNALS.get(effect.signal) or trial.TrialErred(reason=effect.reason)
         outcomes = await self._engine.post_many(
             [Posting("trial", str(trial_id), event, ctx.cause) for trial_id in open_ids]
         )

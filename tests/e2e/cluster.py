@@ -1,0 +1,226 @@
+"""A real cluster in a directory of its own: processes, PostgreSQL, tasks; gone at the end."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from determined.common.api import RetryPolicy, Session, authentication
+from determined.common.api.errors import APIException
+
+ROOT = Path(__file__).parents[2]
+PASSWORD = "Secret-1234"
+ENDED = ("COMPLETED", "CANCELED", "ERROR")
+
+
+def until(claim: Callable[[], Any], limit_s: float = 60.0, what: str = "it") -> Any:
+    """Wait until a claim holds; returns what it says."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        said = claim()
+        if said:
+            return said
+        assert time.monotonic() < deadline, f"{what} did not come true in {limit_s:.0f} s"
+        time.sleep(0.02)
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+class Cluster:
+    """One master and its agents; each can be killed and started again."""
+
+    def __init__(self, root: Path, agents: int = 1, slots: int = 2) -> None:
+        self.root = root
+        self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._slots = slots
+        self._agents = [f"agent-{n}" for n in range(agents)]
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._sessions: dict[str, Session] = {}
+
+    def start(self) -> None:
+        """Start everything and wait until slots are listed."""
+        self.start_master()
+        for name in self._agents:
+            self.start_agent(name)
+        until(lambda: len(self.connected()) == len(self._agents), what="agents")
+
+    def start_master(self) -> None:
+        """Start the master; returns once it answers."""
+        self._spawn(
+            "master",
+            "determined_master.main",
+            *("--host", "127.0.0.1", "--port", str(self.port)),
+            *("--db-data-dir", str(self.root / "db" / "pg")),
+            *("--security-initial-user-password", PASSWORD),
+        )
+        until(self._answers, what="an answer of the master")
+
+    def start_agent(self, name: str = "agent-0") -> None:
+        """Start an agent; returns at once."""
+        self._spawn(
+            name,
+            "determined_agent.main",
+            *("run", "--master-host", "127.0.0.1", "--master-port", str(self.port)),
+            *("--agent-id", name, "--work-dir", str(self.root / "agents")),
+            *("--container-runtime", "process", "--artificial-slots", str(self._slots)),
+        )
+
+    def kill(self, name: str) -> None:
+        """End a process as if its power had gone."""
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait()
+
+    def kill_postgres(self) -> None:
+        """End the database server; the master starts it again."""
+        pid_file = self.root / "db" / "pg" / "data" / "postmaster.pid"
+        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End all of it, also what tests have left behind, and check that nothing stays."""
+        for name in sorted(self.processes, reverse=True):  # the master, then the agents
+            self.processes[name].terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.processes.clear()
+        for session in self._sessions.values():
+            session.close()
+        for process in self.leftovers():
+            process.kill()
+
+    def leftovers(self) -> list[psutil.Process]:
+        """Processes that belong to this cluster and still run."""
+        mark, own = str(self.root), os.getpid()
+        found = []
+        for process in psutil.process_iter(["pid", "cmdline", "environ"]):
+            words = " ".join(process.info["cmdline"] or ())
+            variables = " ".join((process.info["environ"] or {}).values())
+            if process.pid != own and (mark in words or mark in variables):
+                found.append(process)
+        return found
+
+    def log(self, name: str = "master") -> str:
+        """What a process has said."""
+        return (self.root / f"{name}.log").read_text(errors="replace")
+
+    def session(self, user: str = "admin") -> Session:
+        """A session of a user, opened once."""
+        if user not in self._sessions:
+            options = authentication.Options(max_retries=RetryPolicy(total=10))
+            self._sessions[user] = authentication.login(self.address, user, PASSWORD, options)
+        return self._sessions[user]
+
+    def get(self, path: str, **params: Any) -> Any:
+        """GET a path of the API."""
+        return self.session().get(path, params=params).json()
+
+    def post(self, path: str, body: Any = None, user: str = "admin") -> Any:
+        """POST to a path of the API."""
+        return self.session(user).post(path, json=body).json()
+
+    def connected(self) -> list[str]:
+        """Ids of agents that are in."""
+        return [a["id"] for a in self.get("/api/v1/agents")["agents"] if a["enabled"]]
+
+    def submit(self, config: dict[str, Any], files: dict[str, str], **more: Any) -> int:
+        """Create an experiment; its id."""
+        body = {
+            "config": json.dumps(config),
+            "modelDefinition": [
+                {
+                    "path": path,
+                    "type": 48,
+                    "mode": 0o100644,
+                    "mtime": "0",
+                    "content": base64.b64encode(text.encode()).decode(),
+                }
+                for path, text in files.items()
+            ],
+            "activate": True,
+            **more,
+        }
+        return int(self.post("/api/v1/experiments", body)["experiment"]["id"])
+
+    def state(self, experiment: int) -> str:
+        """The state that users see."""
+        found: str = self.get(f"/api/v1/experiments/{experiment}")["experiment"]["state"]
+        return found.removeprefix("STATE_")
+
+    def wait(self, experiment: int, limit_s: float = 90.0) -> str:
+        """The state in which an experiment ended."""
+
+        def ended() -> str | None:
+            state = self.state(experiment)
+            return state if state in ENDED else None
+
+        state = str(until(ended, limit_s, f"the end of experiment {experiment}"))
+        if state == "ERROR":  # shown by pytest when that is not what the test expects
+            for trial in self.trials(experiment)[:3]:
+                sys.stdout.write(self.text(trial["id"]))
+        return state
+
+    def trials(self, experiment: int) -> list[dict[str, Any]]:
+        """All trials of an experiment."""
+        path = f"/api/v1/experiments/{experiment}/trials"
+        trials: list[dict[str, Any]] = self.get(path, limit=-1)["trials"]
+        return trials
+
+    def lines(self, trial: int) -> Iterator[dict[str, Any]]:
+        """A trial's log, followed to its end."""
+        path = f"/api/v1/trials/{trial}/logs"
+        answer = self.session().get(path, params={"follow": True}, stream=True)
+        for line in answer.iter_lines():
+            if line.strip():
+                yield json.loads(line)["result"]
+
+    def text(self, trial: int) -> str:
+        """A trial's log as one text."""
+        return "".join(line["log"] for line in self.lines(trial))
+
+    def _answers(self) -> bool:
+        master = self.processes["master"]
+        assert master.poll() is None, f"the master ended: {self.log()[-3000:]}"
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as link:
+                link.settimeout(10)
+                link.sendall(b"GET /info HTTP/1.0\r\n\r\n")
+                return link.recv(64).startswith(b"HTTP/1.1 200")
+        except OSError:
+            return False
+
+    def _spawn(self, name: str, module: str, *arguments: str) -> None:
+        log = (self.root / f"{name}.log").open("ab")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
+        path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        with log:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                stdout=log,
+                stderr=log,
+                cwd=self.root,
+                env={**kept, "PYTHONPATH": path},
+                start_new_session=True,
+            )
+
+
+__all__ = ["ENDED", "PASSWORD", "APIException", "Cluster", "free_port", "until"]

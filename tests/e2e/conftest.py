@@ -1,0 +1,39 @@
+"""One cluster a module, in a directory with a short path: sockets are named by it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.e2e.cluster import Cluster
+
+
+@contextmanager
+def running(agents: int = 1, slots: int = 2) -> Iterator[Cluster]:
+    """A cluster that is gone at the end."""
+    root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
+    root.chmod(0o711)
+    made = Cluster(root, agents, slots)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with running() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Cluster]:
+    """Two agents of one slot each."""
+    with running(agents=2, slots=1) as made:
+        yield made

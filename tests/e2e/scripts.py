@@ -1,0 +1,72 @@
+"""Training scripts that tests submit."""
+
+LEDGER = '''
+"""Reports and saves; writes a line to a ledger after each of them has returned."""
+import json, os, pathlib, time
+import determined as det
+from determined import core
+
+info = det.get_cluster_info()
+ledger = pathlib.Path(os.environ["LEDGER"]) / f"{info.trial.trial_id}.jsonl"
+last = int(os.environ.get("STEPS", "16"))
+
+def note(**what):
+    with ledger.open("a") as file:
+        file.write(json.dumps({"run": int(os.environ["DET_TRIAL_RUN_ID"]), **what}) + "\\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+with core.init() as context:
+    start = 0
+    if info.latest_checkpoint:
+        with context.checkpoint.restore_path(info.latest_checkpoint) as path:
+            start = int((path / "step").read_text())
+    quality = info.trial.hparams["quality"]
+    note(started=start)
+    for step in range(start + 1, last + 1):
+        time.sleep(float(os.environ.get("STEP_S", "0")))  # stands for the training
+        value = quality + 1.0 / step
+        context.train.report_training_metrics(step, {"loss": value})
+        context.train.report_validation_metrics(step, {"loss": value, "epochs": step})
+        note(reported=step, value=value)
+        if step % 4 == 0 or context.preempt.should_preempt():
+            with context.checkpoint.store_path({"steps_completed": step}) as (path, uuid):
+                (path / "step").write_text(str(step))
+            note(saved=step, uuid=uuid)
+        if context.preempt.should_preempt():
+            break
+'''
+
+WAITS = '''
+"""Trains until it is asked to leave, then saves and leaves."""
+import os, time
+import determined as det
+from determined import core
+
+info = det.get_cluster_info()
+with core.init() as context:
+    print("resumed from", info.latest_checkpoint, flush=True)
+    step = int(os.environ["DET_STEPS_COMPLETED"])
+    while True:
+        step += 1
+        context.train.report_validation_metrics(step, {"loss": 1.0 / step})
+        if info.latest_checkpoint or context.preempt.should_preempt():
+            with context.checkpoint.store_path({"steps_completed": step}) as (path, uuid):
+                (path / "step").write_text(str(step))
+            break
+        time.sleep(0.05)
+'''
+
+RANKS = '''
+"""Two ranks meet and exchange what they know."""
+import determined as det
+from determined import core
+
+info = det.get_cluster_info()
+distributed = core.DistributedContext.from_torch_distributed()
+with core.init(distributed=distributed) as context:
+    everybody = context.distributed.allgather([context.distributed.rank, info.container_rank])
+    print("gathered", everybody, len(info.container_addrs), flush=True)
+    if context.distributed.rank == 0:
+        context.train.report_validation_metrics(1, {"loss": 0.5})
+'''

@@ -1,0 +1,161 @@
+"""Whatever is killed in the middle of a search: nothing is lost, doubled or started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e import scripts
+from tests.e2e.cluster import ENDED, Cluster, until
+from tests.e2e.conftest import running
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.kill]
+
+TRIALS = 8
+STEPS = 16
+KILLS = 5
+
+
+@pytest.fixture
+def fresh() -> Iterator[Cluster]:
+    with running() as made:
+        yield made
+
+
+def search(cluster: Cluster, ledger: Path) -> int:
+    config = {
+        "name": "killed",
+        "entrypoint": "python3 t.py",
+        "searcher": {
+            "name": "adaptive_asha",
+            "metric": "loss",
+            "max_trials": TRIALS,
+            "max_time": STEPS,
+            "time_metric": "epochs",
+        },
+        "hyperparameters": {"quality": {"type": "double", "minval": 0, "maxval": 9}},
+        "reproducibility": {"experiment_seed": 7},
+        "max_restarts": 0,
+        "environment": {
+            "environment_variables": [f"LEDGER={ledger}", f"STEPS={STEPS}", "STEP_S=0.2"]
+        },
+    }
+    return cluster.submit(config, {"t.py": scripts.LEDGER})
+
+
+def kill_master(cluster: Cluster) -> None:
+    cluster.kill("master")
+    cluster.start_master()
+
+
+def kill_agent(cluster: Cluster) -> None:
+    cluster.kill("agent-0")
+    cluster.start_agent("agent-0")
+
+
+def stop_master_for_a_while(cluster: Cluster) -> None:
+    process = cluster.processes["master"]
+    os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(3)  # the length of the stop is what is tested
+    os.kill(process.pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize(
+    ("victim", "seed"),
+    [
+        (kill_master, 1),
+        (kill_agent, 2),
+        (Cluster.kill_postgres, 3),
+        (stop_master_for_a_while, 4),
+    ],
+    ids=["master", "agent", "postgres", "stopped master"],
+)
+def test_a_search_survives_five_kills(
+    fresh: Cluster, victim: Callable[[Cluster], None], seed: int
+) -> None:
+    ledger = fresh.root / "ledger"
+    ledger.mkdir(mode=0o777)
+    instants = random.Random(seed)
+    experiment = search(fresh, ledger)
+    killed = 0
+    for _ in range(KILLS):
+        time.sleep(instants.uniform(0.1, 2.0))  # the instant is drawn, not waited for
+        victim(fresh)
+        killed += 1
+    until(lambda: ended(fresh, experiment), 120, "the end of the search")
+    assert killed == KILLS
+    assert fresh.state(experiment) == "COMPLETED"
+    check_closed_once(fresh, experiment)
+    check_ledger(fresh, experiment, ledger)
+    until(lambda: not tasks_of(fresh), 20, "the end of every task process")
+
+
+def ended(cluster: Cluster, experiment: int) -> bool:
+    try:
+        return cluster.state(experiment) in ENDED
+    except OSError:
+        return False
+
+
+def check_closed_once(cluster: Cluster, experiment: int) -> None:
+    """As many trials as were asked for, each closed once, none started again."""
+    trials = cluster.trials(experiment)
+    assert len(trials) == TRIALS
+    assert {t["state"] for t in trials} == {"STATE_COMPLETED"}
+    lines = cluster.get(f"/api/v1/experiments/{experiment}/story", limit=1000)["lines"]
+    closed = Counter(
+        line["detail"]["request_id"] for line in lines if line["event"] == "trial_ended"
+    )
+    assert list(closed.values()) == [1] * TRIALS
+    for trial in trials:
+        task = cluster.get(f"/api/v1/tasks/{trial['taskId']}")["task"]
+        assert [a["allocationId"].rpartition(".")[2] for a in task["allocations"]] == ["1"]
+
+
+def check_ledger(cluster: Cluster, experiment: int, ledger: Path) -> None:
+    """What returned is stored, and nothing else is."""
+    for trial in cluster.trials(experiment):
+        notes = [
+            json.loads(line) for line in (ledger / f"{trial['id']}.jsonl").read_text().splitlines()
+        ]
+        assert [n["run"] for n in notes if "started" in n] == [1]
+        reported = {n["reported"]: n["value"] for n in notes if "reported" in n}
+        for group in ("training", "validation"):
+            assert stored(cluster, trial["id"], group) == reported, f"{group} of {trial['id']}"
+        saved = {n["uuid"]: n["saved"] for n in notes if "saved" in n}
+        found = cluster.get(f"/api/v1/trials/{trial['id']}/checkpoints")["checkpoints"]
+        assert {c["uuid"]: c["metadata"]["steps_completed"] for c in found} == saved
+        summary = trial["summaryMetrics"]["validation_metrics"]["loss"]
+        assert summary["count"] == len(reported)
+        assert summary["min"] == min(reported.values())
+
+
+def stored(cluster: Cluster, trial: int, group: str) -> dict[int, float]:
+    path = f"/api/v1/trials/metrics/{group}_metrics"
+    answer = cluster.session().get(path, params={"trialIds": [trial]}, stream=True)
+    rows: list[dict[str, Any]] = []
+    for line in answer.iter_lines():
+        if line.strip():
+            rows += json.loads(line)["result"]["metrics"]
+    key = "validation_metrics" if group == "validation" else "avg_metrics"
+    assert len({row["totalBatches"] for row in rows}) == len(rows)
+    return {row["totalBatches"]: row["metrics"][key]["loss"] for row in rows}
+
+
+def tasks_of(cluster: Cluster) -> list[str]:
+    """Command lines of task processes that still run."""
+    mark = str(cluster.root / "agents")
+    found = []
+    for process in cluster.leftovers():
+        words = process.info["cmdline"] or []
+        if any(mark in word for word in words) and "determined_agent.main" not in words:
+            found.append(" ".join(words))
+    return found
