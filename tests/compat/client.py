@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ class Said:
             rows = list(csv.reader(io.StringIO(part)))
             if rows and len(rows[0]) == 1 and rows[0][0].endswith(":"):
                 rows = rows[1:]
-            found.append([dict(zip(rows[0], row, strict=True)) for row in rows[1:]])
+            # Rows of workloads end where their last value stands.
+            found.append([dict(zip_longest(rows[0], row, fillvalue="")) for row in rows[1:]])
         return found
 
     def rows(self) -> list[dict[str, str]]:

@@ -77,6 +77,15 @@ def checkpoints(cluster: Cluster, finished: Finished) -> list[dict[str, Any]]:
     return sorted(found, key=lambda c: c["metadata"]["steps_completed"])
 
 
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    """A configuration whose trial counts on until it is stopped."""
+    text = (MODEL / "const.yaml").read_text().replace("steps: 3", "steps: 100000, nap: 0.05")
+    path = tmp_path / "endless.yaml"
+    path.write_text(text)
+    return path
+
+
 def created(said: Said) -> int:
     """The id of the experiment that a command has made."""
     found = re.search(r"Created experiment (\d+)", said.out + said.err)

@@ -12,15 +12,6 @@ from tests.e2e.cluster import Cluster, until
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
 
 
-@pytest.fixture
-def endless(tmp_path: Path) -> Path:
-    """A configuration whose trial counts on until it is stopped."""
-    text = (MODEL / "const.yaml").read_text().replace("steps: 3", "steps: 100000, nap: 0.05")
-    path = tmp_path / "endless.yaml"
-    path.write_text(text)
-    return path
-
-
 def reports(cluster: Cluster, experiment: int) -> int:
     """The steps that the experiment's trial has reported."""
     trials = cluster.trials(experiment)
