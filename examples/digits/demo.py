@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -45,15 +47,29 @@ def main() -> int:
     console.print(f"experiment {experiment.id} ended: {state}")
     good = tell_best(experiment)
     console.print(f"\n[bold]The cluster runs on[/] at {address}")
-    console.print(f"  look      export DET_MASTER={address}; det experiment list")
-    console.print(f"  why       det trial story {best_of(experiment)[0]}")
-    console.print(f"  stop it   det deploy local cluster-down --cluster-name {CLUSTER}")
+    command = command_here()
+    for label, words in (
+        ("look", f"export DET_MASTER={address}; {command} experiment list"),
+        ("why", f"{command} trial story {best_of(experiment)[0]}"),
+        ("stop it", f"{command} deploy local cluster-down --cluster-name {CLUSTER}"),
+    ):
+        console.print(f"  {label:<9} {words}", soft_wrap=True)
     return 0 if good and state == "COMPLETED" else 1
 
 
 def det(*arguments: str) -> None:
     """Run the command line, showing what it says."""
     subprocess.run([sys.executable, "-m", "determined.cli.main", *arguments], check=True)
+
+
+def command_here() -> str:
+    """How to type `det` in the directory that the demo was started from."""
+    installed = Path(sys.executable).with_name("det")
+    if shutil.which("det") == str(installed):
+        return "det"
+    with contextlib.suppress(ValueError):
+        return str(installed.relative_to(Path.cwd()))
+    return str(installed)
 
 
 def free_port(wanted: int) -> int:

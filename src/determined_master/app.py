@@ -27,12 +27,17 @@ from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
+from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
+from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
+from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
@@ -42,9 +47,11 @@ from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
+from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
+from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
@@ -174,6 +181,11 @@ class App:
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
         ExperimentEffects(self.engine, pool).register()
         TrialEffects(self.engine, pool, tokens).register()
+        self._collections = Collections(self.engine, pool)
+        aux_pool = settings.resource_manager.default_aux_resource_pool
+        CollectionEffects(
+            self.engine, pool, tokens, self._collections, aux_pool or DEFAULT_POOL
+        ).register()
         AllocationEffects(self.engine, self.backend, specs).register()
         self.services = self._services(facts, passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
@@ -181,25 +193,32 @@ class App:
     def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
+        configs = ExperimentConfigs(pool, layers)
         pools = Pools(self.settings, self.backend, self.live)
         checkpoints = Checkpoints(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
             master=Master(facts, pool, self.settings.masked),
-            experiments=Experiments(engine, pool, ExperimentConfigs(layers), pools),
+            experiments=Experiments(engine, pool, configs, pools),
             experiment_lists=ExperimentLists(pool),
+            experiment_edits=ExperimentEdits(pool, self._collections),
+            experiment_bulk=ExperimentBulk(pool),
+            continuations=Continuations(engine, pool, configs),
             trials=Trials(engine, pool, self.live, self.flusher.summaries),
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints),
+            collections=self._collections,
             task_logs=self.logs,
             tasks=Tasks(pool),
+            templates=Templates(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             pools=pools,
             workspaces=Workspaces(pool),
             identities=self.identities,
+            search_previews=SearchPreviews(layers),
             stories=Stories(pool),
             live=self.live,
             serve_agent=self.backend.serve,

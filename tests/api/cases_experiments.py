@@ -74,6 +74,20 @@ async def until(client: Client, path: str, find: Callable[[Any], Any]) -> Any:
             await asyncio.sleep(0.01)
 
 
+async def until_true(
+    look: Callable[[], Awaitable[Any]], is_so: Callable[[Any], bool], found: list[Any]
+) -> None:
+    """Return once what `look` gives is as wanted; its items are then in `found`."""
+    async with asyncio.timeout(DEADLINE_S):
+        while True:
+            got = await look()
+            if is_so(got):
+                break
+            await asyncio.sleep(0.01)
+    if isinstance(got, list):
+        found += got
+
+
 async def running(world: World) -> None:
     """An experiment whose trial runs; `task` has the token of its allocation."""
     names = await submitted(world)
@@ -92,14 +106,20 @@ async def running(world: World) -> None:
 async def finished(world: World) -> None:
     """One experiment that has ended with all kinds of results; made once."""
     if "finished" not in world.shared:
-        await running(world)
-        await report(world)
-        await container(world, world.names, "TERMINATED", exit_code=0)
-        path = f"/api/v1/experiments/{world.names['experiment_id']}"
-        is_over = lambda got: got["experiment"]["state"] == "STATE_COMPLETED"  # noqa: E731
-        await until(world.clients["admin"], path, is_over)
+        await ended(world)
         world.shared["finished"] = dict(world.names)
     world.names |= world.shared["finished"]
+
+
+async def ended(world: World) -> None:
+    """The same, for this sample only."""
+    await running(world)
+    await report(world)
+    await container(world, world.names, "TERMINATED", exit_code=0)
+    path = f"/api/v1/experiments/{world.names['experiment_id']}"
+    is_over = lambda got: got["experiment"]["state"] == "STATE_COMPLETED"  # noqa: E731
+    await until(world.clients["admin"], path, is_over)
+    world.names["int"] = world.names["experiment_id"]
 
 
 async def idle(world: World) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
+from tests.api.samples import World
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -54,3 +55,13 @@ async def user(api: Api, services: Services) -> Client:
 async def token_of(services: Services, username: str) -> str:
     opened = await services.auth.login(username, PASSWORD, is_hashed=False)
     return opened.token
+
+
+@pytest.fixture
+async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
+    """A master whose engine a test may tell what an agent would."""
+    async with running_services(database, pool, passwords) as (services, engine):
+        api = Api(all_routes(), services, services.identities)
+        opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
+        yield World(services, engine, {}, {"admin": Client(api, opened.token)})
+        api.close()

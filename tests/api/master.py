@@ -24,12 +24,17 @@ from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
+from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.trials import TrialEffects
+from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
+from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
@@ -39,9 +44,11 @@ from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
+from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
+from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
@@ -58,6 +65,9 @@ ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 
 class OneAgent:
     """A `ClusterBackend` with one agent of one CPU slot that takes every order."""
+
+    def __init__(self) -> None:
+        self.orders: list[StartOrder] = []
 
     def agents(self) -> Sequence[AgentSnapshot]:
         device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
@@ -76,6 +86,7 @@ class OneAgent:
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
+        self.orders.append(order)
 
     async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
         """Nothing to signal."""
@@ -98,8 +109,12 @@ async def running_services(
     flusher = Flusher(pool)
     logs = TaskLogs(pool, LogPolicies(engine, pool))
     backend = OneAgent()
+    configs = ExperimentConfigs(pool, config_layers(settings, None))
+    layers = config_layers(settings, None)
     ExperimentEffects(engine, pool).register()
     TrialEffects(engine, pool, tokens).register()
+    collections = Collections(engine, pool)
+    CollectionEffects(engine, pool, tokens, collections, "default").register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
     AllocationEffects(engine, backend, specs).register()
     engine.feed.listen("allocation", lambda change: live.changed(change.state, change.version))
@@ -117,18 +132,22 @@ async def running_services(
             users=Users(pool, passwords, identities),
             master=Master(facts, pool, settings.masked),
             identities=identities,
-            experiments=Experiments(
-                engine, pool, ExperimentConfigs(config_layers(settings, None)), pools
-            ),
+            experiments=Experiments(engine, pool, configs, pools),
             experiment_lists=ExperimentLists(pool),
+            experiment_edits=ExperimentEdits(pool, collections),
+            experiment_bulk=ExperimentBulk(pool),
+            continuations=Continuations(engine, pool, configs),
             trials=Trials(engine, pool, live, flusher.summaries),
             metrics=Metrics(engine, pool, flusher),
             checkpoints=checkpoints,
             checkpoint_files=checkpoint_files,
+            collections=collections,
             task_logs=logs,
             tasks=Tasks(pool),
+            templates=Templates(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            search_previews=SearchPreviews(layers),
             pools=pools,
             workspaces=Workspaces(pool),
             stories=Stories(pool),

@@ -48,6 +48,12 @@ class World:
     names: dict[str, str] = field(default_factory=dict)
     """What stands for `<name>` in the sample's path and request."""
 
+    def orders(self) -> list[Any]:
+        """What the one agent was told to start."""
+        backend: Any = self.services.agents._backend
+        orders: list[Any] = backend.orders
+        return orders
+
     async def forget_users(self) -> None:
         """Take away what earlier samples did to users and their names."""
         query = """

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.api import cases_cluster, cases_experiments, cases_users
+from tests.api import (
+    cases_cluster,
+    cases_experiments,
+    cases_lives,
+    cases_search,
+    cases_templates,
+    cases_users,
+)
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
@@ -23,6 +30,9 @@ from determined_wire.proto import Endpoint
 CASES: dict[str, Case] = {
     **cases_users.CASES,
     **cases_experiments.CASES,
+    **cases_lives.CASES,
+    **cases_search.CASES,
+    **cases_templates.CASES,
     **cases_cluster.CASES,
 }
 SAMPLES = load()

@@ -46,8 +46,20 @@ def test_version_shows_the_client_also_without_a_master(det: Det, home: object) 
     assert "http://127.0.0.1:1" in outcome.err
 
 
-def test_nobody_logged_in_is_told_how_to(det: Det, home: object) -> None:
+def test_a_missing_master_is_told_before_a_missing_login(det: Det, home: object) -> None:
     outcome = det("-m", "http://127.0.0.1:1", "e", "list")
+    assert outcome.status == 1
+    assert "no answer from the master at http://127.0.0.1:1" in outcome.err
+    assert "det user login" not in outcome.err
+
+
+def test_nobody_logged_in_is_told_how_to(
+    det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DET_USER", "DET_PASS", "DET_USER_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    master.routes[("GET", "/info")] = (200, {})
+    outcome = det("e", "list")
     assert outcome.status == 1
     assert "det user login" in outcome.err
     assert "DET_USER and DET_PASS" in outcome.err
@@ -59,6 +71,7 @@ def test_a_stream_that_ends_with_an_error_fails_the_command(det: Det, master: Fa
     outcome = det("trial", "logs", "99")
     assert outcome.status == 1
     assert "Failed to fetch trial logs: trial '99' not found" in outcome.err
+    assert outcome.out == ""  # no word on how to open again what is not there
 
 
 @pytest.mark.parametrize(("state", "status"), [("COMPLETED", 0), ("ERROR", 1), ("CANCELED", 1)])

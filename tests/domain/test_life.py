@@ -8,7 +8,7 @@ from tests.domain.world import AGENTS, EXPERIMENT, World
 
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
-from determined_master.domain.states import TERMINAL
+from determined_master.domain.states import LEAVING, TERMINAL
 from determined_master.domain.trial import messages as trial
 
 picks = st.integers(0, 11)
@@ -118,6 +118,16 @@ class Life(RuleBasedStateMachine):
             self.world.post(EXPERIMENT, event)
 
     @rule()
+    def continue_it(self) -> None:
+        if self.world.states[EXPERIMENT].state in TERMINAL:
+            self.world.continue_it()
+
+    @rule(pick=picks)
+    def delete_it(self, pick) -> None:
+        if pick == 0:
+            self.world.post(EXPERIMENT, exp.DeletionRequested())
+
+    @rule()
     def pause_and_think_better_of_it(self) -> None:
         self.deliver_everything()
         for event in STEERING[:2]:
@@ -161,22 +171,25 @@ class Life(RuleBasedStateMachine):
         assert len(open_) == len(set(open_))
 
     @invariant()
-    def no_trial_ends_twice(self) -> None:
+    def no_trial_ends_more_often_than_it_was_begun(self) -> None:
         if hasattr(self, "world"):
-            assert len(self.world.ended) == len(set(self.world.ended))
+            for request_id in set(self.world.ended):
+                begun = 1 + self.world.continued.count(request_id)
+                assert self.world.ended.count(request_id) <= begun
 
     def teardown(self) -> None:
         if not hasattr(self, "world"):
             return
         self.settle(exp.ExperimentActivated(), code=0)
-        if self.world.states[EXPERIMENT].state not in TERMINAL:
+        if self.world.states[EXPERIMENT].state not in TERMINAL | LEAVING:
             self.settle(exp.ExperimentKilled(), code=137)  # an order that got lost is repeated
         world = self.world
         experiment = world.states[EXPERIMENT]
-        assert experiment.state in TERMINAL, world.states
+        assert experiment.state in TERMINAL | {"DELETED", "DELETE_FAILED"}, world.states
+        assert experiment.collections == 0
         trials = [world.states[key] for key in world.trials()]
         assert all(t.state in TERMINAL and t.allocation_id is None for t in trials), trials
-        assert sorted(world.ended) == sorted(t.request_id for t in trials)
+        assert {t.request_id for t in trials} == set(world.ended)
         assert experiment.trials_closed == experiment.trials_requested
         allocations = [world.states[key] for key in world.allocations()]
         assert all(a.state == "TERMINATED" and a.outcome for a in allocations)

@@ -42,6 +42,9 @@ EVENTS: dict[str, Any] = {
 NEXT: dict[str, Any] = {"experiment": states.EXPERIMENT_NEXT, "trial": states.TRIAL_NEXT}
 FALLIBLE = (
     exp.CreateTrial,
+    exp.ContinueTrial,
+    exp.StartCollection,
+    exp.RemoveExperiment,
     exp.StopTrial,
     exp.SignalTrials,
     trial.RequestAllocation,
@@ -74,6 +77,8 @@ class World:
         self.said: list[tuple[str, alloc.ContainerChanged]] = []
         self.ended: list[str] = []
         """Request ids of trials that reported their end."""
+        self.continued: list[str] = []
+        """Request ids of trials that were opened again, or were to be."""
         self._search = context(first=2, total=3)
         self._causes: set[tuple[Key, str]] = set()
         self._count = 0
@@ -160,6 +165,10 @@ class World:
         match effect:
             case exp.CreateTrial():
                 self._create_trial(cause, effect)
+            case exp.ContinueTrial():
+                self._continue_trial(cause, effect)
+            case exp.PlanDeletion() | exp.StartCollection() | exp.RemoveExperiment():
+                self._delete(cause, effect)
             case exp.StopTrial():
                 number = str(1 + int(effect.request_id[1:]))
                 self.post(("trial", number), trial.TrialStopped(), cause)
@@ -179,6 +188,17 @@ class World:
                 self.post(EXPERIMENT, told, cause)
             case _:
                 self._carry_out_for_allocation(key, cause, effect)
+
+    def _delete(self, cause: str, effect: Any) -> None:
+        match effect:
+            case exp.PlanDeletion():
+                planned = exp.CollectionPlanned(task_ids=("g1", "g2"), is_deletion=True)
+                self.post(EXPERIMENT, planned, cause)
+            case exp.StartCollection():
+                ended = exp.CollectionEnded(task_id=effect.task_id)
+                self.post(EXPERIMENT, ended, cause)
+            case exp.RemoveExperiment():
+                self.post(EXPERIMENT, exp.ExperimentRemoved(), cause)
 
     def _carry_out_for_allocation(self, key: Key, cause: str, effect: Any) -> None:
         match effect:
@@ -207,6 +227,31 @@ class World:
             activate=self.states[EXPERIMENT].state == "ACTIVE",
         )
         self.post(("trial", str(number)), created, cause)
+
+    def continue_it(self) -> None:
+        """Let the ended experiment go on with the trials that were not completed."""
+        closed = [self.states[key] for key in self.trials()]
+        open_again = [t for t in closed if t.state != "COMPLETED"]
+        before = self.states[EXPERIMENT]
+        event = exp.ExperimentContinued(
+            request_ids=tuple(t.request_id for t in open_again),
+            failed=sum(t.state == "ERROR" for t in open_again),
+            canceled=sum(t.state == "CANCELED" for t in open_again),
+        )
+        self.post(EXPERIMENT, event)
+        if self.states[EXPERIMENT] is not before:
+            self.continued += event.request_ids
+
+    def _continue_trial(self, cause: str, effect: exp.ContinueTrial) -> None:
+        key = ("trial", str(1 + int(effect.request_id[1:])))
+        earlier = self.states[key].task_id
+        first, _, number = earlier.partition("-")
+        event = trial.TrialContinued(
+            task_id=f"{first}-{int(number or 0) + 1}",
+            max_restarts=self.max_restarts,
+            activate=self.states[EXPERIMENT].state == "ACTIVE",
+        )
+        self.post(key, event, cause)
 
     def _request_allocation(self, key: Key, cause: str, effect: trial.RequestAllocation) -> None:
         request = alloc_request(

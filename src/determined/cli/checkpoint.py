@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from typing import List
 
-from determined.cli import connect, errors, show
+from determined.cli import connect, errors, experiment_change, show
 from determined.cli.declare import Command, arg, flag
 from determined.common.experimental import checkpoint as sdk
 
 _HERE = "determined.cli.checkpoint"
 
+_YES = flag("--yes", help="automatically answer yes to prompts")
+
 NOUN = Command(
     "checkpoint|c",
     "manage checkpoints",
     commands=(
+        Command(
+            "delete",
+            "delete checkpoints",
+            f"{_HERE}:delete",
+            (arg("checkpoints_uuids", help="comma-separated list of checkpoint UUIDs"), _YES),
+        ),
         Command(
             "describe",
             "describe checkpoint",
@@ -35,6 +44,21 @@ NOUN = Command(
                     help="'direct': from checkpoint storage; 'master': through the master; "
                     "'auto': direct, and through the master where that fails",
                 ),
+            ),
+        ),
+        Command(
+            "rm",
+            "remove files from checkpoints",
+            f"{_HERE}:remove_files",
+            (
+                arg("checkpoints_uuids", help="comma-separated list of checkpoint UUIDs"),
+                arg(
+                    "--glob",
+                    action="append",
+                    help="pattern of the files to remove, such as 'optimizer/**'; may be given "
+                    "again",
+                ),
+                _YES,
             ),
         ),
     ),
@@ -68,6 +92,33 @@ def describe(args: argparse.Namespace) -> None:
     show.table(_HEADERS, [row])
 
 
+def delete(args: argparse.Namespace) -> None:
+    """Delete checkpoints with all their files."""
+    uuids = _uuids(args)
+    experiment_change.confirm(
+        args,
+        f"Deleting checkpoints {', '.join(uuids)} deletes their files from the checkpoint "
+        "storage for good. Do you still want to proceed?",
+    )
+    connect.session(args).delete("/api/v1/checkpoints", json={"checkpointUuids": uuids})
+    print(f"Deletion of checkpoints {', '.join(uuids)} is in progress")
+
+
+def remove_files(args: argparse.Namespace) -> None:
+    """Delete those files of checkpoints that match a pattern."""
+    uuids, globs = _uuids(args), args.glob or []
+    if globs:
+        experiment_change.confirm(
+            args,
+            f"Files that match {', '.join(globs)} will be removed from checkpoints "
+            f"{', '.join(uuids)} for good. Do you still want to proceed?",
+        )
+    body = {"checkpointUuids": uuids, "checkpointGlobs": globs}
+    connect.session(args).post("/api/v1/checkpoints/rm", json=body)
+    done = "Removal of files" if globs else "Refresh of the list of files"
+    print(f"{done} of checkpoints {', '.join(uuids)} is in progress")
+
+
 def download(args: argparse.Namespace) -> None:
     """Copy a checkpoint's files here."""
     checkpoint = sdk.Checkpoint(connect.session(args), args.uuid)
@@ -93,6 +144,13 @@ def download_of_trial(args: argparse.Namespace) -> None:
     except ValueError as error:
         raise errors.CliError(str(error)) from None
     _fetch(chosen, args, sdk.DownloadMode.AUTO)
+
+
+def _uuids(args: argparse.Namespace) -> List[str]:
+    uuids = [uuid.strip() for uuid in args.checkpoints_uuids.split(",") if uuid.strip()]
+    if not uuids:
+        raise errors.CliError("no checkpoint UUID was given")
+    return uuids
 
 
 def _fetch(checkpoint: sdk.Checkpoint, args: argparse.Namespace, mode: sdk.DownloadMode) -> None:

@@ -15,6 +15,7 @@ from determined.common.api import (
     canonicalize_master_url,
     certs,
 )
+from determined.common.api import errors as errors_of_api
 
 RETRIES = _retry.RetryPolicy(total=1)
 """A person waits: one more try, then say that the master is not there."""
@@ -43,11 +44,16 @@ def session(args: argparse.Namespace) -> Session:
 
     Raises:
         UnauthenticatedException: nobody is logged in there, and nobody can be asked.
+        MasterNotFoundException: there is no master to log in at.
     """
-    made = authentication.resolve(
-        address_of(args),
-        user=args.user,
-        environment=os.environ,
-        options=authentication.Options(cert=certs.cert_of_environment(), max_retries=RETRIES),
-    )
+    try:
+        made = authentication.resolve(
+            address_of(args),
+            user=args.user,
+            environment=os.environ,
+            options=authentication.Options(cert=certs.cert_of_environment(), max_retries=RETRIES),
+        )
+    except errors_of_api.UnauthenticatedException:
+        anonymous(args).get("/info")  # a wrong address is the likelier mistake, and told first
+        raise
     return cast(Session, args.closing.enter_context(made))

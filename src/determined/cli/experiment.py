@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Optional
 
-from determined.cli import connect, log_stream, pages, story
+from determined.cli import connect, experiment_change, log_stream, pages, story
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common.api import BaseSession
 
@@ -125,6 +125,7 @@ NOUN = Command(
         Command("cancel", "cancel experiment", f"{_HERE}:cancel", (_ID,)),
         _CREATE,
         *_SHOWING,
+        *experiment_change.COMMANDS,
         Command("kill", "kill experiment", f"{_HERE}:kill", (_ID,)),
         Command(
             "logs",

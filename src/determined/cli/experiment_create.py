@@ -39,7 +39,18 @@ def create(args: argparse.Namespace) -> None:
     number = answer["experiment"]["id"]
     print(f"Created experiment {number}", flush=True)
     if args.follow_first_trial:
-        _follow(session, number)
+        follow(session, number)
+
+
+def go_on(args: argparse.Namespace) -> None:
+    """Let an ended experiment go on; with `-f` follow its first trial's log."""
+    session = connect.session(args)
+    number = args.experiment_id
+    body = {"id": number, "overrideConfig": _override(args)}
+    session.post("/api/v1/experiments/continue", json=body)
+    print(f"Continued experiment {number}", flush=True)
+    if args.follow_first_trial:
+        follow(session, number)
 
 
 def wait(args: argparse.Namespace) -> None:
@@ -93,6 +104,25 @@ def _config(args: argparse.Namespace) -> str:
         return config_text.dump(config)
     except OSError as error:
         raise errors.CliError(f"config file '{args.config_file}': {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise errors.CliError(
+            f"config file '{args.config_file}': byte {error.start + 1} is not UTF-8 text"
+        ) from None
+    except config_text.ConfigTextError as error:
+        raise errors.CliError(str(error)) from None
+
+
+def _override(args: argparse.Namespace) -> str:
+    try:
+        config: Dict[str, Any] = {}
+        if args.config_file:
+            with open(args.config_file, encoding="utf-8") as file:
+                config = config_text.load(file.read(), args.config_file)
+        if args.config:
+            config_text.override(config, args.config)
+        return config_text.dump(config) if config else ""
+    except OSError as error:
+        raise errors.CliError(f"config file '{args.config_file}': {error.strerror}") from None
     except (UnicodeDecodeError, config_text.ConfigTextError) as error:
         raise errors.CliError(str(error)) from None
 
@@ -107,7 +137,8 @@ def _refuse_unserved(args: argparse.Namespace) -> None:
             raise errors.CliError(f"{option} is not served by this version")
 
 
-def _follow(session: BaseSession, number: int) -> None:
+def follow(session: BaseSession, number: int) -> None:
+    """Print the log of the first trial, once there is one."""
     print("Waiting for first trial to begin...", flush=True)
     trial_id = experiment.first_trial(session, number)
     pause_s = 0.05

@@ -53,8 +53,12 @@ def print_trial(session: BaseSession, trial_id: int, args: argparse.Namespace) -
                 print(line["message"], end="", flush=args.follow)
     except KeyboardInterrupt:
         pass
-    finally:
-        print(f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}")
+    except api_errors.NotFoundException:
+        raise  # there is nothing to open again
+    except Exception:
+        _say_how_to_reopen(trial_id)
+        raise
+    _say_how_to_reopen(trial_id)
 
 
 def messages(response: Any) -> Iterator[Dict[str, Any]]:
@@ -71,6 +75,10 @@ def messages(response: Any) -> Iterator[Dict[str, Any]]:
             error = body["error"]
             raise errors.CliError(str(error.get("message") or error.get("error") or error))
         yield body["result"]
+
+
+def _say_how_to_reopen(trial_id: int) -> None:
+    print(f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}")
 
 
 def _lines(session: BaseSession, path: str, args: argparse.Namespace) -> Iterator[Dict[str, Any]]:

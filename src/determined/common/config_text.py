@@ -50,7 +50,7 @@ def load(text: str, name: str) -> Any:
     except YAMLError as error:
         raise ConfigTextError(f"{name}: {_one_line(str(error))}") from None
     if not isinstance(config, dict):
-        kind = "empty" if config is None else f"a {type(config).__name__}"
+        kind = "empty" if config is None else "a list" if isinstance(config, list) else "one value"
         raise ConfigTextError(f"{name}: a config is a mapping of keys to values, this is {kind}")
     return config
 

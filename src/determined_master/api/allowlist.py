@@ -80,6 +80,7 @@ TASK: dict[tuple[str, str], Rule] = {
         ("experiment_id", "experiment_id"),
     ),
     ("POST", "/api/v1/checkpoints"): (("checkpoint.task_id", "task_id"),),
+    ("PATCH", "/api/v1/checkpoints"): (),  # the service knows which a task may delete
     ("POST", "/api/v1/webhooks/custom"): (("trial_id", "trial_id"),),
 }
 

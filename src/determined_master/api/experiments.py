@@ -12,6 +12,7 @@ from determined_master.api.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
 from determined_master.domain.model_definition import ModelFile
 from determined_master.domain.shown_state import shown_state
+from determined_master.services.experiment_edits import Changes
 from determined_master.services.experiment_lists import Listed, Rendered, Wanted
 from determined_master.services.experiments import Submission
 from determined_master.store.experiments import ExperimentRow
@@ -50,7 +51,7 @@ async def create_experiment(
             experiment=Experiment(), config=None, warnings=warnings
         )
     return wire.CreateExperimentResponse(
-        experiment=await _full(call, experiment_id),
+        experiment=await full_experiment(call, experiment_id),
         config=prepared.built.config,
         warnings=warnings,
     )
@@ -61,7 +62,7 @@ async def get_experiment(
     call: Call, request: wire.GetExperimentRequest
 ) -> wire.GetExperimentResponse:
     """One experiment with its configuration."""
-    experiment = await _full(call, request.experiment_id)
+    experiment = await full_experiment(call, request.experiment_id)
     return wire.GetExperimentResponse(experiment=experiment, config=experiment.config)
 
 
@@ -155,19 +156,21 @@ async def unarchive_experiment(
 async def patch_experiment(
     call: Call, request: wire.PatchExperimentRequest
 ) -> wire.PatchExperimentResponse:
-    """Change name, description, labels or notes."""
+    """Change name, description, labels, notes, resources or which checkpoints are kept."""
     patch = request.experiment
     if patch is None:
         return wire.PatchExperimentResponse()
-    asked: dict[str, Any] = {
-        "name": patch.name,
-        "description": patch.description,
-        "notes": patch.notes,
-        "labels": None if patch.labels is None else [str(label) for label in patch.labels],
-    }
-    changes = {name: value for name, value in asked.items() if value is not None}
-    await call.services.experiments.edit(call.caller, patch.id, changes)
-    return wire.PatchExperimentResponse(experiment=await _full(call, patch.id))
+    resources, storage = patch.resources, patch.checkpoint_storage
+    changes = Changes(
+        name=patch.name,
+        description=patch.description,
+        notes=patch.notes,
+        labels=None if patch.labels is None else [str(label) for label in patch.labels],
+        resources=None if resources is None else _present(msgspec.structs.asdict(resources)),
+        checkpoint_storage=None if storage is None else msgspec.structs.asdict(storage),
+    )
+    await call.services.experiment_edits.edit(call.caller, patch.id, changes)
+    return wire.PatchExperimentResponse(experiment=await full_experiment(call, patch.id))
 
 
 @route("GET", "/api/v1/experiment/labels")
@@ -210,7 +213,9 @@ async def get_best_metric(
     return wire.GetBestSearcherValidationMetricResponse(metric=metric)
 
 
-async def _full(call: Call, experiment_id: int) -> Experiment:
+async def full_experiment(call: Call, experiment_id: int) -> Experiment:
+    """One experiment as its own page shows it."""
+    """One experiment as its own page shows it."""
     experiments = call.services.experiments
     row = await experiments.get(call.caller, experiment_id)
     return _experiment(
@@ -248,6 +253,10 @@ def _rendered(row: ExperimentRow) -> Rendered:
         if best is None
         else b',"bestTrialSearcherMetric":' + msgspec.json.encode(best),
     )
+
+
+def _present(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _shown(call: Call, experiment_id: int, stored: str) -> ExperimentState:

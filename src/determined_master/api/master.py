@@ -74,6 +74,13 @@ async def get_master_config(
     return GetMasterConfigResponse(config=call.services.master.config(call.caller))
 
 
+@route("GET", "/api/v1/master/loop-stall")
+async def get_loop_stall(call: Call, request: own.GetLoopStallRequest) -> own.GetLoopStallResponse:
+    """The longest stall of the event loop since the last question; for admins, ours."""
+    stall = call.services.master.loop_stall(call.caller)
+    return own.GetLoopStallResponse(longest_ms=stall.longest_s * 1000, watched_s=stall.watched_s)
+
+
 @route("PATCH", "/api/v1/master/config")
 async def patch_master_config(
     call: Call, request: PatchMasterConfigRequest
@@ -114,13 +121,6 @@ async def master_logs(
             )
             for line in page
         ]
-
-
-@route("GET", "/api/v1/master/loop-stall")
-async def get_loop_stall(call: Call, request: own.GetLoopStallRequest) -> own.GetLoopStallResponse:
-    """The longest stall of the event loop since the last question; for admins, ours."""
-    stall = call.services.master.loop_stall(call.caller)
-    return own.GetLoopStallResponse(longest_ms=stall.longest_s * 1000, watched_s=stall.watched_s)
 
 
 @plain_route("GET", "/info")

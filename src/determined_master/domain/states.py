@@ -19,6 +19,8 @@ RunState = Literal[
 """One vocabulary for experiments and trials."""
 
 TERMINAL: frozenset[RunState] = frozenset({"COMPLETED", "CANCELED", "ERROR"})
+LEAVING: frozenset[RunState] = frozenset({"DELETING", "DELETE_FAILED", "DELETED"})
+"""States of an experiment that is being deleted, or is gone."""
 STOPPING: frozenset[RunState] = frozenset(
     {"STOPPING_COMPLETED", "STOPPING_CANCELED", "STOPPING_KILLED", "STOPPING_ERROR"}
 )
@@ -37,9 +39,9 @@ EXPERIMENT_NEXT: dict[RunState, frozenset[RunState]] = {
     "STOPPING_CANCELED": frozenset({"CANCELED", "STOPPING_KILLED", "STOPPING_ERROR"}),
     "STOPPING_KILLED": frozenset({"CANCELED", "STOPPING_ERROR"}),
     "STOPPING_ERROR": frozenset({"ERROR"}),
-    "COMPLETED": frozenset({"DELETING"}),
-    "CANCELED": frozenset({"DELETING"}),
-    "ERROR": frozenset({"DELETING"}),
+    "COMPLETED": frozenset({"ACTIVE", "DELETING"}),
+    "CANCELED": frozenset({"ACTIVE", "DELETING"}),
+    "ERROR": frozenset({"ACTIVE", "DELETING"}),
     "DELETING": frozenset({"DELETED", "DELETE_FAILED"}),
     "DELETE_FAILED": frozenset({"DELETING"}),
     "DELETED": frozenset(),
@@ -63,11 +65,11 @@ TRIAL_NEXT: dict[RunState, frozenset[RunState]] = {
     "STOPPING_CANCELED": frozenset({"STOPPING_KILLED", "STOPPING_ERROR", "CANCELED", "ERROR"}),
     "STOPPING_KILLED": frozenset({"STOPPING_ERROR", "CANCELED", "ERROR"}),
     "STOPPING_ERROR": frozenset({"ERROR"}),
-    "COMPLETED": frozenset(),
-    "CANCELED": frozenset(),
-    "ERROR": frozenset(),
+    "COMPLETED": frozenset({"ACTIVE", "PAUSED"}),
+    "CANCELED": frozenset({"ACTIVE", "PAUSED"}),
+    "ERROR": frozenset({"ACTIVE", "PAUSED"}),
 }
-"""Which state of a trial may follow which."""
+"""Which state of a trial may follow which; a closed one goes on when its experiment does."""
 
 AllocationState = Literal[
     "PENDING",

@@ -15,11 +15,11 @@ from determined_master.domain.log_lines import LEVEL_NUMBERS
 from determined_master.domain.messages import Record, WriteTaskLog
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, build
-from determined_master.domain.states import TERMINAL
+from determined_master.domain.states import LEAVING, TERMINAL
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.kind import Change, Kind
-from determined_master.store import allocations, experiments, searches, task_logs, trials
+from determined_master.store import allocations, experiments, removal, searches, task_logs, trials
 from determined_master.store.pool import Conn
 
 
@@ -51,11 +51,16 @@ async def project_experiments(
     conn: Conn, changes: Sequence[Change[exp.Experiment, exp.ExperimentEvent]]
 ) -> None:
     """Write the states and the rows of searches."""
+    removed = [c.after.id for c in changes if c.after.state == "DELETED"]
+    if removed:
+        await removal.delete_experiments(conn, removed)
     rows = [
         (c.after.id, c.after.state, c.after.reason, _ended_at(c.after.state, c.at))
         for c in changes
+        if c.after.state != "DELETED"
     ]
-    await experiments.update_experiment_states(conn, rows)
+    if rows:
+        await experiments.update_experiment_states(conn, rows)
     entries = [(c.after.id, r) for c in changes for r in c.records if isinstance(r, exp.RungEntry)]
     members = [
         (c.after.id, r) for c in changes for r in c.records if isinstance(r, exp.BracketMember)
@@ -125,7 +130,7 @@ def _allocation_change(
 
 
 def _ended_at(state: str, at: datetime) -> datetime | None:
-    return at if state in TERMINAL else None
+    return at if state in TERMINAL or state in LEAVING else None
 
 
 EXPERIMENT: Kind[exp.Experiment, exp.ExperimentEvent, Any] = Kind(

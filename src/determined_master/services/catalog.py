@@ -12,15 +12,21 @@ from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.collections import Collections
+from determined_master.services.continuations import Continuations
+from determined_master.services.experiment_bulk import ExperimentBulk
+from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
 from determined_master.services.pools import Pools
+from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
+from determined_master.services.templates import Templates
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -36,14 +42,20 @@ class Services:
     identities: Identities
     experiments: Experiments
     experiment_lists: ExperimentLists
+    experiment_edits: ExperimentEdits
+    experiment_bulk: ExperimentBulk
+    continuations: Continuations
     trials: Trials
     metrics: Metrics
     checkpoints: Checkpoints
+    collections: Collections
     checkpoint_files: CheckpointFiles
     task_logs: TaskLogs
     tasks: Tasks
+    templates: Templates
     allocations: Allocations
     agents: Agents
+    search_previews: SearchPreviews
     pools: Pools
     workspaces: Workspaces
     stories: Stories

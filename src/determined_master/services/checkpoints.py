@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.store import checkpoints as rows
+from determined_master.store import collections
 
 if TYPE_CHECKING:
     import asyncpg
@@ -124,15 +125,32 @@ class Checkpoints:
         return await self.get(caller, uuid)
 
     async def patch(self, caller: Caller, left: Mapping[str, Mapping[str, int]]) -> None:
-        """Record what is left of checkpoints: fewer files, or none."""
+        """Record what is left of checkpoints: fewer files, or none.
+
+        A task may only tell of those that it was started to delete.
+
+        Raises:
+            NotFound: there is no such checkpoint, or it is not the task's to tell of.
+        """
         access.may(caller, "edit", "experiment")
+        await self._check_scope(caller, left)
         for uuid, resources in left.items():
             row = await self.get(caller, uuid)
-            if dict(resources) == row.resources:
-                continue
             state = "PARTIALLY_DELETED" if resources else "DELETED"
+            if dict(resources) == row.resources and (resources or row.state == state):
+                continue
             async with self._pool.acquire() as conn:
                 await rows.update_resources(conn, row.uuid, dict(resources), state)
+
+    async def _check_scope(self, caller: Caller, uuids: Iterable[str]) -> None:
+        if caller.scope is None:
+            return
+        async with self._pool.acquire() as conn:
+            row = await collections.find_collection(conn, caller.scope.task_id)
+        own = set(row.uuids) if row is not None else set()
+        for uuid in uuids:
+            if checked_uuid(uuid) not in own:
+                raise NotFound(f"checkpoint '{uuid}' not found")
 
     async def storage_id(self, caller: Caller, config: Mapping[str, Any]) -> int:
         """The id under which a storage configuration is known; the same for equal ones."""

@@ -1,4 +1,4 @@
-"""Building what an agent needs to start a container of a trial."""
+"""Building what an agent needs to start a container."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import msgspec
 
 from determined_master.domain import task_spec
 from determined_master.domain.allocation import messages as alloc
+from determined_master.services import collection_specs
 from determined_master.services.tokens import TaskTokens
-from determined_master.store import allocations, checkpoints, experiments, trials
+from determined_master.store import allocations, checkpoints, collections, experiments, trials
 from determined_wire import agent_link as link
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class ContainerSpecs:
         self, state: alloc.Allocation, container: alloc.StartContainer
     ) -> link.ContainerSpec:
         """The specification of one container; the same again when asked twice."""
+        if state.request.task_type == "CHECKPOINT_GC":
+            return await self._build_collection(state, container)
         trial_id = state.request.trial_id
         if trial_id is None:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
@@ -72,6 +75,51 @@ class ContainerSpecs:
         environment = self._environment(state, container, experiment, run, ports)
         return self._spec(state, container, experiment.config, environment, run)
 
+    async def _build_collection(
+        self, state: alloc.Allocation, container: alloc.StartContainer
+    ) -> link.ContainerSpec:
+        async with self._pool.acquire() as conn:
+            row = await collections.find_collection(conn, state.request.task_id)
+            if row is None:
+                raise RuntimeError(f"the collection {state.request.task_id} has no row")
+            experiment = await experiments.find_experiment(conn, row.experiment_id)
+        if experiment is None:
+            raise RuntimeError(f"experiment {row.experiment_id} has no row")
+        environment = self._base(state, container, experiment.username)
+        environment.update(task_spec.user_environment(experiment.config, "cpu"))
+        config = {**experiment.config, "checkpoint_storage": row.storage}
+        env = config["environment"]
+        return link.ContainerSpec(
+            task_id=row.task_id,
+            task_type=state.request.task_type,
+            description=f"exp-{row.experiment_id}-checkpoint-gc",
+            entrypoint=collection_specs.entrypoint(row),
+            environment=environment,
+            work_dir=task_spec.WORK_DIR,
+            user=self._defaults.user,
+            image=str((env.get("image") or {}).get("cpu") or ""),
+            force_pull_image=bool(env.get("force_pull_image")),
+            files=collection_specs.files(row),
+            mounts=tuple(_mounts(config)),
+            network_mode=self._defaults.network_mode,
+            shm_size_bytes=self._defaults.shm_size_bytes,
+        )
+
+    def _base(
+        self, state: alloc.Allocation, container: alloc.StartContainer, username: str
+    ) -> dict[str, str]:
+        identity = task_spec.TaskIdentity(
+            task_id=state.request.task_id,
+            task_type=state.request.task_type,
+            allocation_id=state.id,
+            container_id=container.container_id,
+            username=username,
+            session_token=self._tokens.session_token(state.id),
+            user_token=self._tokens.user_token(state.id),
+            uses_tls=self._defaults.uses_tls,
+        )
+        return task_spec.base_environment(identity)
+
     def _environment(
         self,
         state: alloc.Allocation,
@@ -80,17 +128,7 @@ class ContainerSpecs:
         run: task_spec.TrialRun,
         ports: dict[str, int],
     ) -> dict[str, str]:
-        identity = task_spec.TaskIdentity(
-            task_id=state.request.task_id,
-            task_type=state.request.task_type,
-            allocation_id=state.id,
-            container_id=container.container_id,
-            username=experiment.username,
-            session_token=self._tokens.session_token(state.id),
-            user_token=self._tokens.user_token(state.id),
-            uses_tls=self._defaults.uses_tls,
-        )
-        environment = task_spec.base_environment(identity)
+        environment = self._base(state, container, experiment.username)
         if self._defaults.network_interface:
             environment["DET_INTER_NODE_NETWORK_INTERFACE"] = self._defaults.network_interface
         environment.update(task_spec.trial_environment(run, ports))

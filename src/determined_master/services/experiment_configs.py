@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,8 +14,11 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
 from determined_master.services.names import pet_name
 from determined_master.services.yaml_text import parse_yaml
+from determined_master.store import templates
 
 if TYPE_CHECKING:
+    import asyncpg
+
     from determined_master.domain.config.experiment import ConfigLayers
 
 
@@ -30,7 +34,8 @@ class Prepared(msgspec.Struct, frozen=True):
 class ExperimentConfigs:
     """Builds configurations from what users submit and what the cluster's admin has set."""
 
-    def __init__(self, layers: ConfigLayers) -> None:
+    def __init__(self, pool: asyncpg.Pool, layers: ConfigLayers) -> None:
+        self._pool = pool
         self._layers = layers
 
     async def prepare(self, text: str, template: str | None) -> Prepared:
@@ -40,13 +45,35 @@ class ExperimentConfigs:
             InvalidArgument: it has errors; all of them are named with their paths.
             NotFound: the template does not exist.
         """
-        if template:
-            raise NotFound(f"template '{template}' not found")
+        layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         name = f"Experiment ({pet_name()})"
-        built = build_experiment(parsed.value, layers=self._layers, seed=entropy.seed(), name=name)
+        built = build_experiment(parsed.value, layers=layers, seed=entropy.seed(), name=name)
         try:
             build(built.typed.searcher, built.typed.hyperparameters, built.typed.seed)
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
         return Prepared(built, (*parsed.warnings, *built.warnings))
+
+    async def override(self, text: str, config: Mapping[str, Any]) -> Prepared:
+        """Lay YAML over a stored configuration, and check and fill up the whole.
+
+        Raises:
+            InvalidArgument: the result has errors, or the text moves the experiment.
+        """
+        parsed = await asyncio.to_thread(parse_yaml, text)
+        if isinstance(parsed.value, Mapping) and {"workspace", "project"} & parsed.value.keys():
+            raise InvalidArgument(
+                "override config must not set workspace or project: move the experiment instead"
+            )
+        layers = msgspec.structs.replace(self._layers, template=config)
+        seed = int(config["reproducibility"]["experiment_seed"])
+        built = build_experiment(parsed.value or {}, layers=layers, seed=seed, name=config["name"])
+        return Prepared(built, (*parsed.warnings, *built.warnings))
+
+    async def _with_template(self, name: str) -> ConfigLayers:
+        async with self._pool.acquire() as conn:
+            row = await templates.find_template(conn, name)
+        if row is None:
+            raise NotFound(f"template '{name}' not found")
+        return msgspec.structs.replace(self._layers, template=row.config)

@@ -123,6 +123,15 @@ class ExperimentLists:
         return ExperimentList([(i, shown[i.id][1]) for i in listed if i.id in shown], page)
 
 
+async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
+    """Ids of all experiments that match, ascending."""
+    where, values = _where(wanted)
+    query = f"""
+        SELECT e.id FROM experiments e JOIN users u ON u.id = e.user_id {where} ORDER BY e.id
+    """
+    return [row["id"] for row in await conn.fetch(query, *values)]
+
+
 async def _page(conn: Conn, wanted: Wanted) -> tuple[list[Listed], Page]:
     where, values = _where(wanted)
     count = f"SELECT count(*) FROM experiments e JOIN users u ON u.id = e.user_id {where}"

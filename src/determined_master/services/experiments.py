@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import asyncpg
 import msgspec
 
 from determined_master import clock, entropy
@@ -16,11 +15,14 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.states import TERMINAL
+from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.pools import Pools
 from determined_master.store import experiments as rows
 
 if TYPE_CHECKING:
+    import asyncpg
+
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
     from determined_master.store.pool import Conn
@@ -37,6 +39,14 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     parent_id: int = 0
     template: str | None = None
     idempotency_key: str | None = None
+
+
+class Model(msgspec.Struct, frozen=True):
+    """A model directory by its digest, with its contents when they are not stored yet."""
+
+    digest: bytes | None = None
+    size_bytes: int = 0
+    tgz: bytes | None = None
 
 
 class Experiments:
@@ -60,6 +70,8 @@ class Experiments:
 
         Raises:
             InvalidArgument: with every error of the configuration, or more slots than there are.
+            NotFound: the parent does not exist. FailedPrecondition: it is archived with its
+                project.
         """
         access.may(caller, "create", "experiment")
         prepared = await self._configs.prepare(submission.config, submission.template)
@@ -70,13 +82,21 @@ class Experiments:
                 resources["resource_pool"], resources["slots_per_trial"]
             ),
         )
+        if submission.parent_id:
+            await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:
             return None, prepared
         known = await self._known_answer(caller, submission)
         if known is not None:
             return known, prepared
         tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
-        return await self._store(caller, submission, prepared, tgz), prepared
+        if tgz is not None:
+            model = Model(hashlib.sha256(tgz).digest(), len(tgz), tgz)
+        elif submission.parent_id:
+            model = await self._model_of(submission.parent_id)
+        else:
+            model = Model()
+        return await self._store(caller, submission, prepared, model), prepared
 
     async def get(self, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
         """One experiment.
@@ -138,6 +158,17 @@ class Experiments:
         """End it at once. Ending an ended one changes nothing."""
         await self._steer(caller, experiment_id, exp.ExperimentKilled())
 
+    async def delete(self, caller: Caller, experiment_id: int) -> None:
+        """Delete an ended experiment with all its results; that goes on after the answer.
+
+        Raises:
+            FailedPrecondition: it is not over.
+            PermissionDenied: it is somebody else's.
+        """
+        row = await self.get(caller, experiment_id)
+        access.may(caller, "delete", "experiment", owner_id=row.user_id)
+        await self._steer(caller, experiment_id, exp.DeletionRequested())
+
     async def archive(self, caller: Caller, experiment_id: int, *, archived: bool) -> None:
         """Hide an ended experiment from lists, or show it again."""
         row = await self.get(caller, experiment_id)
@@ -152,26 +183,6 @@ class Experiments:
             raise FailedPrecondition(f"experiment {experiment_id} is {word}")
         async with self._pool.acquire() as conn:
             await rows.update_details(conn, experiment_id, {"archived": archived})
-
-    async def edit(
-        self, caller: Caller, experiment_id: int, changes: Mapping[str, Any]
-    ) -> rows.ExperimentRow:
-        """Change name, description, labels or notes.
-
-        Raises:
-            InvalidArgument: the name is blank.
-        """
-        row = await self.get(caller, experiment_id)
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
-        if "name" in changes and not str(changes["name"]).strip():
-            raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
-        wanted = dict(changes)
-        if {"name", "description", "labels"} & wanted.keys():
-            named = {k: v for k, v in wanted.items() if k in ("name", "description", "labels")}
-            wanted["config"] = {**row.config, **named}
-        async with self._pool.acquire() as conn:
-            await rows.update_details(conn, experiment_id, wanted)
-        return await self.get(caller, experiment_id)
 
     async def label(
         self, caller: Caller, experiment_id: int, label: str, *, is_present: bool
@@ -197,10 +208,22 @@ class Experiments:
         cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
         await self._engine.post("experiment", str(experiment_id), event, cause=cause)
 
+    async def _check_parent(self, caller: Caller, parent_id: int) -> None:
+        parent = await self.get(caller, parent_id)
+        if parent.parent_archived:
+            raise FailedPrecondition(
+                f"experiment {parent_id} cannot be forked: its project or workspace is archived; "
+                "unarchive it first"
+            )
+
+    async def _model_of(self, parent_id: int) -> Model:
+        async with self._pool.acquire() as conn:
+            found = await rows.find_model_digest(conn, parent_id)
+        return Model(*found) if found else Model()
+
     async def _store(
-        self, caller: Caller, submission: Submission, prepared: Prepared, tgz: bytes | None
+        self, caller: Caller, submission: Submission, prepared: Prepared, model: Model
     ) -> int:
-        digest = hashlib.sha256(tgz).digest() if tgz is not None else None
         async with self._pool.acquire() as conn:
             experiment_id = await rows.next_experiment_id(conn)
         config = prepared.built.config
@@ -220,15 +243,15 @@ class Experiments:
             searcher_metric=config["searcher"]["metric"],
             smaller_is_better=bool(config["searcher"].get("smaller_is_better", True)),
             resource_pool=config["resources"]["resource_pool"],
-            model_digest=digest,
-            model_size=len(tgz or b""),
+            model_digest=model.digest,
+            model_size=model.size_bytes,
             started_at=clock.now(),
             forked_from=submission.parent_id or None,
         )
 
         async def store(conn: Conn) -> None:
-            if digest is not None and tgz is not None:
-                await rows.insert_model_definition(conn, digest, tgz)
+            if model.digest is not None and model.tgz is not None:
+                await rows.insert_model_definition(conn, model.digest, model.tgz)
             await rows.insert_experiment(conn, new)
             if submission.idempotency_key:
                 answer = {"experiment_id": experiment_id}
@@ -239,7 +262,7 @@ class Experiments:
             await self._engine.post(
                 "experiment", str(experiment_id), event, cause="created", within=store
             )
-        except asyncpg.UniqueViolationError:
+        except InternalError:
             # The same request came twice at once and the other one was first.
             known = await self._known_answer(caller, submission)
             if known is None:

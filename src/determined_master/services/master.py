@@ -52,9 +52,9 @@ class Master:
         self.facts = facts
         self._pool = pool
         self._settings = settings
+        self.loop = LoopMonitor()
         self._log: dict[str, Any] = {}
         """Settings of the log that were changed since the start."""
-        self.loop = LoopMonitor()
 
     def loop_stall(self, caller: Caller) -> Stall:
         """The longest stall of the event loop since this was last asked."""

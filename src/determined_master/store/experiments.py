@@ -148,6 +148,13 @@ async def find_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | Non
     return ExperimentRow(**row) if row else None
 
 
+async def lock_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | None:
+    """The same, locked until the transaction ends, so that nothing changes it meanwhile."""
+    lock = "SELECT FROM experiments WHERE id = $1 FOR NO KEY UPDATE"
+    await conn.execute(lock, experiment_id)
+    return await find_experiment(conn, experiment_id)
+
+
 async def list_versioned(conn: Conn, ids: Sequence[int]) -> list[tuple[str, ExperimentRow]]:
     """Experiments by their ids, each with the version that it was read in."""
     query = f"SELECT {COLUMNS}, {VERSION} AS version FROM {TABLES} WHERE e.id = ANY ($1)"
@@ -171,10 +178,15 @@ async def list_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
 async def update_experiment_states(
     conn: Conn, rows: Sequence[tuple[int, str, str, datetime | None]]
 ) -> None:
-    """Write (id, state, reason, ended_at) of several experiments at once."""
+    """Write (id, state, reason, ended_at) of several experiments at once.
+
+    What has ended keeps its first end, until it is opened again.
+    """
     query = """
         UPDATE experiments e
-           SET state = n.state, reason = n.reason, ended_at = n.ended_at,
+           SET state = n.state, reason = n.reason,
+               ended_at = CASE WHEN n.ended_at IS NOT NULL
+                               THEN coalesce(e.ended_at, n.ended_at) END,
                progress = CASE WHEN n.state = 'COMPLETED' THEN 1 ELSE e.progress END
           FROM unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[])
                AS n (id, state, reason, ended_at)
@@ -199,6 +211,40 @@ async def find_model_definition(conn: Conn, experiment_id: int) -> bytes | None:
     """
     found: bytes | None = await conn.fetchval(query, experiment_id)
     return found
+
+
+async def find_model_digest(conn: Conn, experiment_id: int) -> tuple[bytes | None, int] | None:
+    """Digest and size of an experiment's model directory; None for no such experiment."""
+    query = "SELECT model_definition, model_definition_size FROM experiments WHERE id = $1"
+    row = await conn.fetchrow(query, experiment_id)
+    return (row["model_definition"], row["model_definition_size"]) if row else None
+
+
+async def reset_progress(conn: Conn, experiment_id: int) -> None:
+    """Begin to count anew: the experiment goes on."""
+    await conn.execute("UPDATE experiments SET progress = 0 WHERE id = $1", experiment_id)
+
+
+async def update_config(conn: Conn, experiment_id: int, config: dict[str, Any]) -> None:
+    """Replace an experiment's configuration, and what is kept of it beside."""
+    query = """
+        UPDATE experiments
+           SET config = $2, name = $3, description = $4, labels = $5, searcher_metric = $6,
+               smaller_is_better = $7, resource_pool = $8
+         WHERE id = $1
+    """
+    searcher = config["searcher"]
+    await conn.execute(
+        query,
+        experiment_id,
+        config,
+        config["name"],
+        config.get("description") or "",
+        list(config.get("labels") or ()),
+        searcher["metric"],
+        bool(searcher.get("smaller_is_better", True)),
+        config["resources"]["resource_pool"],
+    )
 
 
 async def find_answer(conn: Conn, user_id: int, key: str) -> dict[str, Any] | None:

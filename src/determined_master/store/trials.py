@@ -68,6 +68,18 @@ class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
     warm_start_checkpoint: str | None = None
 
 
+class NextTask(msgspec.Struct, frozen=True, kw_only=True):
+    """The task of a trial that goes on."""
+
+    task_id: str
+    job_id: str
+    experiment_id: int
+    user_id: int
+    started_at: datetime
+    hparams: dict[str, Any] | None
+    """None leaves those that the trial has."""
+
+
 COLUMNS = """
     t.id, t.experiment_id, t.request_id::text, t.task_id, t.state, t.reason, t.hparams, t.seed,
     t.restarts, t.run_id, t.progress, t.runner_state, t.warm_start_checkpoint::text,
@@ -146,6 +158,48 @@ async def find_trial_id(conn: Conn, experiment_id: int, request_id: str) -> int 
     return found
 
 
+async def list_ends(conn: Conn, experiment_id: int) -> list[tuple[str, str]]:
+    """Request id and state of the trials of an experiment that are over, by id."""
+    query = """
+        SELECT request_id::text, state FROM trials
+         WHERE experiment_id = $1 AND ended_at IS NOT NULL ORDER BY id
+    """
+    return [(row["request_id"], row["state"]) for row in await conn.fetch(query, experiment_id)]
+
+
+async def insert_next_task(conn: Conn, trial_id: int, next_: NextTask) -> None:
+    """Give a trial that goes on its next task."""
+    task = """
+        INSERT INTO tasks (id, type, job_id, trial_id, experiment_id, user_id, started_at)
+        VALUES ($1, 'TRIAL', $2, $3, $4, $5, $6)
+    """
+    trial = """
+        UPDATE trials SET task_id = $2, progress = 0, runner_state = '',
+               log_policy_matched = NULL, hparams = coalesce($3, hparams)
+         WHERE id = $1
+    """
+    await conn.execute(
+        task,
+        next_.task_id,
+        next_.job_id,
+        trial_id,
+        next_.experiment_id,
+        next_.user_id,
+        next_.started_at,
+    )
+    await conn.execute(trial, trial_id, next_.task_id, next_.hparams)
+
+
+async def count_tasks(conn: Conn, trial_id: int) -> tuple[str, int]:
+    """The id of a trial's first task, and how many it has had."""
+    query = """
+        SELECT id, count(*) OVER () AS total FROM tasks WHERE trial_id = $1
+         ORDER BY started_at, id LIMIT 1
+    """
+    row = await conn.fetchrow(query, trial_id)
+    return row["id"], row["total"]
+
+
 async def list_open_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
     """Ids of the trials of an experiment that are not over, ascending."""
     query = """
@@ -161,7 +215,8 @@ async def update_trial_states(
     trials = """
         UPDATE trials t
            SET state = n.state, reason = n.reason, restarts = n.restarts, run_id = n.run_id,
-               ended_at = n.ended_at
+               ended_at = CASE WHEN n.ended_at IS NOT NULL
+                               THEN coalesce(t.ended_at, n.ended_at) END
           FROM unnest($1::int[], $2::text[], $3::text[], $4::int[], $5::int[],
                       $6::timestamptz[]) AS n (id, state, reason, restarts, run_id, ended_at)
          WHERE t.id = n.id
@@ -169,7 +224,7 @@ async def update_trial_states(
     tasks = """
         UPDATE tasks k SET ended_at = n.ended_at
           FROM unnest($1::int[], $2::timestamptz[]) AS n (trial_id, ended_at)
-         WHERE k.trial_id = n.trial_id AND k.ended_at IS DISTINCT FROM n.ended_at
+         WHERE k.trial_id = n.trial_id AND k.ended_at IS NULL
     """
     ids, states, reasons, restarts, runs, ended = zip(*rows, strict=True)
     await conn.execute(trials, ids, states, reasons, restarts, runs, ended)

@@ -46,8 +46,21 @@ def test_up_starts_master_and_agents_and_logs_in(
     assert "det deploy local logs --cluster-name c1" in out
     assert f"export DET_MASTER={address}" in out
     assert running(cluster) == {"master", "c1-agent-0", "c1-agent-1"}
-    store = authentication.TokenStore(address)
-    assert (store.active_user, store.token_of("determined")) == ("determined", "token")
+    for name in (address, f"http://localhost:{port}"):  # the second is what det uses by default
+        store = authentication.TokenStore(name)
+        assert (store.active_user, store.token_of("determined")) == ("determined", "token")
+
+
+def test_what_a_cluster_writes_is_its_owners_alone(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    up(det, port)
+    for path in cluster.root.rglob("*"):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if path == cluster.checkpoints:
+            assert mode == 0o711
+        elif not {"initial-password", "postgres", "agents"} & set(path.parts):  # of the stand-ins
+            assert mode & 0o077 == 0, f"{path} has mode {mode:o}"
 
 
 def test_up_again_says_so_and_changes_nothing(det: Det, cluster: layout.Layout, port: int) -> None:
@@ -89,6 +102,30 @@ def test_a_busy_port_is_refused_before_anything_starts(det: Det, cluster: layout
     assert f"port {port} is in use by pid {os.getpid()}" in outcome.err
     assert "--master-port" in outcome.err
     assert running(cluster) == set()
+
+
+@pytest.mark.parametrize("value", ["99999", "0", "-1"])
+def test_a_number_that_is_no_port_is_refused(det: Det, cluster: layout.Layout, value: str) -> None:
+    words = ("--cluster-name", "c1", "--master-port", value)
+    outcome = det("deploy", "local", "cluster-up", *words)
+    assert outcome.status == 1
+    assert f"port {value}: it must be a number from 1 to 65535" in outcome.err
+
+
+def test_a_config_file_that_cannot_be_read_is_told_with_its_name(
+    det: Det, cluster: layout.Layout, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    words = ("--cluster-name", "c1", "--master-config-path", str(config))
+    for content, problem in (
+        (b"port: abc\n", "port 'abc': it must be a number"),
+        (b"\xff\xfe", f"config file '{config}': byte 1 is not UTF-8 text"),
+        (b"- a\n", "this is a list"),
+    ):
+        config.write_bytes(content)
+        outcome = det("deploy", "local", "cluster-up", *words)
+        assert outcome.status == 1
+        assert problem in outcome.err
 
 
 def test_another_port_for_a_running_cluster_is_refused(
@@ -217,7 +254,8 @@ def test_deleting_the_database_keeps_checkpoints_and_forgets_logins(
     det("deploy", "local", "cluster-down", "--cluster-name", "c1", "--delete-db")
     assert not cluster.database.exists()
     assert (cluster.checkpoints / "kept").exists()
-    assert authentication.TokenStore(f"http://127.0.0.1:{port}").users() == []
+    for host in ("127.0.0.1", "localhost"):
+        assert authentication.TokenStore(f"http://{host}:{port}").users() == []
     assert "is up" in up(det, port, "--agents", "0")
 
 

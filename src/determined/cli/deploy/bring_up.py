@@ -134,7 +134,7 @@ def _configure_master(cluster: layout.Layout, args: argparse.Namespace) -> Dict[
     config = configs.write_master(cluster, options)
     master = specs.list_status(cluster.status).get("master")
     if master is None or master.process is None:
-        ports.check_free(config["host"], int(config["port"]), "--master-port")
+        ports.check_free(config["host"], config["port"], "--master-port")
         if args.delete_db:
             take_down.stop_database(cluster)
             shutil.rmtree(cluster.database, ignore_errors=True)
@@ -222,8 +222,9 @@ def _tell(cluster: layout.Layout, agents: Sequence[Dict[str, Any]], took_s: floa
     name = "" if cluster.cluster == "determined" else f" --cluster-name {cluster.cluster}"
     address = cluster.address.read_text()
     slots = sum(len(agent["slots"]) for agent in agents)
+    there = f"{len(agents)} with {slots} slot{'' if slots == 1 else 's'}"
     lines: List[Tuple[str, str]] = [
-        ("agents", f"{len(agents)} with {slots} slots"),
+        ("agents", there if agents else "none: experiments wait until one joins"),
         ("logs", f"det deploy local logs{name}"),
         ("stop", f"det deploy local cluster-down{name}"),
         ("data", str(cluster.root)),

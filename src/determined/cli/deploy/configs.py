@@ -33,7 +33,7 @@ def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, An
         What was written; `host` and `port` are always in it.
 
     Raises:
-        CliError: the user's file cannot be read as a mapping.
+        CliError: the user's file cannot be read as a mapping, or the port is none.
     """
     config: Dict[str, Any] = {
         "host": LOOPBACK[0],
@@ -45,11 +45,16 @@ def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, An
         config["db"] = {"data_dir": str(cluster.database)}
     if "checkpoint_storage" not in given:
         storage = pathlib.Path(options.storage_path or cluster.checkpoints).absolute()
-        storage.mkdir(parents=True, exist_ok=True)
+        # A checkpoint's directory is everybody's to write, so that any task may collect it; who
+        # is no task of this cluster cannot find out its name.
+        mode = 0o777 if options.storage_path else 0o711
+        storage.mkdir(mode=mode, parents=True, exist_ok=True)
         config["checkpoint_storage"] = {"type": "shared_fs", "host_path": str(storage)}
     config = merged(config, given)
     flags: Dict[str, Any] = {"host": options.host, "port": options.port}
     config.update({key: value for key, value in flags.items() if value is not None})
+    if type(config["port"]) is not int or not 1 <= config["port"] <= 65535:
+        raise errors.CliError(f"port {config['port']!r}: it must be a number from 1 to 65535")
     if options.work_dir:
         config = merged(config, {"task_container_defaults": {"work_dir": options.work_dir}})
     if config["host"] not in LOOPBACK:
@@ -141,6 +146,10 @@ def read(path: str) -> Dict[str, Any]:
         return _plain(config_text.load(text, path)) if text.strip() else {}
     except OSError as error:
         raise errors.CliError(f"config file '{path}': {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise errors.CliError(
+            f"config file '{path}': byte {error.start + 1} is not UTF-8 text"
+        ) from None
     except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
 

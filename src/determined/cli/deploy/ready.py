@@ -50,7 +50,8 @@ def sign_in(cluster: layout.Layout, address: str, username: str, password: str) 
     Raises:
         CliError: no token and no password fits; the text says how to log in.
     """
-    store = authentication.TokenStore(address)
+    stores = stores_of(address)
+    store = stores[0]
     token = store.token_of(username)
     if token is not None:
         session = Session(address, username, token, max_retries=_NO_RETRIES)
@@ -59,8 +60,9 @@ def sign_in(cluster: layout.Layout, address: str, username: str, password: str) 
         except api_errors.UnauthenticatedException:
             session.close()
         else:
-            if store.active_user is None:
-                store.set_token(username, token)
+            for each in stores:
+                if each.active_user is None:
+                    each.set_token(username, token)
             return session
     known = password or initial_password(cluster)
     try:
@@ -71,8 +73,21 @@ def sign_in(cluster: layout.Layout, address: str, username: str, password: str) 
             f"the password of '{username}' is not that of the first start any more; the cluster "
             f"runs, log in with: det -m {address} user login {username}"
         ) from None
-    store.set_token(username, session.token, is_active=username == USER)
+    for each in stores:
+        each.set_token(username, session.token, is_active=username == USER)
     return session
+
+
+def stores_of(address: str) -> List[authentication.TokenStore]:
+    """Where the tokens of a cluster at `address` are kept, that address first.
+
+    Commands that name no master mean `localhost`, which is another key in the file than
+    127.0.0.1: without both, `det experiment list` right after `cluster-up` finds nobody logged in.
+    """
+    names = [address]
+    if address.startswith("http://127.0.0.1:"):
+        names.append(address.replace("127.0.0.1", "localhost", 1))
+    return [authentication.TokenStore(name) for name in names]
 
 
 def sign_in_admin(cluster: layout.Layout, address: str, password: str) -> None:

@@ -9,8 +9,7 @@ import signal
 from typing import Callable, List, Optional
 
 from determined.cli import errors
-from determined.cli.deploy import control, layout, processes, specs
-from determined.common.api import authentication
+from determined.cli.deploy import control, layout, processes, ready, specs
 
 Say = Callable[[str], None]
 _TASK_GRACE_S = 5.0
@@ -158,9 +157,9 @@ def _delete_database(cluster: layout.Layout) -> None:
     for path in (*cluster.initial_passwords, cluster.join_token):
         path.unlink(missing_ok=True)
     if cluster.address.exists():
-        store = authentication.TokenStore(cluster.address.read_text())
-        for username in store.users():
-            store.drop_user(username)
+        for store in ready.stores_of(cluster.address.read_text()):
+            for username in store.users():
+                store.drop_user(username)
     print(f"deleted the database of cluster '{cluster.cluster}'; checkpoints are kept")
 
 

@@ -11,13 +11,18 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from determined_master.domain.errors import FailedPrecondition, NotFound
+from determined_master.domain.experiment import afterlife
 from determined_master.domain.experiment.messages import (
     CloseExperiment,
+    CollectionEnded,
+    CollectionPlanned,
     CreateTrial,
+    DeletionRequested,
     EffectFailed,
     Experiment,
     ExperimentActivated,
     ExperimentCanceled,
+    ExperimentContinued,
     ExperimentCreated,
     ExperimentEffect,
     ExperimentErred,
@@ -25,6 +30,7 @@ from determined_master.domain.experiment.messages import (
     ExperimentKilled,
     ExperimentPaused,
     ExperimentRecord,
+    ExperimentRemoved,
     SignalTrials,
     StopTrial,
     TrialEnded,
@@ -32,9 +38,11 @@ from determined_master.domain.experiment.messages import (
 )
 from determined_master.domain.search.decision import Create, Decision, SearchError, Stop
 from determined_master.domain.search.method import SearchContext
-from determined_master.domain.states import STOPPED_AS, STOPPING, TERMINAL, RunState
+from determined_master.domain.states import LEAVING, STOPPED_AS, STOPPING, TERMINAL, RunState
 
 Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
+
+_OVER = TERMINAL | LEAVING
 
 
 def step(state: Experiment | None, event: ExperimentEvent, context: SearchContext) -> Step:
@@ -71,6 +79,29 @@ def step(state: Experiment | None, event: ExperimentEvent, context: SearchContex
         case EffectFailed():
             return _effect_failed(state, event)
         case _:
+            return _after_the_end(state, event)
+
+
+def _after_the_end(
+    state: Experiment,
+    event: ExperimentContinued
+    | DeletionRequested
+    | CollectionPlanned
+    | CollectionEnded
+    | ExperimentRemoved,
+) -> Step:
+    match event:
+        case ExperimentContinued():
+            return afterlife.go_on(state, event)
+        case DeletionRequested():
+            return afterlife.delete(state)
+        case CollectionPlanned():
+            return afterlife.collect(state, event)
+        case CollectionEnded():
+            return afterlife.collected(state, event)
+        case ExperimentRemoved():
+            return afterlife.removed(state)
+        case _:
             assert_never(event)
 
 
@@ -84,7 +115,7 @@ def _create(event: ExperimentCreated, context: SearchContext) -> Step:
 
 
 def _run(state: Experiment, to: RunState, verb: str) -> Step:
-    if state.state in TERMINAL:
+    if state.state in _OVER:
         raise FailedPrecondition(
             f"experiment in terminal state: experiment {state.id} is {state.state} and cannot be "
             f"{verb}; fork it to run it again"
@@ -100,14 +131,14 @@ def _run(state: Experiment, to: RunState, verb: str) -> Step:
 
 
 def _cancel(state: Experiment) -> Step:
-    if state.state in TERMINAL or state.state in STOPPING:
+    if state.state in _OVER or state.state in STOPPING:
         return state, []
     return _stop(state, "STOPPING_CANCELED", SignalTrials(signal="cancel"), "canceled by a user")
 
 
 def _kill(state: Experiment) -> Step:
     """A kill said again is told to the trials again, also while it stops for an error."""
-    if state.state in TERMINAL:
+    if state.state in _OVER:
         return state, []
     if state.state in ("STOPPING_KILLED", "STOPPING_ERROR"):
         return state, [SignalTrials(signal="kill")]
@@ -115,7 +146,7 @@ def _kill(state: Experiment) -> Step:
 
 
 def _fail(state: Experiment, reason: str) -> Step:
-    if state.state in TERMINAL or state.state == "STOPPING_ERROR":
+    if state.state in _OVER or state.state == "STOPPING_ERROR":
         return state, []
     signal = SignalTrials(signal="error", reason=reason)
     return _stop(state, "STOPPING_ERROR", signal, reason)
@@ -143,7 +174,7 @@ def _judge(state: Experiment, event: ValidationReported, context: SearchContext)
 
 
 def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -> Step:
-    if state.state in TERMINAL:
+    if state.state in _OVER:
         return state, []
     counted = replace(
         state,
@@ -167,16 +198,21 @@ def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
 
     A trial that could not be made counts as closed: nobody else will close it.
     """
-    if state.state in TERMINAL:
-        return state, []
     reason = f"the order {event.effect} could not be carried out: {event.error}"
-    if event.effect == "create_trial":
+    if event.effect == "start_collection":
+        return afterlife.collected(state, CollectionEnded(task_id=event.task_id, error=reason))
+    if event.effect in ("plan_deletion", "remove_experiment"):
+        return afterlife.fail_deletion(state, reason)
+    if state.state in _OVER or event.effect == "close_experiment":
+        return state, []
+    if event.effect in ("create_trial", "continue_trial"):
         state = replace(
             state,
             trials_closed=state.trials_closed + 1,
             trials_failed=state.trials_failed + 1,
         )
-        reason = f"trial {event.request_id} could not be created: {event.error}"
+        done = "created" if event.effect == "create_trial" else "continued"
+        reason = f"trial {event.request_id} could not be {done}: {event.error}"
     if state.state == "STOPPING_ERROR":
         return _settle(state, [])
     return _fail(state, reason)

@@ -24,6 +24,12 @@ class Experiment(State, frozen=True):
     """The search method's own small state, as JSON values; its rows are in the context."""
     reason: str = ""
     """Why it stops or stopped, in words for its user."""
+    collections: int = 0
+    """Tasks that delete checkpoints of it and are not over."""
+    collection_error: str = ""
+    """What the first of them failed with since its deletion was asked for."""
+    is_deletion_planned: bool = False
+    """Whether all tasks that its deletion needs are known."""
 
 
 class ExperimentCreated(Event, frozen=True, tag="experiment_created"):
@@ -55,6 +61,42 @@ class ExperimentErred(Event, frozen=True, tag="experiment_erred"):
     reason: str
 
 
+class ExperimentContinued(Event, frozen=True, tag="experiment_continued"):
+    """A user wants an ended experiment to go on with some of its closed trials.
+
+    `failed` and `canceled` say how many of them had ended so.
+    """
+
+    request_ids: tuple[str, ...]
+    failed: int = 0
+    canceled: int = 0
+    hparams: dict[str, Any] | None = None
+    """New ones, when the one trial of a single search goes on by a changed configuration."""
+
+
+class DeletionRequested(Event, frozen=True, tag="deletion_requested"):
+    """A user wants the experiment, its results and its checkpoints gone."""
+
+
+class CollectionPlanned(Event, frozen=True, tag="collection_planned"):
+    """Tasks that will delete checkpoints are stored; none may be needed."""
+
+    task_ids: tuple[str, ...]
+    is_deletion: bool = False
+    """Whether these are all that the deletion of the experiment needs."""
+
+
+class CollectionEnded(Event, frozen=True, tag="collection_ended"):
+    """A task that deletes checkpoints is over."""
+
+    task_id: str
+    error: str = ""
+
+
+class ExperimentRemoved(Event, frozen=True, tag="experiment_removed"):
+    """Everything that belonged to the experiment is gone."""
+
+
 class ValidationReported(Event, frozen=True, tag="validation_reported"):
     """A trial has reported a validation.
 
@@ -83,6 +125,8 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
     error: str
     request_id: str = ""
     """The trial that the effect was about."""
+    task_id: str = ""
+    """The collection that the effect was about."""
 
 
 ExperimentEvent = (
@@ -92,6 +136,11 @@ ExperimentEvent = (
     | ExperimentCanceled
     | ExperimentKilled
     | ExperimentErred
+    | ExperimentContinued
+    | DeletionRequested
+    | CollectionPlanned
+    | CollectionEnded
+    | ExperimentRemoved
     | ValidationReported
     | TrialEnded
     | EffectFailed
@@ -104,6 +153,14 @@ class CreateTrial(Effect, frozen=True, tag="create_trial"):
     request_id: str
     seed: int
     hparams: dict[str, Any]
+
+
+class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
+    """Open a closed trial again, as a new task."""
+
+    request_id: str
+    hparams: dict[str, Any] | None = None
+    """New ones; None leaves those it has."""
 
 
 class StopTrial(Effect, frozen=True, tag="stop_trial"):
@@ -124,6 +181,20 @@ class CloseExperiment(Effect, frozen=True, tag="close_experiment"):
     """The experiment is over: end its tokens, collect its garbage, tell who asked."""
 
     state: RunState
+
+
+class PlanDeletion(Effect, frozen=True, tag="plan_deletion"):
+    """Find out which checkpoints the experiment's deletion must delete, and how."""
+
+
+class StartCollection(Effect, frozen=True, tag="start_collection"):
+    """Start a task that deletes checkpoints; what it does is stored under its id."""
+
+    task_id: str
+
+
+class RemoveExperiment(Effect, frozen=True, tag="remove_experiment"):
+    """Its files are gone: delete all that is stored of it."""
 
 
 class RungEntry(Record, frozen=True, tag="rung_entry"):
@@ -158,5 +229,14 @@ class BracketMember(Record, frozen=True, tag="bracket_member"):
     state: MemberState = "open"
 
 
-ExperimentEffect = CreateTrial | StopTrial | SignalTrials | CloseExperiment
+ExperimentEffect = (
+    CreateTrial
+    | ContinueTrial
+    | StopTrial
+    | SignalTrials
+    | CloseExperiment
+    | PlanDeletion
+    | StartCollection
+    | RemoveExperiment
+)
 ExperimentRecord = RungEntry | BracketMember

@@ -25,6 +25,7 @@ from determined_master.domain.trial.messages import (
     Trial,
     TrialActivated,
     TrialCanceled,
+    TrialContinued,
     TrialCreated,
     TrialEffect,
     TrialErred,
@@ -51,6 +52,8 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
         return _create(event) if state is None else (state, [])
     if state is None:
         raise NotFound("there is no such trial: it was never created")
+    if isinstance(event, TrialContinued):
+        return _continue(state, event)
     if state.state in TERMINAL:
         return state, _after_the_end(state, event)
     match event:
@@ -76,6 +79,22 @@ def _create(event: TrialCreated) -> Step:
         max_restarts=event.max_restarts,
     )
     return allocate(state) if event.activate else (state, [])
+
+
+def _continue(state: Trial, event: TrialContinued) -> Step:
+    """Open a closed trial again; its runs are counted on, so that no two share a number."""
+    if state.state not in TERMINAL:
+        return state, []
+    opened = Trial(
+        id=state.id,
+        experiment_id=state.experiment_id,
+        request_id=state.request_id,
+        task_id=event.task_id,
+        state="ACTIVE" if event.activate else "PAUSED",
+        max_restarts=event.max_restarts,
+        run_id=state.run_id,
+    )
+    return allocate(opened) if event.activate else (opened, [])
 
 
 def _steer(

@@ -51,6 +51,14 @@ class TrialCreated(Event, frozen=True, tag="trial_created"):
     activate: bool
 
 
+class TrialContinued(Event, frozen=True, tag="trial_continued"):
+    """Its ended experiment goes on, and this trial with it: as a new task, restarts uncounted."""
+
+    task_id: str
+    max_restarts: int
+    activate: bool
+
+
 class TrialActivated(Event, frozen=True, tag="trial_activated"):
     """Its experiment runs."""
 
@@ -112,6 +120,7 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 
 TrialEvent = (
     TrialCreated
+    | TrialContinued
     | TrialActivated
     | TrialPaused
     | TrialStopped

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
+from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.experiment.messages import CollectionEnded
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
 from determined_master.ports import NotConnected, StartOrder
+from determined_master.store import collections
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
     from determined_master.ports import ClusterBackend
     from determined_master.services.container_specs import ContainerSpecs
+    from determined_master.store.pool import Conn
+
+log = logging.getLogger(__name__)
 
 
 class AllocationEffects:
@@ -73,9 +80,14 @@ class AllocationEffects:
             return
 
     async def report_end(self, effect: alloc.ReportAllocationEnd, ctx: EffectContext) -> None:
-        """Tell the trial how its allocation ended."""
+        """Tell the trial, or the experiment whose checkpoints were deleted, how it ended."""
         state = await self._state(ctx)
-        if state is None or state.request.trial_id is None:
+        if state is None:
+            return
+        if state.request.task_type == "CHECKPOINT_GC":
+            await _report_collection(state.request, effect.outcome, ctx)
+            return
+        if state.request.trial_id is None:
             return
         event = AllocationEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
         await ctx.post("trial", str(state.request.trial_id), event)
@@ -83,3 +95,20 @@ class AllocationEffects:
     async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
         state: alloc.Allocation | None = await self._engine.read("allocation", ctx.aggregate_id)
         return state
+
+
+async def _report_collection(
+    request: alloc.AllocationRequest, outcome: alloc.AllocationOutcome, ctx: EffectContext
+) -> None:
+    error = "" if outcome.kind == "completed" else outcome.message or outcome.kind
+    if error:
+        log.warning(
+            "checkpoints could not be deleted",
+            extra={"task_id": request.task_id, "experiment_id": request.experiment_id},
+        )
+
+    async def store(conn: Conn) -> None:
+        await collections.end_task(conn, request.task_id, clock.now())
+
+    event = CollectionEnded(task_id=request.task_id, error=error)
+    await ctx.post("experiment", str(request.experiment_id), event, within=store)

@@ -37,9 +37,9 @@ class ExperimentEffects:
         """Tell the engine who carries out what."""
         handlers = self._engine.handlers
         handlers.register(exp.CreateTrial, self.create_trial)
+        handlers.register(exp.ContinueTrial, self.continue_trial)
         handlers.register(exp.StopTrial, self.stop_trial)
         handlers.register(exp.SignalTrials, self.signal_trials)
-        handlers.register(exp.CloseExperiment, self.close_experiment)
 
     async def create_trial(self, effect: exp.CreateTrial, ctx: EffectContext) -> None:
         """Store the trial and start its machine, in one transaction."""
@@ -78,6 +78,34 @@ class ExperimentEffects:
         )
         await ctx.post("trial", str(trial_id), created, within=store)
 
+    async def continue_trial(self, effect: exp.ContinueTrial, ctx: EffectContext) -> None:
+        """Give the trial its next task and open it again, in one transaction."""
+        experiment_id = int(ctx.aggregate_id)
+        async with self._pool.acquire() as conn:
+            row = await experiments.find_experiment(conn, experiment_id)
+            trial_id = await trials.find_trial_id(conn, experiment_id, effect.request_id)
+            if row is None or trial_id is None:
+                raise RuntimeError(f"trial {effect.request_id} to be continued does not exist")
+            first, earlier = await trials.count_tasks(conn, trial_id)
+        next_ = trials.NextTask(
+            task_id=f"{first}-{earlier}",
+            job_id=row.job_id,
+            experiment_id=experiment_id,
+            user_id=row.user_id,
+            started_at=clock.now(),
+            hparams=effect.hparams,
+        )
+
+        async def store(conn: Conn) -> None:
+            await trials.insert_next_task(conn, trial_id, next_)
+
+        continued = trial.TrialContinued(
+            task_id=next_.task_id,
+            max_restarts=int(row.config["max_restarts"]),
+            activate=await self._is_active(experiment_id),
+        )
+        await ctx.post("trial", str(trial_id), continued, within=store)
+
     async def stop_trial(self, effect: exp.StopTrial, ctx: EffectContext) -> None:
         """Tell the trial that the search has seen enough of it."""
         async with self._pool.acquire() as conn:
@@ -97,9 +125,6 @@ class ExperimentEffects:
         for outcome in outcomes:
             if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
                 raise outcome
-
-    async def close_experiment(self, effect: exp.CloseExperiment, ctx: EffectContext) -> None:
-        """Nothing is left to do here yet: tokens end with their allocations."""
 
     async def _is_active(self, experiment_id: int) -> bool:
         state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))

@@ -1,0 +1,70 @@
+"""Routes that delete checkpoints, or tell which would be."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs
+
+from determined_master.api.protojson import to_json
+from determined_master.api.routes import Call, plain_route, route
+from determined_master.api.shapes import checkpoint
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.gc import SavePolicy
+from determined_wire.rest import checkpoints as wire
+
+MAX_INT32 = 2**31 - 1
+
+
+@route("DELETE", "/api/v1/checkpoints")
+async def delete_checkpoints(
+    call: Call, request: wire.DeleteCheckpointsRequest
+) -> wire.DeleteCheckpointsResponse:
+    """Delete all files of checkpoints; tasks do that after the answer."""
+    await call.services.collections.delete(call.caller, request.checkpoint_uuids)
+    return wire.DeleteCheckpointsResponse()
+
+
+@route("POST", "/api/v1/checkpoints/rm")
+async def remove_files(
+    call: Call, request: wire.CheckpointsRemoveFilesRequest
+) -> wire.CheckpointsRemoveFilesResponse:
+    """Delete those files of checkpoints that match a pattern."""
+    await call.services.collections.remove_files(
+        call.caller, request.checkpoint_uuids, request.checkpoint_globs
+    )
+    return wire.CheckpointsRemoveFilesResponse()
+
+
+@plain_route("GET", "/experiments/{experiment_id}/preview_gc")
+async def preview_gc(call: Call) -> dict[str, Any]:
+    """Which checkpoints a policy would delete now; null when there are none."""
+    given = parse_qs(call.http.query, keep_blank_values=True)
+    policy = SavePolicy(
+        experiment_best=_count(given, "save_experiment_best"),
+        trial_best=_count(given, "save_trial_best"),
+        trial_latest=_count(given, "save_trial_latest"),
+    )
+    experiment_id = _number(call.parameters["experiment_id"])
+    if experiment_id > MAX_INT32:
+        raise NotFound(f"experiment '{experiment_id}' not found")
+    found, metric = await call.services.collections.preview(call.caller, experiment_id, policy)
+    shown = [to_json(checkpoint(row)) for row in found] or None
+    return {"checkpoints": shown, "metric_name": metric}
+
+
+def _count(given: dict[str, list[str]], name: str) -> int:
+    if name not in given:
+        raise InvalidArgument(f"missing parameter: {name}")
+    count = _number(given[name][0])
+    if not 0 <= count <= MAX_INT32:
+        raise InvalidArgument(f"{name} is {count}: it must be 0 or more")
+    return count
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgument(
+            f'unable to parse to int: {text}: strconv.Atoi: parsing "{text}": invalid syntax'
+        ) from None

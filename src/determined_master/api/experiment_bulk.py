@@ -1,0 +1,126 @@
+"""Routes that act on many experiments of a project at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+from determined_master.api.routes import Call, route
+from determined_master.domain.errors import InvalidArgument
+from determined_master.services.experiment_bulk import Act, Selection
+from determined_master.services.experiment_lists import Wanted
+from determined_wire.rest import projects as wire
+from determined_wire.rest.types.shared import BulkExperimentFilters
+
+
+class Chosen(Protocol):
+    """What the requests of all these routes have."""
+
+    @property
+    def experiment_ids(self) -> Sequence[int]: ...
+    @property
+    def filters(self) -> BulkExperimentFilters | None: ...
+    @property
+    def project_id(self) -> int: ...
+
+
+@route("POST", "/api/v1/projects/{project_id}/experiments/activate")
+async def activate_experiments(
+    call: Call, request: wire.ActivateExperimentsRequest
+) -> wire.ActivateExperimentsResponse:
+    """Let experiments run."""
+    results = await _each(call, request, call.services.experiments.activate)
+    return wire.ActivateExperimentsResponse(results=results)
+
+
+@route("POST", "/api/v1/projects/{project_id}/experiments/pause")
+async def pause_experiments(
+    call: Call, request: wire.PauseExperimentsRequest
+) -> wire.PauseExperimentsResponse:
+    """Ask the trials of experiments to checkpoint and give their slots back."""
+    results = await _each(call, request, call.services.experiments.pause)
+    return wire.PauseExperimentsResponse(results=results)
+
+
+@route("POST", "/api/v1/projects/{project_id}/experiments/cancel")
+async def cancel_experiments(
+    call: Call, request: wire.CancelExperimentsRequest
+) -> wire.CancelExperimentsResponse:
+    """End experiments; their trials may save their work first."""
+    results = await _each(call, request, call.services.experiments.cancel)
+    return wire.CancelExperimentsResponse(results=results)
+
+
+@route("POST", "/api/v1/projects/{project_id}/experiments/kill")
+async def kill_experiments(
+    call: Call, request: wire.KillExperimentsRequest
+) -> wire.KillExperimentsResponse:
+    """End experiments at once."""
+    results = await _each(call, request, call.services.experiments.kill)
+    return wire.KillExperimentsResponse(results=results)
+
+
+@route("POST", "/api/v1/projects/{project_id}/experiments/archive")
+async def archive_experiments(
+    call: Call, request: wire.ArchiveExperimentsRequest
+) -> wire.ArchiveExperimentsResponse:
+    """Hide ended experiments from lists."""
+    results = await _each(call, request, partial(call.services.experiments.archive, archived=True))
+    return wire.ArchiveExperimentsResponse(results=results)
+
+
+@route("POST", "/api/v1/projects/{project_id}/experiments/unarchive")
+async def unarchive_experiments(
+    call: Call, request: wire.UnarchiveExperimentsRequest
+) -> wire.UnarchiveExperimentsResponse:
+    """Show archived experiments again."""
+    results = await _each(
+        call, request, partial(call.services.experiments.archive, archived=False)
+    )
+    return wire.UnarchiveExperimentsResponse(results=results)
+
+
+@route("DELETE", "/api/v1/projects/{project_id}/experiments/delete")
+async def delete_experiments(
+    call: Call, request: wire.DeleteExperimentsRequest
+) -> wire.DeleteExperimentsResponse:
+    """Delete ended experiments with all their results; that goes on after the answer."""
+    results = await _each(call, request, call.services.experiments.delete)
+    return wire.DeleteExperimentsResponse(results=results)
+
+
+@route("PUT", "/api/v1/projects/{project_id}/experiments/retain_logs")
+async def retain_experiments_logs(
+    call: Call, request: wire.PutExperimentsRetainLogsRequest
+) -> wire.PutExperimentsRetainLogsResponse:
+    """Say for how many days the logs of experiments are kept; -1 is for ever."""
+    act = partial(call.services.experiment_edits.retain_logs, days=request.num_days)
+    results = await _each(call, request, act)
+    return wire.PutExperimentsRetainLogsResponse(results=results)
+
+
+async def _each(call: Call, request: Chosen, act: Act) -> list[wire.ExperimentActionResult]:
+    if not request.project_id:
+        raise InvalidArgument("the request names no project")
+    filters = request.filters
+    selection = Selection(
+        project_id=request.project_id,
+        ids=request.experiment_ids,
+        filter=None if filters is None else _wanted(filters, request.project_id),
+    )
+    results = await call.services.experiment_bulk.each(call.caller, selection, act)
+    return [wire.ExperimentActionResult(error=r.error, id=r.id) for r in results]
+
+
+def _wanted(filters: BulkExperimentFilters, project_id: int) -> Wanted:
+    return Wanted(
+        name=filters.name,
+        description=filters.description,
+        labels=filters.labels,
+        archived=filters.archived,
+        states=[s.removeprefix("STATE_") for s in filters.states],
+        user_ids=filters.user_ids,
+        project_id=filters.project_id or project_id,
+        not_ids=filters.excluded_experiment_ids,
+    )

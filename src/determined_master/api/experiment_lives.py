@@ -1,0 +1,36 @@
+"""Routes that change experiments after they were created, or let ended ones go on."""
+
+from __future__ import annotations
+
+from determined_master.api.experiments import full_experiment
+from determined_master.api.routes import Call, route
+from determined_wire.rest import experiments as wire
+
+
+@route("POST", "/api/v1/experiments/continue")
+async def continue_experiment(
+    call: Call, request: wire.ContinueExperimentRequest
+) -> wire.ContinueExperimentResponse:
+    """Let an ended experiment go on from its trials' checkpoints."""
+    await call.services.continuations.go_on(call.caller, request.id, request.override_config)
+    return wire.ContinueExperimentResponse(experiment=await full_experiment(call, request.id))
+
+
+@route("PUT", "/api/v1/experiments/{experiment_id}/retain_logs")
+async def retain_logs(
+    call: Call, request: wire.PutExperimentRetainLogsRequest
+) -> wire.PutExperimentRetainLogsResponse:
+    """Say for how many days the logs of an experiment are kept; -1 is for ever."""
+    await call.services.experiment_edits.retain_logs(
+        call.caller, request.experiment_id, days=request.num_days
+    )
+    return wire.PutExperimentRetainLogsResponse()
+
+
+@route("DELETE", "/api/v1/experiments/{experiment_id}")
+async def delete_experiment(
+    call: Call, request: wire.DeleteExperimentRequest
+) -> wire.DeleteExperimentResponse:
+    """Delete an ended experiment with all its results; that goes on after the answer."""
+    await call.services.experiments.delete(call.caller, request.experiment_id)
+    return wire.DeleteExperimentResponse()

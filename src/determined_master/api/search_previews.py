@@ -1,0 +1,25 @@
+"""The route that tells what a search would do."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.domain.search.decision import TrialCount
+from determined_wire.rest.experiments import PreviewHPSearchRequest, PreviewHPSearchResponse
+from determined_wire.rest.types.experiment import SearchSummary, SearchUnit, TrialSummary
+
+
+@route("POST", "/api/v1/preview-hp-search")
+async def preview_search(call: Call, request: PreviewHPSearchRequest) -> PreviewHPSearchResponse:
+    """How many trials a search makes, and how long each trains if the search lets it."""
+    found = call.services.search_previews.preview(call.caller, request.config, request.seed)
+    summary = SearchSummary(
+        config=found.searcher,
+        trials=[TrialSummary(count=t.count, unit=_unit(t)) for t in found.trials],
+    )
+    return PreviewHPSearchResponse(summary=summary)
+
+
+def _unit(trial: TrialCount) -> SearchUnit:
+    if trial.unit is None:
+        return SearchUnit(max_length=True)
+    return SearchUnit(name=trial.unit, value=trial.value)

@@ -1,0 +1,97 @@
+"""Routes of templates."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import cut
+from determined_master.domain.errors import InvalidArgument
+from determined_master.store.templates import TemplateRow
+from determined_wire.rest import templates as wire
+from determined_wire.rest.types.shared import OrderBy
+from determined_wire.rest.types.template import Template
+
+
+@route("GET", "/api/v1/templates")
+async def get_templates(
+    call: Call, request: wire.GetTemplatesRequest
+) -> wire.GetTemplatesResponse:
+    """Templates by name, a page of them."""
+    found = await call.services.templates.find(
+        call.caller,
+        request.name,
+        request.workspace_ids,
+        descending=request.order_by is OrderBy.ORDER_BY_DESC,
+    )
+    shown, bounds = cut(found, request.offset, request.limit)
+    return wire.GetTemplatesResponse(
+        templates=[_template(row) for row in shown],
+        pagination=bounds,
+    )
+
+
+@route("GET", "/api/v1/templates/{template_name}")
+async def get_template(call: Call, request: wire.GetTemplateRequest) -> wire.GetTemplateResponse:
+    """One template."""
+    row = await call.services.templates.get(call.caller, request.template_name)
+    return wire.GetTemplateResponse(template=_template(row))
+
+
+@route("POST", "/api/v1/templates/{template.name}")
+async def post_template(
+    call: Call, request: wire.PostTemplateRequest
+) -> wire.PostTemplateResponse:
+    """Store a new template."""
+    given = _given(request.template)
+    row = await call.services.templates.create(
+        call.caller, given.name, given.workspace_id, given.config or {}
+    )
+    return wire.PostTemplateResponse(template=_template(row))
+
+
+@route("PUT", "/api/v1/templates/{template.name}")
+async def put_template(call: Call, request: wire.PutTemplateRequest) -> wire.PutTemplateResponse:
+    """Store a template, or replace the configuration of the one that has the name."""
+    given = _given(request.template)
+    row = await call.services.templates.put(
+        call.caller, given.name, given.workspace_id, given.config or {}
+    )
+    return wire.PutTemplateResponse(template=_template(row))
+
+
+@route("PATCH", "/api/v1/templates/{template_name}")
+async def patch_template_config(
+    call: Call, request: wire.PatchTemplateConfigRequest
+) -> wire.PatchTemplateConfigResponse:
+    """Replace a template's configuration as a whole."""
+    row = await call.services.templates.replace(
+        call.caller, request.template_name, request.config or {}
+    )
+    return wire.PatchTemplateConfigResponse(template=_template(row))
+
+
+@route("PATCH", "/api/v1/template/rename")
+async def patch_template_name(
+    call: Call, request: wire.PatchTemplateNameRequest
+) -> wire.PatchTemplateNameResponse:
+    """Give a template another name."""
+    row = await call.services.templates.rename(call.caller, request.old_name, request.new_name)
+    return wire.PatchTemplateNameResponse(template=_template(row))
+
+
+@route("DELETE", "/api/v1/templates/{template_name}")
+async def delete_template(
+    call: Call, request: wire.DeleteTemplateRequest
+) -> wire.DeleteTemplateResponse:
+    """Forget a template; what was made from it keeps its configuration."""
+    await call.services.templates.delete(call.caller, request.template_name)
+    return wire.DeleteTemplateResponse()
+
+
+def _given(template: Template | None) -> Template:
+    if template is None:
+        raise InvalidArgument("the request has no template")
+    return template
+
+
+def _template(row: TemplateRow) -> Template:
+    return Template(name=row.name, config=row.config, workspace_id=row.workspace_id)

@@ -1,0 +1,116 @@
+"""What may become of an ended experiment: it goes on, its checkpoints go, or all of it goes.
+
+Checkpoints are deleted by tasks of their own, which are counted here, so that an experiment is
+removed only once its files are.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from determined_master.domain.errors import FailedPrecondition
+from determined_master.domain.experiment.messages import (
+    CollectionEnded,
+    CollectionPlanned,
+    ContinueTrial,
+    Experiment,
+    ExperimentContinued,
+    ExperimentEffect,
+    ExperimentRecord,
+    PlanDeletion,
+    RemoveExperiment,
+    StartCollection,
+)
+from determined_master.domain.states import TERMINAL
+
+Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
+
+
+def go_on(state: Experiment, event: ExperimentContinued) -> Step:
+    """Open closed trials again; the search goes on from where it was.
+
+    Raises:
+        FailedPrecondition: it is not over, or no trial is to go on.
+    """
+    if state.state not in TERMINAL:
+        raise FailedPrecondition(
+            f"experiment {state.id} is {state.state}: only an experiment in terminal state can "
+            "be continued"
+        )
+    if not 0 < len(event.request_ids) <= state.trials_closed:
+        raise FailedPrecondition(f"experiment {state.id} has no trial that could be continued")
+    after = replace(
+        state,
+        state="ACTIVE",
+        reason="",
+        trials_closed=state.trials_closed - len(event.request_ids),
+        trials_failed=max(state.trials_failed - event.failed, 0),
+        trials_canceled=max(state.trials_canceled - event.canceled, 0),
+    )
+    return after, [
+        ContinueTrial(request_id=request_id, hparams=event.hparams)
+        for request_id in event.request_ids
+    ]
+
+
+def delete(state: Experiment) -> Step:
+    """Begin to delete it; asking again while that goes on changes nothing.
+
+    Raises:
+        FailedPrecondition: it is not over.
+    """
+    if state.state in ("DELETING", "DELETED"):
+        return state, []
+    if state.state not in TERMINAL and state.state != "DELETE_FAILED":
+        raise FailedPrecondition(
+            f"cannot delete experiment in STATE_{state.state} state: cancel experiment "
+            f"{state.id} or let it end first"
+        )
+    after = replace(
+        state, state="DELETING", collection_error="", is_deletion_planned=False, reason=""
+    )
+    return after, [PlanDeletion()]
+
+
+def collect(state: Experiment, event: CollectionPlanned) -> Step:
+    """Start the tasks that delete checkpoints."""
+    effects: list[ExperimentEffect | ExperimentRecord] = [
+        StartCollection(task_id=task_id) for task_id in event.task_ids
+    ]
+    after = replace(
+        state,
+        collections=state.collections + len(event.task_ids),
+        is_deletion_planned=state.is_deletion_planned or event.is_deletion,
+    )
+    return _settle(after, effects)
+
+
+def collected(state: Experiment, event: CollectionEnded) -> Step:
+    """Count a task that is over."""
+    after = replace(
+        state,
+        collections=max(state.collections - 1, 0),
+        collection_error=state.collection_error or event.error,
+    )
+    return _settle(after, [])
+
+
+def fail_deletion(state: Experiment, error: str) -> Step:
+    """Give a deletion up; it can be asked for again."""
+    if state.state != "DELETING":
+        return state, []
+    return replace(state, state="DELETE_FAILED", reason=error), []
+
+
+def removed(state: Experiment) -> Step:
+    """Nothing is left of it."""
+    return (replace(state, state="DELETED"), []) if state.state == "DELETING" else (state, [])
+
+
+def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord]) -> Step:
+    if state.state != "DELETING" or not state.is_deletion_planned or state.collections:
+        return state, effects
+    if state.collection_error:
+        reason = f"its checkpoints could not be deleted: {state.collection_error}"
+        return replace(state, state="DELETE_FAILED", reason=reason), effects
+    return state, [*effects, RemoveExperiment()]

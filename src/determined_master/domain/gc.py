@@ -1,0 +1,76 @@
+"""Which checkpoints of an experiment are garbage: everything that no `save_*` setting keeps.
+
+Source: task-contract 6.3, experiment-config 14. Bent to lose no work: what is deleted already,
+or only in part there, takes no place among the best or the latest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """One complete checkpoint; `metric` has the sign that makes smaller better."""
+
+    uuid: str
+    trial_id: int
+    steps: int
+    metric: float | None = None
+    """None without a validation at these steps."""
+    is_source: bool = False
+    """Whether another trial or experiment starts from it: it is never garbage."""
+
+
+class SavePolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How many checkpoints are kept."""
+
+    experiment_best: int = 0
+    """The best over all trials."""
+    trial_best: int = 1
+    """The best of each trial."""
+    trial_latest: int = 1
+    """Those of each trial with the most steps."""
+
+
+def find_garbage(saved: Sequence[Saved], policy: SavePolicy) -> list[str]:
+    """Choose what to delete.
+
+    Kept is the union of the best `experiment_best` validated checkpoints of the experiment, the
+    best `trial_best` validated ones of each trial, and the `trial_latest` with the most steps of
+    each trial. NaN is worse than every other metric.
+
+    Args:
+        saved: shape (n,), oldest first: of equal metrics the older one is the better, of equal
+            steps the newer one is the later.
+        policy: what to keep.
+
+    Returns:
+        UUIDs of garbage, in the order of `saved`.
+
+    Cost: O(n log n).
+    """
+    validated = [c for c in saved if c.metric is not None]
+    kept = {c.uuid for c in sorted(validated, key=_worse)[: policy.experiment_best]}
+    for of_trial in _by_trial(validated):
+        kept |= {c.uuid for c in sorted(of_trial, key=_worse)[: policy.trial_best]}
+    for of_trial in _by_trial(saved):
+        newest_first = sorted(reversed(of_trial), key=lambda c: -c.steps)
+        kept |= {c.uuid for c in newest_first[: policy.trial_latest]}
+    return [c.uuid for c in saved if c.uuid not in kept and not c.is_source]
+
+
+def _worse(checkpoint: Saved) -> tuple[bool, float]:
+    metric = checkpoint.metric
+    if metric is None or math.isnan(metric):
+        return True, 0.0
+    return False, metric
+
+
+def _by_trial(saved: Iterable[Saved]) -> Iterable[list[Saved]]:
+    groups: dict[int, list[Saved]] = {}
+    for checkpoint in saved:
+        groups.setdefault(checkpoint.trial_id, []).append(checkpoint)
+    return groups.values()

@@ -1,0 +1,225 @@
+"""Deleting checkpoints' files: by policy, on request, and with their experiment.
+
+The files are deleted by tasks in the cluster, which reach the storage as trials do. This module
+decides which, stores what each task shall do, and tells the experiment of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master import clock, entropy
+from determined_master.domain import access, gc
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.experiment import messages as exp
+from determined_master.services.checkpoints import checked_uuid
+from determined_master.store import checkpoints, experiments
+from determined_master.store import collections as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.engine import EffectContext, Engine
+    from determined_master.store.pool import Conn
+
+EVERYTHING = ("**/*",)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What shall be deleted of one experiment."""
+
+    experiment_id: int
+    uuids_by_storage: Mapping[int | None, Sequence[str]]
+    globs: Sequence[str] = EVERYTHING
+    removes_tensorboard: bool = False
+    is_deletion: bool = False
+
+
+class Collections:
+    """Deletion of checkpoints."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+        self._engine = engine
+        self._pool = pool
+
+    async def preview(
+        self, caller: Caller, experiment_id: int, policy: gc.SavePolicy
+    ) -> tuple[list[checkpoints.CheckpointRow], str]:
+        """What a policy would delete now, and the metric that it goes by."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            experiment = await experiments.find_experiment(conn, experiment_id)
+            if experiment is None:
+                raise NotFound(f"experiment '{experiment_id}' not found")
+            saved = await rows.list_saved(conn, experiment_id)
+            garbage = set(gc.find_garbage(saved, policy))
+            listed = await checkpoints.list_checkpoints(conn, experiment_id=experiment_id)
+        found = [row for row in listed if row.uuid in garbage]
+        return found, experiment.searcher_metric
+
+    async def delete(self, caller: Caller, uuids: Sequence[str]) -> None:
+        """Delete all files of checkpoints.
+
+        Raises:
+            NotFound: some do not exist; all of those are named.
+            FailedPrecondition: another experiment starts from one.
+        """
+        await self.remove_files(caller, uuids, EVERYTHING)
+
+    async def remove_files(
+        self, caller: Caller, uuids: Sequence[str], globs: Sequence[str]
+    ) -> None:
+        """Delete the files of checkpoints that match a pattern; none only counts them anew.
+
+        Raises:
+            InvalidArgument: a pattern or UUID cannot be used. NotFound, FailedPrecondition: as
+                `delete`.
+        """
+        access.may(caller, "delete", "checkpoint")
+        for glob in globs:
+            if not glob or ".." in glob.split("/"):
+                raise InvalidArgument(
+                    f"the pattern {glob!r} is empty or leads out of the checkpoint"
+                )
+        asked = list(dict.fromkeys(checked_uuid(uuid) for uuid in uuids))
+        if not asked:
+            return
+        async with self._pool.acquire() as conn:
+            stored = await rows.list_stored(conn, uuids=asked)
+            _check_known(asked, stored)
+            if globs:
+                await _check_unused(conn, stored)
+        for experiment_id, group in _by_experiment(stored).items():
+            plan = Plan(
+                experiment_id=experiment_id, uuids_by_storage=_by_storage(group), globs=globs
+            )
+            await self._post(plan, f"request:{caller.user_id}:{entropy.new_uuid()}")
+
+    async def apply_policy(self, experiment_id: int) -> None:
+        """Delete what the policy of an ended experiment does not keep."""
+        plan = await self._garbage(experiment_id)
+        if plan is not None:
+            await self._post(plan, f"policy:{entropy.new_uuid()}")
+
+    async def at_end(self, experiment_id: int, ctx: EffectContext) -> None:
+        """The same for an experiment that has just ended."""
+        plan = await self._garbage(experiment_id)
+        if plan is not None:
+            await self._post(plan, ctx.cause, ctx)
+
+    async def for_deletion(self, experiment_id: int, ctx: EffectContext) -> None:
+        """Delete all that an experiment has stored, but what other experiments start from."""
+        async with self._pool.acquire() as conn:
+            stored = await rows.list_stored(conn, experiment_id=experiment_id)
+            uuids = [c.uuid for c in stored]
+            sources = await rows.list_sources(conn, uuids, outside_of=experiment_id)
+            has_run = await rows.has_run(conn, experiment_id)
+        doomed = [c for c in stored if c.uuid not in sources and c.state != "DELETED"]
+        plan = Plan(
+            experiment_id=experiment_id,
+            uuids_by_storage=_by_storage(doomed) or ({None: ()} if has_run else {}),
+            removes_tensorboard=has_run,
+            is_deletion=True,
+        )
+        await self._post(plan, ctx.cause, ctx)
+
+    async def _garbage(self, experiment_id: int) -> Plan | None:
+        async with self._pool.acquire() as conn:
+            experiment = await experiments.find_experiment(conn, experiment_id)
+            if experiment is None:
+                return None
+            saved = await rows.list_saved(conn, experiment_id)
+            garbage = gc.find_garbage(saved, policy_of(experiment.config))
+            if not garbage:
+                return None
+            stored = await rows.list_stored(conn, uuids=garbage)
+        return Plan(experiment_id=experiment_id, uuids_by_storage=_by_storage(stored))
+
+    async def _post(self, plan: Plan, cause: str, ctx: EffectContext | None = None) -> None:
+        async with self._pool.acquire() as conn:
+            experiment = await experiments.find_experiment(conn, plan.experiment_id)
+        if experiment is None:
+            raise NotFound(f"experiment '{plan.experiment_id}' not found")
+        now = clock.now()
+        tasks = [
+            rows.NewCollection(
+                task_id=f"{plan.experiment_id}.{entropy.new_uuid()}",
+                job_id=str(entropy.new_uuid()),
+                experiment_id=plan.experiment_id,
+                user_id=experiment.user_id,
+                started_at=now,
+                storage_id=storage_id,
+                uuids=uuids,
+                globs=plan.globs,
+                removes_tensorboard=plan.removes_tensorboard and number == 0,
+            )
+            for number, (storage_id, uuids) in enumerate(plan.uuids_by_storage.items())
+        ]
+
+        async def store(conn: Conn) -> None:
+            for task in tasks:
+                await rows.insert_collection(conn, task)
+
+        event = exp.CollectionPlanned(
+            task_ids=tuple(t.task_id for t in tasks), is_deletion=plan.is_deletion
+        )
+        await self._engine.post(
+            "experiment",
+            str(plan.experiment_id),
+            event,
+            cause=cause,
+            closes=None if ctx is None else ctx.effect_id,
+            within=store,
+        )
+
+
+def policy_of(config: Mapping[str, Any]) -> gc.SavePolicy:
+    """The policy that a configuration asks for."""
+    storage = config["checkpoint_storage"]
+    return gc.SavePolicy(
+        experiment_best=int(storage["save_experiment_best"]),
+        trial_best=int(storage["save_trial_best"]),
+        trial_latest=int(storage["save_trial_latest"]),
+    )
+
+
+def _check_known(asked: Sequence[str], stored: Sequence[rows.Stored]) -> None:
+    known = {c.uuid for c in stored}
+    missing = [uuid for uuid in asked if uuid not in known]
+    if missing:
+        raise NotFound(f"checkpoints '{','.join(missing)}' not found")
+    for checkpoint in stored:
+        if checkpoint.experiment_id is None:
+            raise FailedPrecondition(
+                f"checkpoint {checkpoint.uuid} belongs to no experiment any more; other "
+                "experiments start from it"
+            )
+
+
+async def _check_unused(conn: Conn, stored: Sequence[rows.Stored]) -> None:
+    for experiment_id, group in _by_experiment(stored).items():
+        uuids = [c.uuid for c in group]
+        for uuid, user in (await rows.list_sources(conn, uuids, outside_of=experiment_id)).items():
+            raise FailedPrecondition(
+                f"checkpoint {uuid} cannot be deleted: experiment {user} starts from it; delete "
+                "that experiment first"
+            )
+
+
+def _by_experiment(stored: Iterable[rows.Stored]) -> dict[int, list[rows.Stored]]:
+    groups: dict[int, list[rows.Stored]] = {}
+    for checkpoint in stored:
+        if checkpoint.experiment_id is not None:
+            groups.setdefault(checkpoint.experiment_id, []).append(checkpoint)
+    return groups
+
+
+def _by_storage(stored: Iterable[rows.Stored]) -> dict[int | None, list[str]]:
+    groups: dict[int | None, list[str]] = {}
+    for checkpoint in stored:
+        groups.setdefault(checkpoint.storage_id, []).append(checkpoint.uuid)
+    return groups

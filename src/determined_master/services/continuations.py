@@ -1,0 +1,152 @@
+"""Letting ended experiments go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master import entropy
+from determined_master.domain import access
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.experiment import messages as exp
+from determined_master.domain.search.method import Create, build
+from determined_master.domain.states import TERMINAL
+from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
+from determined_master.store import experiments as rows
+from determined_master.store import trials
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.engine import Engine
+    from determined_master.store.pool import Conn
+
+LISTED_SEARCHES = frozenset({"grid", "random"})
+"""Searches that go on with those of their trials that were not completed."""
+
+
+class Reopening(msgspec.Struct, frozen=True):
+    """Which trials go on, and how they had ended."""
+
+    request_ids: tuple[str, ...]
+    failed: int
+    canceled: int
+
+
+class Continuations:
+    """Continuing ended experiments."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool, configs: ExperimentConfigs) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._configs = configs
+
+    async def go_on(self, caller: Caller, experiment_id: int, override: str) -> tuple[str, ...]:
+        """Let an ended experiment go on where its trials' checkpoints are.
+
+        A single search goes on by a configuration that may be changed; a grid or random one
+        with the trials that were not completed.
+
+        Args:
+            caller: who asks.
+            experiment_id: of an ended experiment.
+            override: YAML that is laid over its configuration; empty changes nothing.
+
+        Returns:
+            Warnings about the configuration.
+
+        Raises:
+            NotFound: there is none of that id.
+            FailedPrecondition: it is not over, or all its trials are completed.
+            InvalidArgument: its search cannot be continued, or not with this override.
+        """
+        async with self._pool.acquire() as conn:
+            row = await rows.find_experiment(conn, experiment_id)
+            if row is None:
+                raise NotFound(f"experiment '{experiment_id}' not found")
+            closed = await trials.list_ends(conn, experiment_id)
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        if row.state not in TERMINAL:
+            raise FailedPrecondition(
+                f"experiment {experiment_id} is {row.state}: only an experiment in terminal "
+                "state can be continued"
+            )
+        _check_search(row, override)
+        is_single = row.searcher_type == "single"
+        reopening = _reopening(experiment_id, closed, with_completed=is_single)
+        prepared = None
+        if is_single and override.strip():
+            prepared = await self._configs.override(override, row.config)
+            _check_override(prepared)
+        await self._post(caller, row, reopening, prepared)
+        return prepared.warnings if prepared else ()
+
+    async def _post(
+        self,
+        caller: Caller,
+        row: rows.ExperimentRow,
+        reopening: Reopening,
+        prepared: Prepared | None,
+    ) -> None:
+        hparams: dict[str, Any] | None = None
+        if prepared is not None:
+            typed = prepared.built.typed
+            method = build(typed.searcher, typed.hyperparameters, typed.seed)
+            created = [a for a in method.initial().actions if isinstance(a, Create)]
+            hparams = created[0].hparams
+
+        async def store(conn: Conn) -> None:
+            ends = await trials.list_ends(conn, row.id)
+            if not set(reopening.request_ids) <= {request_id for request_id, _ in ends}:
+                raise FailedPrecondition(
+                    f"experiment {row.id} was changed by somebody else; look at it again"
+                )
+            await rows.reset_progress(conn, row.id)
+            if prepared is not None:
+                await rows.update_config(conn, row.id, prepared.built.config)
+
+        event = exp.ExperimentContinued(
+            request_ids=reopening.request_ids,
+            failed=reopening.failed,
+            canceled=reopening.canceled,
+            hparams=hparams,
+        )
+        cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
+        await self._engine.post("experiment", str(row.id), event, cause=cause, within=store)
+
+
+def _check_search(row: rows.ExperimentRow, override: str) -> None:
+    if row.searcher_type in LISTED_SEARCHES:
+        if override.strip():
+            raise InvalidArgument(
+                f"a {row.searcher_type} search is continued as it is: leave the override config "
+                "out, or fork the experiment to change it"
+            )
+    elif row.searcher_type != "single":
+        raise InvalidArgument(
+            f"experiment {row.id} has a {row.searcher_type} searcher: only experiments with a "
+            "single, random or grid searcher can be continued; fork it instead"
+        )
+
+
+def _check_override(prepared: Prepared) -> None:
+    name = prepared.built.config["searcher"]["name"]
+    if name != "single":
+        raise InvalidArgument(
+            f"override config must have single searcher type got '{name}' instead"
+        )
+
+
+def _reopening(
+    experiment_id: int, closed: list[tuple[str, str]], *, with_completed: bool
+) -> Reopening:
+    chosen = [(r, state) for r, state in closed if with_completed or state != "COMPLETED"]
+    if not chosen:
+        raise FailedPrecondition(
+            f"experiment {experiment_id} has no trial to continue: "
+            + ("none was ever made" if not closed else "all of them are completed")
+        )
+    states = [state for _, state in chosen]
+    return Reopening(tuple(r for r, _ in chosen), states.count("ERROR"), states.count("CANCELED"))

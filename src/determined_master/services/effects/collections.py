@@ -1,0 +1,109 @@
+"""Effects that delete: checkpoints that are not kept, and experiments with all they have."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain import ids
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.experiment import messages as exp
+from determined_master.services.tokens import TaskTokens, token_hash
+from determined_master.store import allocations, removal
+from determined_master.store import collections as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.engine import EffectContext, Engine
+    from determined_master.services.collections import Collections
+    from determined_master.store.pool import Conn
+
+USER_TOKEN_LIFE = timedelta(days=7)
+
+
+class CollectionEffects:
+    """Carries out what ends with something deleted."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        pool: asyncpg.Pool,
+        tokens: TaskTokens,
+        collections: Collections,
+        aux_pool: str,
+    ) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._tokens = tokens
+        self._collections = collections
+        self._aux_pool = aux_pool
+
+    def register(self) -> None:
+        """Tell the engine who carries out what."""
+        handlers = self._engine.handlers
+        handlers.register(exp.CloseExperiment, self.close_experiment)
+        handlers.register(exp.PlanDeletion, self.plan_deletion)
+        handlers.register(exp.StartCollection, self.start_collection)
+        handlers.register(exp.RemoveExperiment, self.remove_experiment)
+
+    async def close_experiment(self, effect: exp.CloseExperiment, ctx: EffectContext) -> None:
+        """Delete the checkpoints that the experiment's policy does not keep."""
+        await self._collections.at_end(int(ctx.aggregate_id), ctx)
+
+    async def plan_deletion(self, effect: exp.PlanDeletion, ctx: EffectContext) -> None:
+        """Find out which files the experiment has left."""
+        await self._collections.for_deletion(int(ctx.aggregate_id), ctx)
+
+    async def start_collection(self, effect: exp.StartCollection, ctx: EffectContext) -> None:
+        """Ask for a place to run the task that deletes; it needs no slots."""
+        async with self._pool.acquire() as conn:
+            row = await rows.find_collection(conn, effect.task_id)
+        if row is None:
+            raise RuntimeError(f"the collection {effect.task_id} has no row")
+        now = clock.now()
+        allocation_id = ids.allocation_id(ids.TaskId(row.task_id), 1)
+        new = allocations.NewAllocation(
+            id=allocation_id,
+            task_id=row.task_id,
+            pool=self._aux_pool,
+            slots=0,
+            token_hash=token_hash(self._tokens.session_token(allocation_id)),
+            user_id=row.user_id,
+            user_token_hash=token_hash(self._tokens.user_token(allocation_id)),
+            requested_at=now,
+            token_expires_at=now + USER_TOKEN_LIFE,
+        )
+        request = alloc.AllocationRequest(
+            task_id=row.task_id,
+            task_type="CHECKPOINT_GC",
+            name=f"Checkpoint GC (Experiment {row.experiment_id})",
+            job_id=row.job_id,
+            pool=self._aux_pool,
+            slots=0,
+            submitted_at=now,
+            is_single_node=True,
+            experiment_id=row.experiment_id,
+        )
+
+        async def store(conn: Conn) -> None:
+            await allocations.insert_allocation(conn, new)
+
+        event = alloc.AllocationRequested(allocation_id=allocation_id, request=request)
+        await ctx.post("allocation", allocation_id, event, within=store)
+
+    async def remove_experiment(self, effect: exp.RemoveExperiment, ctx: EffectContext) -> None:
+        """Delete all rows of the experiment; its own goes with the event."""
+        experiment_id = int(ctx.aggregate_id)
+        async with self._pool.acquire() as conn:
+            stored = await rows.list_stored(conn, experiment_id=experiment_id)
+            uuids = [c.uuid for c in stored]
+            kept = list(await rows.list_sources(conn, uuids, outside_of=experiment_id))
+            is_more = True
+            while is_more:
+                async with conn.transaction():
+                    is_more = await removal.remove_trials(conn, experiment_id, kept)
+            async with conn.transaction():
+                await removal.remove_rest(conn, experiment_id, kept)
+        await ctx.post("experiment", ctx.aggregate_id, exp.ExperimentRemoved())

@@ -1,0 +1,67 @@
+"""Doing the same to many experiments of a project; each succeeds or fails by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.errors import DetError
+from determined_master.services.experiment_lists import Wanted, list_ids
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+
+Act = Callable[["Caller", int], Awaitable[object]]
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which experiments: those named, or all that a filter matches."""
+
+    project_id: int
+    ids: Sequence[int] = ()
+    filter: Wanted | None = None
+    """Takes the place of `ids` when given; always within the project."""
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What became of one experiment; no error means that it is done."""
+
+    id: int
+    error: str = ""
+
+
+class ExperimentBulk:
+    """Actions on many experiments."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def each(self, caller: Caller, selection: Selection, act: Act) -> list[Result]:
+        """Do `act` to each; those that do not exist come first in the answer."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            if selection.filter is not None:
+                found = await list_ids(conn, selection.filter)
+                missing: list[int] = []
+            else:
+                asked = list(dict.fromkeys(selection.ids))
+                wanted = Wanted(ids=asked, project_id=selection.project_id)
+                found = await list_ids(conn, wanted) if asked else []
+                missing = [i for i in asked if i not in set(found)]
+        results = [Result(i, f"experiment '{i}' not found") for i in missing]
+        for experiment_id in found:
+            results.append(await _try(caller, experiment_id, act))
+        return results
+
+
+async def _try(caller: Caller, experiment_id: int, act: Act) -> Result:
+    try:
+        await act(caller, experiment_id)
+    except DetError as error:
+        return Result(experiment_id, error.text)
+    return Result(experiment_id)

@@ -1,0 +1,106 @@
+"""Changing what is said of an experiment, and how it is run, after it was created."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.config.edits import edit_section
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.store import experiments as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.services.collections import Collections
+    from determined_master.store.pool import Conn
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user changes; None leaves it as it is."""
+
+    name: str | None = None
+    description: str | None = None
+    notes: str | None = None
+    labels: Sequence[str] | None = None
+    resources: Mapping[str, Any] | None = None
+    """Of `max_slots`, `weight`, `priority`."""
+    checkpoint_storage: Mapping[str, Any] | None = None
+    """Of `save_experiment_best`, `save_trial_best`, `save_trial_latest`."""
+    log_retention_days: int | None = None
+    """-1 for ever."""
+
+
+class ExperimentEdits:
+    """Edits of experiments; two at once never undo each other."""
+
+    def __init__(self, pool: asyncpg.Pool, collections: Collections) -> None:
+        self._pool = pool
+        self._collections = collections
+
+    async def edit(self, caller: Caller, experiment_id: int, changes: Changes) -> None:
+        """Apply changes; none of them when one cannot be.
+
+        What an ended experiment's checkpoints are not kept for any more is deleted then; one
+        that goes on keeps them all until its end.
+
+        Raises:
+            InvalidArgument: a value cannot be used; its path is named.
+            FailedPrecondition: the resources of an ended experiment, or it is being deleted.
+        """
+        if changes.name is not None and not changes.name.strip():
+            raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
+        async with self._pool.acquire() as conn, conn.transaction():
+            row = await _lock(conn, caller, experiment_id)
+            if changes.resources and row.state in TERMINAL:
+                raise FailedPrecondition(
+                    f"experiment in terminal state: experiment {experiment_id} is {row.state} "
+                    "and uses no resources any more"
+                )
+            await rows.update_details(conn, experiment_id, _columns(row, changes))
+        if changes.checkpoint_storage and row.state in TERMINAL:
+            await self._collections.apply_policy(experiment_id)
+
+    async def retain_logs(self, caller: Caller, experiment_id: int, *, days: int) -> None:
+        """Keep the logs of its tasks for so many days; -1 is for ever."""
+        await self.edit(caller, experiment_id, Changes(log_retention_days=days))
+
+
+async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
+    row = await rows.lock_experiment(conn, experiment_id)
+    if row is None:
+        raise NotFound(f"experiment '{experiment_id}' not found")
+    access.may(caller, "control", "experiment", owner_id=row.user_id)
+    if row.state in LEAVING:
+        raise FailedPrecondition(f"experiment {experiment_id} is being deleted ({row.state})")
+    return row
+
+
+def _columns(row: rows.ExperimentRow, changes: Changes) -> dict[str, Any]:
+    """The columns to write, the configuration among them."""
+    columns: dict[str, Any] = {}
+    config = dict(row.config)
+    for name in ("name", "description", "notes", "labels"):
+        value = getattr(changes, name)
+        if value is not None:
+            columns[name] = list(dict.fromkeys(value)) if name == "labels" else value
+            if name != "notes":
+                config[name] = columns[name]
+    sections = {
+        "resources": changes.resources,
+        "checkpoint_storage": changes.checkpoint_storage,
+        "retention_policy": None
+        if changes.log_retention_days is None
+        else {"log_retention_days": changes.log_retention_days},
+    }
+    for section, edits in sections.items():
+        if edits:
+            config[section] = edit_section(config, section, edits)
+    if config != row.config:
+        columns["config"] = config
+    return columns

@@ -1,0 +1,129 @@
+"""Use cases of templates: partial configurations that experiments and tasks name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from determined_master.domain import access
+from determined_master.domain.config.template import check_template
+from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
+from determined_master.store import templates as rows
+from determined_master.store.templates import TemplateRow
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.store.pool import Conn
+
+DEFAULT_WORKSPACE_ID = 1
+
+
+class Templates:
+    """Templates of all workspaces; names are unique in the cluster."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def get(self, caller: Caller, name: str) -> TemplateRow:
+        """One template. Raises NotFound."""
+        access.may(caller, "read", "template")
+        async with self._pool.acquire() as conn:
+            row = await rows.find_template(conn, name)
+        if row is None:
+            raise _missing(name)
+        return row
+
+    async def find(
+        self, caller: Caller, name: str, workspace_ids: Sequence[int], *, descending: bool
+    ) -> list[TemplateRow]:
+        """Templates whose name contains a text, by name."""
+        access.may(caller, "read", "template")
+        async with self._pool.acquire() as conn:
+            return await rows.list_templates(
+                conn, name, workspace_ids, newest_name_first=descending
+            )
+
+    async def create(
+        self, caller: Caller, name: str, workspace_id: int, config: Mapping[str, Any]
+    ) -> TemplateRow:
+        """Store a new template.
+
+        Raises:
+            AlreadyExists: the name is taken. NotFound: no such workspace.
+            InvalidArgument: the name is blank, or the configuration has errors.
+        """
+        access.may(caller, "create", "template")
+        new = _checked(name, workspace_id, config)
+        async with self._pool.acquire() as conn:
+            await _check_workspace(conn, new.workspace_id)
+            if not await rows.insert_template(conn, new):
+                raise _taken(name)
+        return new
+
+    async def put(
+        self, caller: Caller, name: str, workspace_id: int, config: Mapping[str, Any]
+    ) -> TemplateRow:
+        """Store a template, or replace the configuration of the one that has the name."""
+        access.may(caller, "edit", "template")
+        new = _checked(name, workspace_id, config)
+        async with self._pool.acquire() as conn:
+            await _check_workspace(conn, new.workspace_id)
+            return await rows.upsert_template(conn, new)
+
+    async def replace(self, caller: Caller, name: str, config: Mapping[str, Any]) -> TemplateRow:
+        """Replace a template's configuration as a whole. Raises NotFound, InvalidArgument."""
+        access.may(caller, "edit", "template")
+        check_template(config)
+        async with self._pool.acquire() as conn:
+            row = await rows.update_template(conn, name, dict(config))
+        if row is None:
+            raise _missing(name)
+        return row
+
+    async def rename(self, caller: Caller, old: str, new: str) -> TemplateRow:
+        """Give a template another name. Raises NotFound, AlreadyExists, InvalidArgument."""
+        access.may(caller, "edit", "template")
+        _check_name(new)
+        async with self._pool.acquire() as conn:
+            try:
+                row = await rows.rename_template(conn, old, new)
+            except asyncpg.UniqueViolationError:
+                raise _taken(new) from None
+        if row is None:
+            raise _missing(old)
+        return row
+
+    async def delete(self, caller: Caller, name: str) -> None:
+        """Forget a template; what was made from it keeps its configuration. Raises NotFound."""
+        access.may(caller, "delete", "template")
+        async with self._pool.acquire() as conn:
+            if not await rows.delete_template(conn, name):
+                raise _missing(name)
+
+
+def _checked(name: str, workspace_id: int, config: Mapping[str, Any]) -> TemplateRow:
+    _check_name(name)
+    check_template(config)
+    return TemplateRow(name, workspace_id or DEFAULT_WORKSPACE_ID, dict(config))
+
+
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise InvalidArgument("a template's name must not be blank: give it some text")
+
+
+async def _check_workspace(conn: Conn, workspace_id: int) -> None:
+    if not await rows.has_workspace(conn, workspace_id):
+        raise NotFound(f"workspace '{workspace_id}' not found")
+
+
+def _missing(name: str) -> NotFound:
+    return NotFound(f"template '{name}' not found")
+
+
+def _taken(name: str) -> AlreadyExists:
+    return AlreadyExists(
+        f"template '{name}' already exists: choose another name, or change that one"
+    )

@@ -1,0 +1,161 @@
+"""Rows of collections: tasks that delete checkpoints, and what they may delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.gc import Saved
+from determined_master.store.pool import Conn
+
+
+class NewCollection(msgspec.Struct, frozen=True, kw_only=True):
+    """One task to come."""
+
+    task_id: str
+    job_id: str
+    experiment_id: int
+    user_id: int
+    started_at: datetime
+    storage_id: int | None
+    """None for the storage of the experiment's configuration."""
+    uuids: Sequence[str]
+    globs: Sequence[str]
+    removes_tensorboard: bool = False
+
+
+class CollectionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What one task shall delete, and where."""
+
+    task_id: str
+    job_id: str
+    experiment_id: int
+    user_id: int
+    storage: dict[str, Any]
+    uuids: list[str]
+    globs: list[str]
+    removes_tensorboard: bool
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint as those see it who want to delete it."""
+
+    uuid: str
+    experiment_id: int | None
+    storage_id: int | None
+    state: str
+    user_id: int | None
+    """The experiment's owner."""
+
+
+async def insert_collection(conn: Conn, new: NewCollection) -> None:
+    """Store a task that will delete checkpoints."""
+    task = """
+        INSERT INTO tasks (id, type, job_id, experiment_id, user_id, started_at)
+        VALUES ($1, 'CHECKPOINT_GC', $2, $3, $4, $5)
+    """
+    collection = """
+        INSERT INTO collections (task_id, experiment_id, storage_id, uuids, globs,
+                                 removes_tensorboard)
+        VALUES ($1, $2, $3, $4, $5, $6)
+    """
+    await conn.execute(
+        task, new.task_id, new.job_id, new.experiment_id, new.user_id, new.started_at
+    )
+    await conn.execute(
+        collection,
+        new.task_id,
+        new.experiment_id,
+        new.storage_id,
+        list(new.uuids),
+        list(new.globs),
+        new.removes_tensorboard,
+    )
+
+
+async def find_collection(conn: Conn, task_id: str) -> CollectionRow | None:
+    """What the task of that id shall delete."""
+    query = """
+        SELECT c.task_id, k.job_id::text, c.experiment_id, k.user_id,
+               coalesce(s.config, e.config -> 'checkpoint_storage') AS storage,
+               c.uuids::text[], c.globs, c.removes_tensorboard
+          FROM collections c
+          JOIN tasks k ON k.id = c.task_id
+          JOIN experiments e ON e.id = c.experiment_id
+          LEFT JOIN storage_backends s ON s.id = c.storage_id
+         WHERE c.task_id = $1
+    """
+    row = await conn.fetchrow(query, task_id)
+    return CollectionRow(**row) if row else None
+
+
+async def end_task(conn: Conn, task_id: str, at: datetime) -> None:
+    """Note when a task ended."""
+    query = "UPDATE tasks SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL"
+    await conn.execute(query, task_id, at)
+
+
+async def list_saved(conn: Conn, experiment_id: int) -> list[Saved]:
+    """The complete checkpoints of an experiment's trials, oldest first."""
+    query = """
+        SELECT c.uuid::text, c.trial_id, c.steps,
+               CASE WHEN e.smaller_is_better THEN v.searcher_metric
+                    ELSE -v.searcher_metric END AS metric
+          FROM checkpoints c
+          JOIN experiments e ON e.id = c.experiment_id
+          LEFT JOIN LATERAL (
+                SELECT m.searcher_metric FROM metrics m
+                 WHERE m.trial_id = c.trial_id AND m.steps = c.steps
+                   AND m.metric_group = 'validation' AND NOT m.archived
+                 ORDER BY m.run_id DESC LIMIT 1) v ON true
+         WHERE c.experiment_id = $1 AND c.trial_id IS NOT NULL AND c.state = 'COMPLETED'
+         ORDER BY c.reported_at, c.uuid
+    """
+    rows = await conn.fetch(query, experiment_id)
+    sources = await list_sources(conn, [row["uuid"] for row in rows])
+    return [Saved(**row, is_source=row["uuid"] in sources) for row in rows]
+
+
+async def list_sources(
+    conn: Conn, uuids: Sequence[str], *, outside_of: int | None = None
+) -> dict[str, int]:
+    """Which of these checkpoints something starts from, each with an experiment that does.
+
+    Args:
+        conn: a connection.
+        uuids: of checkpoints.
+        outside_of: an experiment whose own trials do not count.
+    """
+    query = """
+        SELECT t.warm_start_checkpoint::text AS uuid, t.experiment_id FROM trials t
+         WHERE t.warm_start_checkpoint = ANY ($1::uuid[])
+           AND ($2::int IS NULL OR t.experiment_id <> $2)
+        UNION ALL
+        SELECT e.config -> 'searcher' ->> 'source_checkpoint_uuid', e.id FROM experiments e
+         WHERE e.config -> 'searcher' ->> 'source_checkpoint_uuid' = ANY ($1::text[])
+           AND ($2::int IS NULL OR e.id <> $2)
+    """
+    rows = await conn.fetch(query, list(uuids), outside_of)
+    return {row["uuid"]: row["experiment_id"] for row in rows}
+
+
+async def list_stored(
+    conn: Conn, *, uuids: Sequence[str] = (), experiment_id: int | None = None
+) -> list[Stored]:
+    """Checkpoints by their UUIDs, or all of an experiment, that have files."""
+    query = """
+        SELECT c.uuid::text, c.experiment_id, c.storage_id, c.state, e.user_id
+          FROM checkpoints c LEFT JOIN experiments e ON e.id = c.experiment_id
+         WHERE (c.uuid = ANY ($1::uuid[]) OR c.experiment_id = $2)
+         ORDER BY c.storage_id, c.uuid
+    """
+    return [Stored(**row) for row in await conn.fetch(query, list(uuids), experiment_id)]
+
+
+async def has_run(conn: Conn, experiment_id: int) -> bool:
+    """Whether any trial of the experiment was ever started."""
+    query = "SELECT EXISTS (SELECT FROM trials WHERE experiment_id = $1 AND run_id > 0)"
+    return bool(await conn.fetchval(query, experiment_id))

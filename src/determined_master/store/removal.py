@@ -1,0 +1,79 @@
+"""Deleting all rows of an experiment, a part at a time, so that no statement is long.
+
+Each step may be repeated: what is gone already is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from determined_master.store.pool import Conn
+
+BATCH = 500
+
+_OF_TRIALS = (
+    "DELETE FROM metrics WHERE trial_id = ANY ($1)",
+    """UPDATE checkpoints SET trial_id = NULL, task_id = NULL, experiment_id = NULL
+        WHERE trial_id = ANY ($1) AND uuid = ANY ($2)""",
+    "DELETE FROM checkpoints WHERE trial_id = ANY ($1) AND NOT uuid = ANY ($2)",
+)
+_OF_TASKS = (
+    "DELETE FROM task_logs WHERE task_id = ANY ($1)",
+    "DELETE FROM log_cursors WHERE task_id = ANY ($1)",
+    """WITH gone AS (DELETE FROM allocations WHERE task_id = ANY ($1) RETURNING id, session_id),
+            sessions AS (DELETE FROM user_sessions s USING gone WHERE s.id = gone.session_id),
+            journal AS (DELETE FROM journal j USING gone
+                         WHERE j.kind = 'allocation' AND j.id = gone.id)
+       DELETE FROM aggregates a USING gone WHERE a.kind = 'allocation' AND a.id = gone.id""",
+    "DELETE FROM tasks WHERE id = ANY ($1)",
+)
+_TRIAL_AGGREGATES = (
+    "DELETE FROM journal WHERE kind = 'trial' AND id = ANY ($1)",
+    "DELETE FROM aggregates WHERE kind = 'trial' AND id = ANY ($1)",
+)
+
+
+async def remove_trials(conn: Conn, experiment_id: int, kept: Sequence[str]) -> bool:
+    """Delete the next trials of an experiment with all that they have; whether there were any.
+
+    Args:
+        conn: a connection, in a transaction.
+        experiment_id: an experiment that is being deleted.
+        kept: UUIDs of checkpoints that others start from: they stay, without an owner.
+    """
+    query = "SELECT id FROM trials WHERE experiment_id = $1 ORDER BY id LIMIT $2"
+    ids = [row["id"] for row in await conn.fetch(query, experiment_id, BATCH)]
+    if not ids:
+        return False
+    await conn.execute(_OF_TRIALS[0], ids)
+    for statement in _OF_TRIALS[1:]:
+        await conn.execute(statement, ids, list(kept))
+    tasks = "SELECT id FROM tasks WHERE trial_id = ANY ($1)"
+    await _remove_tasks(conn, [row["id"] for row in await conn.fetch(tasks, ids)])
+    for statement in _TRIAL_AGGREGATES:
+        await conn.execute(statement, [str(i) for i in ids])
+    await conn.execute("DELETE FROM trials WHERE id = ANY ($1)", ids)
+    return True
+
+
+async def remove_rest(conn: Conn, experiment_id: int, kept: Sequence[str]) -> None:
+    """Delete what an experiment has beside its trials; its own row stays."""
+    tasks = "SELECT id FROM tasks WHERE experiment_id = $1"
+    keep = "UPDATE checkpoints SET task_id = NULL, experiment_id = NULL WHERE uuid = ANY ($1)"
+    await conn.execute(f"{keep} AND experiment_id = $2", list(kept), experiment_id)
+    await conn.execute("DELETE FROM checkpoints WHERE experiment_id = $1", experiment_id)
+    await _remove_tasks(conn, [row["id"] for row in await conn.fetch(tasks, experiment_id)])
+    for table in ("rung_entries", "bracket_members"):
+        await conn.execute(f"DELETE FROM {table} WHERE experiment_id = $1", experiment_id)
+
+
+async def delete_experiments(conn: Conn, ids: Sequence[int]) -> None:
+    """Delete the rows of experiments that nothing refers to any more."""
+    answers = "DELETE FROM requests WHERE (answer ->> 'experiment_id')::int = ANY ($1)"
+    await conn.execute(answers, list(ids))
+    await conn.execute("DELETE FROM experiments WHERE id = ANY ($1)", list(ids))
+
+
+async def _remove_tasks(conn: Conn, ids: Sequence[str]) -> None:
+    for statement in _OF_TASKS:
+        await conn.execute(statement, list(ids))
