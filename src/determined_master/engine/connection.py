@@ -33,7 +33,12 @@ def engine_connect(address: Address) -> Connect:
     async def open_one() -> Any:
         conn = await connect(address)
         settings = "; ".join(f"SET {name} = off" for name in _PLANNER)
-        await conn.execute(f"{settings}; SET plan_cache_mode = force_generic_plan; SET jit = off")
+        more = "SET plan_cache_mode = force_generic_plan; SET jit = off"
+        try:
+            await conn.execute(f"{settings}; {more}")
+        except BaseException:  # cancelled, too: nobody else could close it
+            conn.terminate()
+            raise
         return conn
 
     return open_one

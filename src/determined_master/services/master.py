@@ -53,7 +53,6 @@ class Master:
         self._pool = pool
         self._settings = settings
         self.loop = LoopMonitor()
-
         self._log: dict[str, Any] = {}
         """Settings of the log that were changed since the start."""
 
