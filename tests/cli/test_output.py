@@ -179,7 +179,9 @@ def test_a_story_tells_when_what_and_why(det: Det, master: FakeMaster) -> None:
     body = {"lines": [line], "pagination": {}}
     master.routes[("GET", "/api/v1/trials/11/story")] = (200, body)
     out = det("trial", "story", "11").out
-    assert all(word in out for word in (canned.T0[:23], "TrialPaused", "effect 5", "PreemptAllocation"))
+    assert all(
+        word in out for word in (canned.T0[:23], "TrialPaused", "effect 5", "PreemptAllocation")
+    )
     assert json.loads(det("trial", "story", "11", "--json").out) == line
 
 
