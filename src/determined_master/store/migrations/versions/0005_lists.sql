@@ -23,6 +23,7 @@ COMMENT ON TABLE runs IS 'one narrow row a trial';
 COMMENT ON COLUMN runs.number IS 'of its project: the n of the local id KEY-n';
 COMMENT ON COLUMN runs.searcher_metric IS 'the best value, with its own sign';
 CREATE INDEX runs_page ON runs (project_id, id) INCLUDE (archived);
+CREATE INDEX runs_archived ON runs (project_id, id) WHERE archived;
 CREATE INDEX runs_experiment ON runs (experiment_id, id);
 CREATE INDEX runs_lowest ON runs (project_id, searcher_metric, id) INCLUDE (archived);
 CREATE INDEX runs_highest
