@@ -90,7 +90,13 @@ class Cluster:
     def kill_postgres(self) -> None:
         """End the database server; the master starts it again."""
         pid_file = self.root / "db" / "pg" / "data" / "postmaster.pid"
-        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+
+        def running() -> int | None:
+            words = pid_file.read_text().split() if pid_file.exists() else []
+            pid = int(words[0]) if words else 0
+            return pid if pid and psutil.pid_exists(pid) else None
+
+        os.kill(until(running, what="a running database"), signal.SIGKILL)
 
     def stop(self) -> None:
         """End all of it, also what tests have left behind, and check that nothing stays."""

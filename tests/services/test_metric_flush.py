@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.metric_summaries import Summaries
 from determined_master.store.pool import Pool
 
 pytestmark = pytest.mark.slow
@@ -130,6 +132,7 @@ async def test_a_run_that_starts_again_takes_the_place_of_what_came_after_its_ch
         ("training", 2, 2),
         ("validation", 2, 1),
     ]
+    await flusher.summaries.write_due()
     after = await trial(pool)
     assert (after["best"], after["latest"], after["best_metric"]) == (2, 2, -0.2)
     assert after["total_batches"] == 2
@@ -140,6 +143,64 @@ async def test_a_run_that_starts_again_takes_the_place_of_what_came_after_its_ch
 async def test_not_a_number_is_never_the_best(flusher: Flusher, pool: Pool) -> None:
     await flusher.report(report(1, accuracy="NaN"), FACTS)
     await flusher.report(report(2, accuracy=0.1), FACTS)
+    await flusher.summaries.write_due()
     after = await trial(pool)
     assert (after["best"], after["latest"]) == (2, 2)
     assert after["summary_metrics"]["validation_metrics"]["accuracy"]["mean"] == "NaN"
+
+
+async def test_a_summary_is_seen_at_once_and_written_later(flusher: Flusher, pool: Pool) -> None:
+    for step in (1, 2, 3):
+        await flusher.report(report(step, group="training", loss=step), FACTS)
+    seen = flusher.summaries.find(1)
+    assert seen is not None
+    assert msgspec.json.decode(seen)["avg_metrics"]["loss"]["sum"] == 6
+    await flusher.summaries.write_due()
+    assert (await trial(pool))["summary_metrics"]["avg_metrics"]["loss"]["sum"] == 6
+    assert flusher.summaries.find(1) is None
+
+
+async def test_a_summary_that_was_lost_is_made_again(flusher: Flusher, pool: Pool) -> None:
+    await flusher.report(report(1, group="training", loss=1.0), FACTS)
+    await flusher.report(report(2, group="training", loss=2.0), FACTS)
+    another = Summaries(pool)  # as a master that starts after the first one died
+    await another.write_due()
+    figures = (await trial(pool))["summary_metrics"]["avg_metrics"]["loss"]
+    assert (figures["count"], figures["sum"], figures["last"]) == (2, 3.0, 2.0)
+
+
+async def test_reports_go_on_after_another_process_has_stored_some(
+    flusher: Flusher, pool: Pool
+) -> None:
+    other = Flusher(pool)
+    running = asyncio.create_task(other.run())
+    for step, one in enumerate((flusher, other, flusher, other), start=1):
+        await one.report(report(step, group="training", loss=1.0), FACTS)
+    seen = other.summaries.find(1)
+    assert seen is not None
+    assert msgspec.json.decode(seen)["avg_metrics"]["loss"]["count"] == 4
+    assert await pool.fetchval("SELECT count(*) FROM metrics") == 4
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_the_same_report_twice_in_one_flush_is_stored_once(
+    flusher: Flusher, pool: Pool
+) -> None:
+    await flusher.report(report(1), FACTS)
+    answers = await flusher.report_many([report(2), report(2), report(3)], FACTS)
+    assert answers == [None, None, None]
+    await flusher.summaries.write_due()
+    after = await trial(pool)
+    assert after["summary_metrics"]["validation_metrics"]["accuracy"]["count"] == 3
+    assert (after["best"], after["latest"]) == (3, 3)
+
+
+async def test_the_best_of_an_experiment_is_that_of_its_best_trial(
+    flusher: Flusher, pool: Pool
+) -> None:
+    for step, accuracy in ((1, 0.5), (2, 0.9), (3, 0.7)):
+        await flusher.report(report(step, accuracy=accuracy), FACTS)
+    row = await pool.fetchrow("SELECT best_trial_id, best_metric FROM experiments")
+    assert row is not None
+    assert tuple(row) == (1, -0.9)

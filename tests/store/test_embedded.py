@@ -72,6 +72,7 @@ async def test_only_the_owner_can_reach_the_data_and_only_with_the_password(
             (layout.data, 0o700),
             (layout.socket_dir, 0o700),
             (layout.password, 0o600),
+            (layout.log, 0o600),
         ):
             assert stat.S_IMODE(path.stat().st_mode) == mode
         wrong = {**server.connection_options, "password": "guess"}

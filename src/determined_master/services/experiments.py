@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import asyncpg
 import msgspec
 
 from determined_master import clock, entropy
@@ -16,11 +15,14 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.states import TERMINAL
+from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.pools import Pools
 from determined_master.store import experiments as rows
 
 if TYPE_CHECKING:
+    import asyncpg
+
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
     from determined_master.store.pool import Conn
@@ -260,7 +262,7 @@ class Experiments:
             await self._engine.post(
                 "experiment", str(experiment_id), event, cause="created", within=store
             )
-        except asyncpg.UniqueViolationError:
+        except InternalError:
             # The same request came twice at once and the other one was first.
             known = await self._known_answer(caller, submission)
             if known is None:

@@ -19,7 +19,7 @@ from determined_master.services.metric_store import MetricStore
 from determined_master.services.metric_summaries import WRITE_EVERY_S, Summaries
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Pool
+    from determined_master.store.pool import Conn, Pool
 
 SHARDS = 2
 """Flushes under way at a time: one gathers while the other waits for its commit. A trial's
@@ -72,20 +72,20 @@ class Flusher:
     async def _flush_from(self, queue: asyncio.Queue[Waiting]) -> None:
         while True:
             batch = [await queue.get()]
-            size = len(batch[0][0])
-            while size < MAX_REPORTS_A_FLUSH and not queue.empty():
-                batch.append(queue.get_nowait())
-                size += len(batch[-1][0])
-            await self._flush(batch)
+            try:
+                async with self._pool.acquire() as conn:
+                    while batch and not conn.is_closed():
+                        await self._flush(conn, batch + _more(queue, batch))
+                        batch = [] if queue.empty() else [queue.get_nowait()]
+            except DATABASE_ERRORS as error:
+                _tell(batch, error)
 
-    async def _flush(self, batch: Sequence[Waiting]) -> None:
+    async def _flush(self, conn: Conn, batch: Sequence[Waiting]) -> None:
         reports = [(report, facts) for group, facts, _ in batch for report in group]
         try:
-            outcomes = await self._store(reports)
+            outcomes = await self._store(conn, reports)
         except Exception as error:  # the loop must live on; each caller is told
-            for _, _, answer in batch:
-                if not answer.done():
-                    answer.set_exception(error)
+            _tell(batch, error)
             return
         start = 0
         for group, _, answer in batch:
@@ -94,28 +94,49 @@ class Flusher:
             start += len(group)
 
     async def _store(
-        self, reports: Sequence[tuple[Report, TrialFacts]], deadlocks: int = 0
+        self, conn: Conn, reports: Sequence[tuple[Report, TrialFacts]], deadlocks: int = 0
     ) -> Outcomes:
         try:
-            async with self._pool.acquire() as conn, conn.transaction():
+            if await self.store.store_known(conn, reports):
+                return [None] * len(reports)
+            async with conn.transaction():
                 return await self.store.store(conn, reports)
         except asyncpg.DeadlockDetectedError:
-            self.summaries.forget({report.trial_id for report, _ in reports})
+            self._forget(reports)
             if deadlocks == MAX_DEADLOCKS:
                 raise
-            return await self._store(reports, deadlocks + 1)
+            return await self._store(conn, reports, deadlocks + 1)
         except asyncpg.DataError as error:
             # one report that PostgreSQL cannot hold must not cost its neighbours
-            self.summaries.forget({report.trial_id for report, _ in reports})
+            self._forget(reports)
             if len(reports) == 1:
                 return [InvalidArgument(f"the report cannot be stored: {error}")]
-            return [(await self._store([single]))[0] for single in reports]
+            return [(await self._store(conn, [single]))[0] for single in reports]
         except BaseException:
-            self.summaries.forget({report.trial_id for report, _ in reports})
+            self._forget(reports)
             raise
+
+    def _forget(self, reports: Sequence[tuple[Report, TrialFacts]]) -> None:
+        self.summaries.forget({report.trial_id for report, _ in reports})
 
     async def _write_summaries(self) -> None:
         while True:
             with contextlib.suppress(*DATABASE_ERRORS):  # they are written a second later
                 await self.summaries.write_due()
             await asyncio.sleep(WRITE_EVERY_S / 2)
+
+
+def _more(queue: asyncio.Queue[Waiting], batch: Sequence[Waiting]) -> list[Waiting]:
+    """What else waits, as much as goes into one flush."""
+    more: list[Waiting] = []
+    size = sum(len(group) for group, _, _ in batch)
+    while size < MAX_REPORTS_A_FLUSH and not queue.empty():
+        more.append(queue.get_nowait())
+        size += len(more[-1][0])
+    return more
+
+
+def _tell(batch: Sequence[Waiting], error: BaseException) -> None:
+    for _, _, answer in batch:
+        if not answer.done():
+            answer.set_exception(error)

@@ -27,6 +27,29 @@ class MetricStore:
     def __init__(self, summaries: Summaries) -> None:
         self._summaries = summaries
 
+    async def store_known(self, conn: Conn, reports: Sequence[tuple[Report, TrialFacts]]) -> bool:
+        """Store reports by one statement outside a transaction, if all is as it was left.
+
+        Returns:
+            False when nothing was stored; `store` then finds out why.
+        """
+        touched: dict[int, _Touched] = {}
+        for report, facts in reports:
+            trial = touched.get(report.trial_id)
+            if trial is None:
+                summary = self._summaries.known(report.trial_id)
+                if summary is None:
+                    return False
+                trial = touched[report.trial_id] = _Touched(summary.lock, summary)
+            if not trial.is_expected(report):
+                return False
+            trial.add(report, facts)
+        rows_of = [_row(*report) for report in reports]
+        if not await rows.store_known(conn, rows_of, [t.write_known() for t in touched.values()]):
+            return False
+        self._keep(touched)
+        return True
+
     async def store(
         self, conn: Conn, reports: Sequence[tuple[Report, TrialFacts]]
     ) -> list[DetError | None]:
@@ -48,12 +71,11 @@ class MetricStore:
             if row_id is None:
                 outcomes[i] = await _merge(conn, report)
                 continue
-            trial = touched[report.trial_id]
-            trial.add(report, facts, row_id)
-            changed[report.trial_id] = trial
+            changed[report.trial_id] = touched[report.trial_id]
+            changed[report.trial_id].add(report, facts, row_id)
         if changed:
-            texts = self._summaries.note({i: t.summary for i, t in changed.items()})
-            await rows.update_trials(conn, [t.write(texts[i]) for i, t in changed.items()])
+            await rows.update_trials(conn, [t.write() for t in changed.values()])
+            self._keep(changed)
         return outcomes
 
     async def _touch(
@@ -64,16 +86,24 @@ class MetricStore:
     ) -> dict[int, _Touched]:
         """What is known of the trials, once new runs have taken the place of older ones."""
         redone = await archive_redone(conn, accepted)
-        touched = {
-            i: _Touched(locks[i], TrialSummary(now.summary, locks[i].metrics_version), now.best)
-            for i, now in redone.items()
-        }
+        touched: dict[int, _Touched] = {}
         for i, now in redone.items():
-            touched[i].total_batches = now.total_batches
+            lock = msgspec.structs.replace(
+                locks[i], total_batches=now.total_batches, best_metric=now.best
+            )
+            touched[i] = _Touched(lock, TrialSummary(now.summary, lock))
         others = {r.trial_id: locks[r.trial_id] for r, _ in accepted if r.trial_id not in redone}
         for i, summary in (await self._summaries.of_locked(conn, others)).items():
-            touched[i] = _Touched(locks[i], summary, locks[i].best_metric)
+            touched[i] = _Touched(locks[i], summary)
+        for report, _ in accepted:
+            touched[report.trial_id].note_run(report)
         return touched
+
+    def _keep(self, changed: Mapping[int, _Touched]) -> None:
+        for trial_id, trial in changed.items():
+            for report in trial.reports:
+                add_report(trial.summary.figures, report.group, report.metrics)
+            self._summaries.keep(trial_id, trial.summary, trial.lock_after())
 
 
 def _refusal(report: Report, lock: rows.TrialLock | None) -> DetError | None:
@@ -121,39 +151,82 @@ async def _merge(conn: Conn, report: Report) -> DetError | None:
 
 
 class _Touched:
-    """What one transaction changes in one trial."""
+    """What some reports change in one trial."""
 
-    def __init__(self, lock: rows.TrialLock, summary: TrialSummary, best: float | None) -> None:
+    def __init__(self, lock: rows.TrialLock, summary: TrialSummary) -> None:
         self.lock = lock
         self.summary = summary
+        self.reports: list[Report] = []
         self.total_batches = lock.total_batches
-        self._known_best = best
-        self.latest: int | None = None
-        self.best: int | None = None
+        self.latest: Report | None = None
+        self.best: Report | None = None
         self.best_metric: float | None = None
         self.searcher_metric: float | None = None
+        self._ids: dict[int, int] = {}
 
-    def add(self, report: Report, facts: TrialFacts, row_id: int) -> None:
-        add_report(self.summary.figures, report.group, report.metrics)
+    def is_expected(self, report: Report) -> bool:
+        """Whether it can be stored without looking at the trial first."""
+        if report.run_id > 1:
+            run_id, steps = self.summary.redone_after or (0, 0)
+            if run_id != report.run_id or report.steps <= steps:
+                return False
+        return _refusal(report, self.lock) is None
+
+    def note_run(self, report: Report) -> None:
+        """What earlier runs reported from this report on is archived."""
+        run_id, steps = self.summary.redone_after or (0, 0)
+        if run_id != report.run_id or report.steps < steps:
+            self.summary.redone_after = (report.run_id, report.steps)
+
+    def add(self, report: Report, facts: TrialFacts, row_id: int = 0) -> None:
+        """Take a report into account, whose row may not have an id yet."""
+        self.reports.append(report)
         self.total_batches = max(self.total_batches, report.steps)
         if report.group != "validation":
             return
-        self.latest = row_id
+        self.latest = report
+        self._ids[report.steps] = row_id
         value = as_number(report.metrics.get(facts.searcher_metric))
         if value is None or math.isnan(value):
             return
         self.searcher_metric = value
         signed = value if facts.smaller_is_better else -value
-        if self._known_best is None or signed < self._known_best:
-            self.best, self.best_metric, self._known_best = row_id, signed, signed
+        known = self.lock.best_metric if self.best_metric is None else self.best_metric
+        if known is None or signed < known:
+            self.best, self.best_metric = report, signed
 
-    def write(self, summary: str | None) -> rows.TrialWrite:
+    def lock_after(self) -> rows.TrialLock:
+        """The trial's row after these reports."""
+        best = self.lock.best_metric if self.best_metric is None else self.best_metric
+        return rows.TrialLock(
+            id=self.lock.id,
+            experiment_id=self.lock.experiment_id,
+            run_id=self.lock.run_id,
+            total_batches=self.total_batches,
+            best_metric=best,
+            metrics_version=self.lock.metrics_version + 1,
+        )
+
+    def write(self) -> rows.TrialWrite:
+        """What to write, validations by the ids of their rows."""
         return rows.TrialWrite(
             trial_id=self.lock.id,
-            summary=summary,
             total_batches=self.total_batches,
-            latest_validation=self.latest,
-            best_validation=self.best,
+            latest_validation=None if self.latest is None else self._ids[self.latest.steps],
+            best_validation=None if self.best is None else self._ids[self.best.steps],
+            best_metric=self.best_metric,
+            searcher_metric=self.searcher_metric,
+        )
+
+    def write_known(self) -> rows.KnownWrite:
+        """What to write, validations by their steps."""
+        return rows.KnownWrite(
+            trial_id=self.lock.id,
+            run_id=self.lock.run_id,
+            version=self.lock.metrics_version,
+            total_batches=self.total_batches,
+            latest_steps=None if self.latest is None else self.latest.steps,
+            best_steps=None if self.best is None else self.best.steps,
             best_metric=self.best_metric,
             searcher_metric=self.searcher_metric,
         )

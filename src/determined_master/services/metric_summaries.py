@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master import clock
 from determined_master.domain.summary import Summary, add_report
 from determined_master.store import metrics as rows
 
@@ -24,20 +23,21 @@ if TYPE_CHECKING:
 
 WRITE_EVERY_S = 1.0
 MAX_KEPT = 1000
-MAX_WRITTEN_AT_ONCE = 50
+MAX_WRITTEN_AT_ONCE = 20
 """Encoding them holds the loop: 18 KB each with 100 metrics."""
 
 
 class TrialSummary:
-    """The summary of one trial and which version of the trial it tells of."""
+    """The summary of one trial, and the trial as it was when its last report was stored."""
 
-    __slots__ = ("figures", "is_written", "version", "written_at_s")
+    __slots__ = ("figures", "is_written", "lock", "redone_after")
 
-    def __init__(self, figures: Summary, version: int) -> None:
+    def __init__(self, figures: Summary, lock: rows.TrialLock) -> None:
         self.figures = figures
-        self.version = version
+        self.lock = lock
         self.is_written = True
-        self.written_at_s = 0.0
+        self.redone_after: tuple[int, int] | None = None
+        """A run and the step from which on nothing of earlier runs is left to archive."""
 
     def text(self) -> str:
         """Its JSON."""
@@ -59,34 +59,32 @@ class Summaries:
         found: dict[int, TrialSummary] = {}
         for trial_id, lock in locks.items():
             kept = self._kept.get(trial_id)
-            if kept is not None and kept.version == lock.metrics_version:
+            if kept is not None and kept.lock.metrics_version == lock.metrics_version:
+                kept.lock = lock
                 found[trial_id] = kept
         missing = [i for i in locks if i not in found]
         if missing:
             fresh = await rows.list_fresh_summaries(conn, missing)
             for i in missing:
                 figures = fresh[i] if i in fresh else (await recompute(conn, i))[0]
-                found[i] = TrialSummary(figures, locks[i].metrics_version)
+                found[i] = TrialSummary(figures, locks[i])
         return found
 
-    def note(self, changed: Mapping[int, TrialSummary]) -> dict[int, str | None]:
-        """Keep summaries that reports were added to, within the caller's transaction.
+    def known(self, trial_id: int) -> TrialSummary | None:
+        """The summary of a trial, which may have changed in the database."""
+        return self._kept.get(trial_id)
 
-        Returns:
-            For each trial the text to write with it, None when that can wait.
-        """
-        now_s = clock.monotonic_s()
-        texts: dict[int, str | None] = {}
-        for trial_id, summary in changed.items():
-            is_due = now_s - summary.written_at_s >= WRITE_EVERY_S
-            texts[trial_id] = summary.text() if is_due else None
-            summary.version += 1
-            summary.is_written = is_due
-            summary.written_at_s = now_s if is_due else summary.written_at_s
-            self._kept[trial_id] = summary
-            self._kept.move_to_end(trial_id)
-        self._evict()
-        return texts
+    def keep(self, trial_id: int, summary: TrialSummary, lock: rows.TrialLock) -> None:
+        """Keep a summary that reports were added to; `lock` is the trial after them."""
+        summary.lock = lock
+        summary.is_written = False
+        self._kept[trial_id] = summary
+        self._kept.move_to_end(trial_id)
+        while len(self._kept) > MAX_KEPT:
+            oldest = next(iter(self._kept))
+            if not self._kept[oldest].is_written:
+                return  # it soon is
+            del self._kept[oldest]
 
     def find(self, trial_id: int) -> str | None:
         """The JSON of a summary that has not been written yet."""
@@ -100,24 +98,18 @@ class Summaries:
         self._is_repaired = False
 
     async def write_due(self) -> None:
-        """Write those that have waited long enough; repair those that were forgotten."""
+        """Write those that have changed; repair those that were forgotten."""
         if not self._is_repaired:
             await self.repair()
-        now_s = clock.monotonic_s()
-        due = {
-            i: s
-            for i, s in self._kept.items()
-            if not s.is_written and now_s - s.written_at_s >= WRITE_EVERY_S
-        }
-        texts = [(i, s.version, s.text()) for i, s in list(due.items())[:MAX_WRITTEN_AT_ONCE]]
-        if not texts:
-            return
-        async with self._pool.acquire() as conn:
-            written = await rows.update_summaries(conn, texts)
-        for trial_id, version, _ in texts:
-            if trial_id in written:
-                due[trial_id].written_at_s = now_s
-                due[trial_id].is_written = due[trial_id].version == version
+        due = {i: s for i, s in self._kept.items() if not s.is_written}
+        while due:
+            some = [due.popitem() for _ in range(min(MAX_WRITTEN_AT_ONCE, len(due)))]
+            texts = [(i, s.lock.metrics_version, s.text()) for i, s in some]
+            async with self._pool.acquire() as conn:
+                written = await rows.update_summaries(conn, texts)
+            for (trial_id, summary), (_, version, _) in zip(some, texts, strict=True):
+                if trial_id in written and summary.lock.metrics_version == version:
+                    summary.is_written = True
 
     async def repair(self) -> None:
         """Make those again that are stale and that nobody keeps, as after a master's death."""
@@ -132,13 +124,6 @@ class Summaries:
             if not stale:
                 return
             position = stale[-1]
-
-    def _evict(self) -> None:
-        while len(self._kept) > MAX_KEPT:
-            oldest = next(iter(self._kept))
-            if not self._kept[oldest].is_written:
-                return  # it is written within the second
-            del self._kept[oldest]
 
 
 async def recompute(conn: Conn, trial_id: int) -> tuple[Summary, int]:
@@ -159,7 +144,7 @@ async def _remake(conn: Conn, trial_id: int) -> None:
         lock = (await rows.lock_trials(conn, [trial_id])).get(trial_id)
         if lock is not None:
             figures, _ = await recompute(conn, trial_id)
-            text = TrialSummary(figures, lock.metrics_version).text()
+            text = TrialSummary(figures, lock).text()
             await rows.update_summaries(conn, [(trial_id, lock.metrics_version, text)])
 
 

@@ -104,6 +104,7 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
     _forget_dead(layout)
     if layout.log.exists() and layout.log.stat().st_size > _LOG_LIMIT_BYTES:
         layout.log.replace(layout.log.with_suffix(".log.1"))
+    layout.log.touch(mode=0o600)  # statements that fail are in it, with what they were to store
     with layout.log.open("ab") as log:
         said_before = log.tell()
         child = _spawn(command, owner, log.fileno())

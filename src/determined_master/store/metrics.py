@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+import asyncpg
 import msgspec
 
 from determined_master.store.pool import Conn
@@ -28,10 +29,25 @@ class TrialWrite(msgspec.Struct, frozen=True, kw_only=True):
     """What a flush changes in a trial; None leaves a column as it is."""
 
     trial_id: int
-    summary: str | None
     total_batches: int
     latest_validation: int | None
     best_validation: int | None
+    best_metric: float | None
+    searcher_metric: float | None
+
+
+class KnownWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """What reports change in a trial that is known to be at a run and a version.
+
+    Validations are named by their steps: they have no id yet.
+    """
+
+    trial_id: int
+    run_id: int
+    version: int
+    total_batches: int
+    latest_steps: int | None
+    best_steps: int | None
     best_metric: float | None
     searcher_metric: float | None
 
@@ -65,6 +81,27 @@ PAGE = 1000
 COLUMNS = (
     "id, trial_id, metric_group, steps, run_id, reported_at, metrics, batch_metrics, archived"
 )
+
+
+CHANGES = """
+                   metrics_version = t.metrics_version + 1,
+                   total_batches = n.total_batches,
+                   best_metric = coalesce(n.best_metric, t.best_metric),
+                   searcher_metric = coalesce(n.searcher_metric, t.searcher_metric),
+                   last_activity_at = now()"""
+BEATEN = """best AS (
+            SELECT DISTINCT ON (experiment_id) experiment_id, id, best_metric
+              FROM written WHERE best_metric IS NOT NULL ORDER BY experiment_id, best_metric, id
+        ), beaten AS (
+            SELECT e.id, best.id AS trial_id, best.best_metric
+              FROM experiments e JOIN best ON best.experiment_id = e.id
+             WHERE e.best_metric IS NULL OR e.best_metric > best.best_metric
+             ORDER BY e.id FOR NO KEY UPDATE OF e
+        )"""
+_STORED = """(
+                       SELECT s.id FROM stored s
+                        WHERE s.trial_id = t.id AND s.metric_group = 'validation'
+                          AND s.steps = n.{})"""
 
 
 async def lock_trials(conn: Conn, trial_ids: Sequence[int]) -> dict[int, TrialLock]:
@@ -131,36 +168,21 @@ async def update_report(
 async def update_trials(conn: Conn, writes: Sequence[TrialWrite]) -> None:
     """Write what new reports have changed in several trials, and the best of experiments.
 
-    Without a summary the stored one becomes stale.
+    The stored summaries become stale.
     """
-    query = """
+    query = f"""
         WITH n AS (
-            SELECT * FROM unnest($1::int[], $2::text[], $3::int[], $4::bigint[], $5::bigint[],
-                                 $6::float8[], $7::float8[])
-                AS n (id, summary, total_batches, latest, best, best_metric, searcher_metric)
+            SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::float8[],
+                                 $6::float8[])
+                AS n (id, total_batches, latest, best, best_metric, searcher_metric)
         ), written AS (
             UPDATE trials t
-               SET summary_metrics = coalesce(n.summary::jsonb, t.summary_metrics),
-                   summary_version = CASE WHEN n.summary IS NULL THEN t.summary_version
-                                          ELSE t.metrics_version + 1 END,
-                   metrics_version = t.metrics_version + 1,
-                   total_batches = n.total_batches,
+               SET {CHANGES},
                    latest_validation = coalesce(n.latest, t.latest_validation),
-                   best_validation = coalesce(n.best, t.best_validation),
-                   best_metric = coalesce(n.best_metric, t.best_metric),
-                   searcher_metric = coalesce(n.searcher_metric, t.searcher_metric),
-                   last_activity_at = now()
+                   best_validation = coalesce(n.best, t.best_validation)
               FROM n WHERE t.id = n.id
         RETURNING t.experiment_id, t.id, n.best_metric
-        ), best AS (
-            SELECT DISTINCT ON (experiment_id) experiment_id, id, best_metric
-              FROM written WHERE best_metric IS NOT NULL ORDER BY experiment_id, best_metric, id
-        ), beaten AS (
-            SELECT e.id, best.id AS trial_id, best.best_metric
-              FROM experiments e JOIN best ON best.experiment_id = e.id
-             WHERE e.best_metric IS NULL OR e.best_metric > best.best_metric
-             ORDER BY e.id FOR NO KEY UPDATE OF e
-        )
+        ), {BEATEN}
         UPDATE experiments e SET best_trial_id = b.trial_id, best_metric = b.best_metric
           FROM beaten b WHERE e.id = b.id
     """
@@ -168,8 +190,61 @@ async def update_trials(conn: Conn, writes: Sequence[TrialWrite]) -> None:
     await conn.execute(query, *columns)
 
 
+async def store_known(
+    conn: Conn, reports: Sequence[ReportRow], writes: Sequence[KnownWrite]
+) -> bool:
+    """Store reports and what they change in their trials, all of it or nothing, at once.
+
+    One statement, so that one answer of the server is all there is to wait for.
+
+    Returns:
+        False when nothing was stored: a trial was not as known, or a report's key was taken.
+    """
+    query = f"""
+        WITH n AS (
+            SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::int[], $5::int[],
+                                 $6::int[], $7::float8[], $8::float8[])
+                AS n (id, run_id, version, total_batches, latest, best, best_metric,
+                      searcher_metric)
+        ), known AS (
+            SELECT t.id FROM trials t
+              JOIN n ON n.id = t.id AND n.run_id = t.run_id AND n.version = t.metrics_version
+             ORDER BY t.id FOR NO KEY UPDATE OF t
+        ), stored AS (
+            INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics,
+                                 batch_metrics, searcher_metric)
+            SELECT * FROM unnest($9::int[], $10::text[], $11::int[], $12::int[],
+                                 $13::timestamptz[], $14::text[]::jsonb[], $15::text[]::jsonb[],
+                                 $16::float8[])
+            ON CONFLICT DO NOTHING
+         RETURNING id, trial_id, metric_group, steps
+        ), written AS (
+            UPDATE trials t
+               SET {CHANGES},
+                   latest_validation = coalesce({_STORED.format("latest")}, t.latest_validation),
+                   best_validation = coalesce({_STORED.format("best")}, t.best_validation)
+              FROM n JOIN known ON known.id = n.id
+             WHERE t.id = n.id
+        RETURNING t.experiment_id, t.id, n.best_metric
+        ), {BEATEN}, improved AS (
+            UPDATE experiments e SET best_trial_id = b.trial_id, best_metric = b.best_metric
+              FROM beaten b WHERE e.id = b.id
+        )
+        -- a division by zero takes everything back
+        SELECT 1 / ((SELECT count(*) FROM known) = cardinality($1)
+                    AND (SELECT count(*) FROM stored) = cardinality($9))::int
+    """
+    columns = [list(c) for c in zip(*map(msgspec.structs.astuple, writes), strict=True)]
+    columns += [list(c) for c in zip(*map(msgspec.structs.astuple, reports), strict=True)]
+    try:
+        await conn.execute(query, *columns)
+    except asyncpg.DivisionByZeroError:
+        return False
+    return True
+
+
 async def update_summaries(conn: Conn, trials: Sequence[tuple[int, int, str]]) -> set[int]:
-    """Write (trial, metrics version, summary as JSON), where there is no newer report.
+    """Write (trial, metrics version that it tells of, summary as JSON).
 
     Trials that are locked are left for another time.
 
@@ -180,7 +255,7 @@ async def update_summaries(conn: Conn, trials: Sequence[tuple[int, int, str]]) -
         WITH free AS (
             SELECT t.id, n.version, n.summary
               FROM unnest($1::int[], $2::bigint[], $3::text[]) AS n (id, version, summary)
-              JOIN trials t ON t.id = n.id AND t.metrics_version = n.version
+              JOIN trials t ON t.id = n.id AND t.summary_version < n.version
              ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED
         )
         UPDATE trials t

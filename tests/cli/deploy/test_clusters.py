@@ -51,6 +51,18 @@ def test_up_starts_master_and_agents_and_logs_in(
         assert (store.active_user, store.token_of("determined")) == ("determined", "token")
 
 
+def test_what_a_cluster_writes_is_its_owners_alone(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    up(det, port)
+    for path in cluster.root.rglob("*"):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if path == cluster.checkpoints:
+            assert mode == 0o711
+        elif not {"initial-password", "postgres", "agents"} & set(path.parts):  # of the stand-ins
+            assert mode & 0o077 == 0, f"{path} has mode {mode:o}"
+
+
 def test_up_again_says_so_and_changes_nothing(det: Det, cluster: layout.Layout, port: int) -> None:
     up(det, port)
     before = specs.list_status(cluster.status)

@@ -45,7 +45,10 @@ def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, An
         config["db"] = {"data_dir": str(cluster.database)}
     if "checkpoint_storage" not in given:
         storage = pathlib.Path(options.storage_path or cluster.checkpoints).absolute()
-        storage.mkdir(parents=True, exist_ok=True)
+        # A checkpoint's directory is everybody's to write, so that any task may collect it; who
+        # is no task of this cluster cannot find out its name.
+        mode = 0o777 if options.storage_path else 0o711
+        storage.mkdir(mode=mode, parents=True, exist_ok=True)
         config["checkpoint_storage"] = {"type": "shared_fs", "host_path": str(storage)}
     config = merged(config, given)
     flags: Dict[str, Any] = {"host": options.host, "port": options.port}

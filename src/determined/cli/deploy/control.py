@@ -116,6 +116,7 @@ def _has_started(cluster: layout.Layout, names: Set[str]) -> bool:
 
 def _start(cluster: layout.Layout) -> None:
     command = [sys.executable, "-m", "determined.cli.deploy.supervisor", str(cluster.root)]
+    cluster.log("supervisor").touch(mode=0o600)
     with open(cluster.log("supervisor"), "ab") as log:
         # It forks and its first process leaves at once, so this waits for nothing long.
         subprocess.run(
