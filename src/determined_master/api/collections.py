@@ -11,6 +11,7 @@ from determined_master.api.shapes import checkpoint
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.gc import SavePolicy
 from determined_wire.rest import checkpoints as wire
+from determined_wire.rest import experiments as experiment_wire
 
 MAX_INT32 = 2**31 - 1
 
@@ -33,6 +34,15 @@ async def remove_files(
         call.caller, request.checkpoint_uuids, request.checkpoint_globs
     )
     return wire.CheckpointsRemoveFilesResponse()
+
+
+@route("DELETE", "/api/v1/experiments/{experiment_id}/tensorboard-files")
+async def delete_tensorboard_files(
+    call: Call, request: experiment_wire.DeleteTensorboardFilesRequest
+) -> experiment_wire.DeleteTensorboardFilesResponse:
+    """Delete the TensorBoard files of an ended experiment; a task does that after the answer."""
+    await call.services.collections.remove_tensorboard(call.caller, request.experiment_id)
+    return experiment_wire.DeleteTensorboardFilesResponse()
 
 
 @plain_route("GET", "/experiments/{experiment_id}/preview_gc")
