@@ -114,9 +114,9 @@ async def test_a_preview_tells_what_would_be_deleted(world: World) -> None:
     keep = "save_experiment_best={}&save_trial_best=0&save_trial_latest=0"
     path = f"/experiments/{number}/preview_gc?{keep}"
     doomed = (await admin("GET", path.format(0))).json()
-    assert [c["uuid"] for c in doomed["checkpoints"]] == [world.names["uuid"]]
+    assert [c["UUID"] for c in doomed["checkpoints"]] == [world.names["uuid"]]
     assert doomed["metric_name"] == "loss"
-    assert (await admin("GET", path.format(1))).json()["checkpoints"] is None
+    assert (await admin("GET", path.format(1))).json()["checkpoints"] == []
     assert (await admin("GET", path.format(-1))).status == 400
     assert (await admin("GET", f"/experiments/999/preview_gc?{keep.format(0)}")).status == 404
 
@@ -154,7 +154,7 @@ async def test_what_another_experiment_starts_from_is_not_deleted(world: World) 
     await admin("PATCH", f"{PATH}/{number}", {"checkpointStorage": KEEP_NONE})
     keep = "save_experiment_best=0&save_trial_best=0&save_trial_latest=0"
     preview = await admin("GET", f"/experiments/{number}/preview_gc?{keep}")
-    assert preview.json()["checkpoints"] is None
+    assert preview.json()["checkpoints"] == []
 
     assert (await admin("DELETE", f"{PATH}/{number}")).status == 200
     [allocation_id] = await collections_of(world)

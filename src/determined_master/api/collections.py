@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs
 
-from determined_master.api.protojson import to_json
 from determined_master.api.routes import Call, plain_route, route
-from determined_master.api.shapes import checkpoint
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.gc import SavePolicy
+from determined_master.store.checkpoints import CheckpointRow
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 
@@ -47,7 +46,10 @@ async def delete_tensorboard_files(
 
 @plain_route("GET", "/experiments/{experiment_id}/preview_gc")
 async def preview_gc(call: Call) -> dict[str, Any]:
-    """Which checkpoints a policy would delete now; null when there are none."""
+    """Which checkpoints a policy would delete now; empty when there are none.
+
+    Names within are those that clients read here, and only here.
+    """
     given = parse_qs(call.http.query, keep_blank_values=True)
     policy = SavePolicy(
         experiment_best=_count(given, "save_experiment_best"),
@@ -58,8 +60,25 @@ async def preview_gc(call: Call) -> dict[str, Any]:
     if experiment_id > MAX_INT32:
         raise NotFound(f"experiment '{experiment_id}' not found")
     found, metric = await call.services.collections.preview(call.caller, experiment_id, policy)
-    shown = [to_json(checkpoint(row)) for row in found] or None
-    return {"checkpoints": shown, "metric_name": metric}
+    return {"checkpoints": [_doomed(row) for row in found], "metric_name": metric}
+
+
+def _doomed(row: CheckpointRow) -> dict[str, Any]:
+    return {
+        "UUID": row.uuid,
+        "TaskID": row.task_id,
+        "AllocationID": row.allocation_id,
+        "TrialID": row.trial_id,
+        "ExperimentID": row.experiment_id,
+        "ReportTime": row.reported_at,
+        "State": row.state,
+        "StepsCompleted": row.steps,
+        "Resources": row.resources,
+        "Metadata": row.metadata,
+        "Size": row.size,
+        "SearcherMetric": row.searcher_metric,
+        "ValidationMetrics": row.validation_metrics,
+    }
 
 
 def _count(given: dict[str, list[str]], name: str) -> int:
