@@ -25,6 +25,7 @@ def running(agents: int = 1, slots: int = 2, account: Account | None = None) -> 
         made.start()
         yield made
         made.settle()
+        assert "a request failed" not in made.log(), made.log()[-20_000:]
     finally:
         left = made.stop()
         shutil.rmtree(root, ignore_errors=True)

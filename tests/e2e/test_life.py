@@ -29,12 +29,14 @@ def config(entrypoint: str = "python3 t.py", **more: Any) -> dict[str, Any]:
 
 def ledger_config(cluster: Cluster, name: str, **more: Any) -> dict[str, Any]:
     where = cluster.root / name
-    where.mkdir(mode=0o777)
+    where.mkdir()
+    where.chmod(0o777)  # tasks may run as another user
     return config(environment={"environment_variables": [f"LEDGER={where}", "STEPS=8"]}, **more)
 
 
 def test_a_single_trial_reports_saves_and_ends_completed(cluster: Cluster) -> None:
-    experiment = cluster.submit(ledger_config(cluster, "single"), {"t.py": scripts.LEDGER})
+    kept = ledger_config(cluster, "single", checkpoint_storage={"save_trial_latest": 2})
+    experiment = cluster.submit(kept, {"t.py": scripts.LEDGER})
     assert cluster.wait(experiment) == "COMPLETED"
     [trial] = cluster.trials(experiment)
     assert trial["totalBatchesProcessed"] == 8
