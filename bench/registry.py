@@ -14,6 +14,7 @@ from bench.figures import (
     command_line,
     empty_trial,
     engine_steps,
+    experiment_list,
     idle,
     log_ingest,
     log_post,
@@ -41,4 +42,5 @@ FIGURES: Sequence[Figure] = (
     log_post.FIGURE,
     log_ingest.FIGURE,
     loop_stall.FIGURE,
+    experiment_list.FIGURE,
 )

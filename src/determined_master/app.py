@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import asyncpg
-
 from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -39,6 +37,7 @@ from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
 from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.log_policies import LogPolicies
@@ -47,7 +46,10 @@ from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
+from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
+from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -59,6 +61,7 @@ from determined_master.services.workspaces import Workspaces
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
 from determined_master.store.errors import DataDirInUse
+from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.migrate import migrate
 from determined_master.store.pool import (
     Address,
@@ -196,16 +199,22 @@ class App:
         configs = ExperimentConfigs(pool, layers)
         pools = Pools(self.settings, self.backend, self.live)
         checkpoints = Checkpoints(pool)
+        trials = Trials(engine, pool, self.live, self.flusher.summaries)
+        lists = ExperimentLists(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
             master=Master(facts, pool, self.settings.masked),
             experiments=Experiments(engine, pool, configs, pools),
-            experiment_lists=ExperimentLists(pool),
+            experiment_lists=lists,
+            experiment_search=ExperimentSearch(pool, lists, trials),
+            runs=Runs(pool, self.live),
+            project_columns=ProjectColumns(pool),
+            series=SeriesReads(pool),
             experiment_edits=ExperimentEdits(pool, self._collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
-            trials=Trials(engine, pool, self.live, self.flusher.summaries),
+            trials=trials,
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints),
@@ -249,14 +258,14 @@ class App:
             try:
                 await self._compare_live()
                 return
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
                 await asyncio.sleep(0.2)
 
     async def _keep_comparing(self) -> None:
         while True:
             await asyncio.sleep(COMPARE_S)
-            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            with contextlib.suppress(*DATABASE_ERRORS):
                 await self._compare_live()
 
     async def _compare_live(self) -> None:

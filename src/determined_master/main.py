@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
+
+NEW_OBJECTS_A_COLLECTION = 50_000
+"""To look through so many holds the loop for some milliseconds."""
 
 
 def main() -> None:
@@ -95,6 +99,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
                 backlog=2048,
             )
         )
+        _spare_the_collector()
         await _until_signal(master, server, listener)
         master.close()
     finally:
@@ -121,6 +126,17 @@ async def _until_signal(master: app.App, server: _Server, listener: socket.socke
         server.should_exit = True
         await serving
         running.cancel()
+
+
+def _spare_the_collector() -> None:
+    """Look for garbage in cycles seldom, and never among what was made at start.
+
+    A request of 1,000 lines makes thousands of objects, none of them in a cycle: with Python's
+    threshold of 700 a fifth of the time went into looking through them.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS_A_COLLECTION, 20, 50)
 
 
 class _Server(uvicorn.Server):

@@ -36,6 +36,7 @@ from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
 from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.log_policies import LogPolicies
@@ -44,7 +45,10 @@ from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
+from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
+from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -127,17 +131,23 @@ async def running_services(
         pools = Pools(settings, backend, live)
         checkpoints = Checkpoints(pool)
         checkpoint_files = CheckpointFiles(pool, checkpoints)
+        trials = Trials(engine, pool, live, flusher.summaries)
+        lists = ExperimentLists(pool)
         services = Services(
             auth=Auth(pool, passwords, identities),
             users=Users(pool, passwords, identities),
             master=Master(facts, pool, settings.masked),
             identities=identities,
             experiments=Experiments(engine, pool, configs, pools),
-            experiment_lists=ExperimentLists(pool),
+            experiment_lists=lists,
+            experiment_search=ExperimentSearch(pool, lists, trials),
+            runs=Runs(pool, live),
+            project_columns=ProjectColumns(pool),
+            series=SeriesReads(pool),
             experiment_edits=ExperimentEdits(pool, collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
-            trials=Trials(engine, pool, live, flusher.summaries),
+            trials=trials,
             metrics=Metrics(engine, pool, flusher),
             checkpoints=checkpoints,
             checkpoint_files=checkpoint_files,

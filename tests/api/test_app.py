@@ -16,7 +16,7 @@ from tests.api.client import Client
 
 from determined_master.api.allowlist import OPEN, TASK
 from determined_master.api.app import Api
-from determined_master.api.http import MAX_BODY_BYTES
+from determined_master.api.http import MAX_BODY_BYTES, MAX_STRANGERS_BODY_BYTES
 from determined_master.api.routes import Call, plain_route, route, socket_route, stream_route
 from determined_master.api.table import all_routes
 from determined_master.domain.access import Caller, TaskScope
@@ -289,6 +289,15 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(user: Client) 
     answer = await user("POST", "/api/v1/task/logs", b"{}", headers=said)
     assert (answer.status, answer.json()["error"]["code"]) == (429, 8)
     assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("target", ["/api/v1/auth/login", "/login"])
+async def test_who_shows_no_token_is_kept_to_small_bodies(app: Api, target: str) -> None:
+    said = {"content-length": str(MAX_STRANGERS_BODY_BYTES + 1)}
+    for headers in (said, {**said, "authorization": "Bearer user"}, {**said, "cookie": "auth=x"}):
+        answer = await Client(app)("POST", target, b"{}", headers=headers)
+        assert answer.status == 429
+        assert b"larger than the limit" in answer.body
 
 
 async def test_a_body_of_unknown_length_is_cut_off_at_the_limit(user: Client) -> None:

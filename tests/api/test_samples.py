@@ -10,6 +10,7 @@ import pytest_asyncio
 from tests.api import (
     cases_cluster,
     cases_experiments,
+    cases_lists,
     cases_lives,
     cases_search,
     cases_templates,
@@ -34,6 +35,7 @@ CASES: dict[str, Case] = {
     **cases_search.CASES,
     **cases_templates.CASES,
     **cases_cluster.CASES,
+    **cases_lists.CASES,
 }
 SAMPLES = load()
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}

@@ -20,6 +20,8 @@ from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import Experiment, ExperimentState
 from determined_wire.rest.types.shared import LaunchWarning, OrderBy
 
+MAX_WARNINGS = 10
+
 
 @route("POST", "/api/v1/experiments")
 async def create_experiment(
@@ -46,6 +48,11 @@ async def create_experiment(
     experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
     too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
     warnings = [too_large] if prepared.exceeds_slots else []
+    if prepared.warnings:
+        # The answer's own list knows two words; what is to be said about a text goes beside it.
+        said = msgspec.json.encode([text.encode("ascii", "replace").decode() for text in
+                                    prepared.warnings[:MAX_WARNINGS]])  # fmt: skip
+        call.http.set_headers.append((b"x-determined-config-warnings", said))
     if experiment_id is None:
         return wire.CreateExperimentResponse(
             experiment=Experiment(), config=None, warnings=warnings
@@ -91,9 +98,9 @@ async def get_experiments(
         offset=request.offset,
         limit=request.limit,
     )
-    found = await call.services.experiment_lists.find(call.caller, wanted, _rendered)
+    found = await call.services.experiment_lists.find(call.caller, wanted, render_listed)
     return wire.GetExperimentsResponse(
-        experiments=[_in_list(call, *item, request.show_trial_data) for item in found.items],
+        experiments=[in_list(call, *item, request.show_trial_data) for item in found.items],
         pagination=pagination(found.page),
     )
 
@@ -227,20 +234,21 @@ async def full_experiment(call: Call, experiment_id: int) -> Experiment:
     )
 
 
-def _in_list(call: Call, listed: Listed, rendered: Rendered, with_best: bool) -> Experiment:
+def in_list(call: Call, listed: Listed, rendered: Rendered, with_best: bool) -> Experiment:
+    """An item of a list; with its best metric for those who ask for it."""
+    members = rendered.always + (rendered.best_metric if with_best else b"")
+    return ready(Experiment, listed_text(call, listed, members))
+
+
+def listed_text(call: Call, listed: Listed, members: bytes) -> bytes:
     """An item from what is kept of it and what is not: its state and how long it takes."""
     state = _shown(call, listed.id, listed.state)
     duration_s = int(seconds_between(listed.started_at, listed.ended_at))
-    text = b'%s%s,"state":"%s","duration":%d}' % (
-        rendered.always,
-        rendered.best_metric if with_best else b"",
-        state.encode(),
-        duration_s,
-    )
-    return ready(Experiment, text)
+    return b'%s,"state":"%s","duration":%d}' % (members, state.encode(), duration_s)
 
 
-def _rendered(row: ExperimentRow) -> Rendered:
+def render_listed(row: ExperimentRow) -> Rendered:
+    """The JSON of a listed experiment but for what changes while its row does not."""
     metric = row.best_metric
     if metric is not None and not row.smaller_is_better:
         metric = -metric

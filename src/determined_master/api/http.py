@@ -16,6 +16,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 MAX_BODY_BYTES = 96 * 1024 * 1024
+MAX_STRANGERS_BODY_BYTES = 64 * 1024
+"""Of requests that need no token: what is kept in memory for anybody who can connect."""
 GZIP_FROM_BYTES = 4096
 """Smaller bodies fit a few packets; compressing them costs more than it saves."""
 THREAD_FROM_BYTES = 256 * 1024
@@ -113,12 +115,14 @@ async def read_body(receive: Receive, http: Http) -> bytes:
     """Read the whole body.
 
     Raises:
-        ResourceExhausted: it is over 96 MiB; no more than that was kept in memory.
+        ResourceExhausted: it is over 96 MiB, or over 64 KiB of somebody who showed no token; no
+            more than that was kept in memory.
         ClientGone: the connection ended first.
     """
     if http.content_length == 0:
         return b""
-    _check_size(http.content_length)
+    limit = MAX_BODY_BYTES if http.token else MAX_STRANGERS_BODY_BYTES
+    _check_size(http.content_length, limit)
     message = await receive()
     if message["type"] == "http.disconnect":
         raise ClientGone
@@ -133,7 +137,7 @@ async def read_body(receive: Receive, http: Http) -> bytes:
             raise ClientGone
         pieces.append(message.get("body", b""))
         size += len(pieces[-1])
-        _check_size(size)
+        _check_size(size, limit)
     return b"".join(pieces)
 
 
@@ -157,10 +161,10 @@ async def compress(body: bytes, threads: Executor) -> bytes:
     return await loop.run_in_executor(threads, gzip.compress, body, 1)
 
 
-def _check_size(size: int) -> None:
-    if size > MAX_BODY_BYTES:
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
         raise ResourceExhausted(
-            f"the request is larger than the limit ({size} vs. {MAX_BODY_BYTES} bytes):"
+            f"the request is larger than the limit ({size} vs. {limit} bytes):"
             " send less, for example a smaller model directory"
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from determined_master.api.protojson import raw_json
 from determined_master.api.routes import Call, route, stream_route
 from determined_master.api.shapes import (
     checkpoint,
@@ -14,6 +13,7 @@ from determined_master.api.shapes import (
     metrics_workload,
     seconds_between,
 )
+from determined_master.api.shapes_trials import trial_message
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import EarlyExitReason
 from determined_master.services.experiment_lists import DEFAULT_LIMIT
@@ -25,9 +25,7 @@ from determined_wire.rest.types.checkpoint import SortBy
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.trial import (
     MetricsReport,
-    Trial,
     TrialEarlyExitExitedReason,
-    TrialState,
 )
 
 CHECKPOINT_SORTS = {
@@ -48,7 +46,7 @@ EARLY_EXITS: dict[TrialEarlyExitExitedReason, EarlyExitReason] = {
 async def get_trial(call: Call, request: wire.GetTrialRequest) -> wire.GetTrialResponse:
     """One trial."""
     page = await call.services.trials.get(call.caller, request.trial_id)
-    return wire.GetTrialResponse(trial=_trial(page))
+    return wire.GetTrialResponse(trial=trial_message(page))
 
 
 @route("GET", "/api/v1/experiments/{experiment_id}/trials")
@@ -63,7 +61,7 @@ async def get_experiment_trials(
     pages = _sorted(pages, request)
     page, pagination = cut(pages, request.offset, request.limit, DEFAULT_LIMIT)
     return experiment_wire.GetExperimentTrialsResponse(
-        trials=[_trial(p) for p in page], pagination=pagination
+        trials=[trial_message(p) for p in page], pagination=pagination
     )
 
 
@@ -210,34 +208,6 @@ async def _reports(
             )
             for row in page
         ]
-
-
-def _trial(page: TrialPage) -> Trial:
-    row = page.row
-    return Trial(
-        id=row.id,
-        experiment_id=row.experiment_id,
-        start_time=row.started_at,
-        end_time=row.ended_at,
-        state=TrialState[f"STATE_{page.shown_state}"],
-        restarts=row.restarts,
-        hparams=row.hparams,
-        total_batches_processed=row.total_batches,
-        best_validation=metrics_workload(page.best),
-        latest_validation=metrics_workload(page.latest),
-        best_checkpoint=checkpoint_workload(page.best_checkpoint),
-        runner_state=row.runner_state,
-        wall_clock_time=seconds_between(row.started_at, row.ended_at),
-        warm_start_checkpoint_uuid=row.warm_start_checkpoint or "",
-        task_id=row.task_id,
-        total_checkpoint_size=row.checkpoint_size,
-        checkpoint_count=row.checkpoint_count,
-        summary_metrics=raw_json(row.summary_metrics),
-        task_ids=page.task_ids,
-        searcher_metric_value=row.searcher_metric or 0.0,
-        metadata=row.metadata,
-        log_policy_matched=row.log_policy_matched,
-    )
 
 
 def _sorted(

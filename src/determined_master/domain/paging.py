@@ -33,7 +33,8 @@ def page_of(
         InvalidArgument: a negative limit, or an offset before the first item.
     """
     if limit < (-1 if takes_minus_one else 0):
-        raise InvalidArgument(f"limit is {limit}: it must be 0 (the default) or more")
+        lowest = "-1 (everything), 0 (the default)" if takes_minus_one else "0 (the default)"
+        raise InvalidArgument(f"limit is {limit}: it must be {lowest} or more")
     start = offset if offset >= 0 else total + offset
     if start < 0:
         raise InvalidArgument(f"offset out of bounds: {offset} of {total} items")

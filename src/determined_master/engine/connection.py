@@ -13,13 +13,6 @@ Connect = Callable[[], Awaitable[Any]]
 """Opens a connection that the caller owns; tests give one that breaks on purpose."""
 
 _PLANNER = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan")
-DATABASE_ERRORS = (
-    OSError,
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that died while it was being set up
-)
-"""Whatever connecting and asking may raise while PostgreSQL comes and goes."""
 _LOST = (
     asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,

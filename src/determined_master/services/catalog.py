@@ -17,12 +17,16 @@ from determined_master.services.continuations import Continuations
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
 from determined_master.services.pools import Pools
+from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
+from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -42,6 +46,10 @@ class Services:
     identities: Identities
     experiments: Experiments
     experiment_lists: ExperimentLists
+    experiment_search: ExperimentSearch
+    runs: Runs
+    project_columns: ProjectColumns
+    series: SeriesReads
     experiment_edits: ExperimentEdits
     experiment_bulk: ExperimentBulk
     continuations: Continuations

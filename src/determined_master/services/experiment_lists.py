@@ -13,6 +13,7 @@ from determined_master.domain import access
 from determined_master.domain.paging import Page, page_of
 from determined_master.domain.shown_state import SHOWN_WHEN_ACTIVE
 from determined_master.store import experiments as rows
+from determined_master.store.list_page import FEW, planned_for_its_values
 
 if TYPE_CHECKING:
     import asyncpg
@@ -37,8 +38,15 @@ SORTS = {
     "project_id": "e.project_id",
     "checkpoint_size": "e.checkpoint_size",
     "checkpoint_count": "e.checkpoint_count",
-    "searcher_metric_val": "e.best_metric",
+    "searcher_metric_val": "CASE WHEN e.smaller_is_better THEN e.best_metric"
+    " ELSE -e.best_metric END",
 }
+
+
+_LISTED = f"""
+    SELECT e.id, {rows.VERSION} AS version, e.state, e.started_at, e.ended_at, e.best_trial_id
+      FROM {rows.TABLES} WHERE e.id = ANY ($1)
+"""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +79,7 @@ class Listed(msgspec.Struct, frozen=True):
     state: str
     started_at: datetime
     ended_at: datetime | None
+    best_trial_id: int | None
 
 
 class Rendered(msgspec.Struct, frozen=True):
@@ -105,22 +114,30 @@ class ExperimentLists:
     ) -> ExperimentList:
         """The experiments that match, one page of them."""
         access.may(caller, "read", "experiment")
-        known = self._rendered
         async with self._pool.acquire() as conn:
-            listed, page = await _page(conn, wanted)
-            shown = {
-                i.id: known[i.id] for i in listed if i.id in known and known[i.id][0] == i.version
-            }
-            stale = [i.id for i in listed if i.id not in shown]
-            if stale:
-                found = await rows.list_versioned(conn, stale)
-                shown |= {row.id: (version, render(row)) for version, row in found}
+            ids, page = await _page(conn, wanted)
+            return ExperimentList(await self.items(conn, ids, render), page)
+
+    async def items(
+        self,
+        conn: Conn,
+        ids: Sequence[int],
+        render: Callable[[rows.ExperimentRow], Rendered],
+    ) -> list[tuple[Listed, Rendered]]:
+        """Experiments by their ids, in that order; one that is gone is left out."""
+        known = self._rendered
+        listed = {row.id: row for row in [Listed(*r) for r in await conn.fetch(_LISTED, ids)]}
+        shown = {
+            i: known[i] for i, row in listed.items() if i in known and known[i][0] == row.version
+        }
+        stale = [i for i in listed if i not in shown]
         if stale:
+            found = await rows.list_versioned(conn, stale)
+            shown |= {row.id: (version, render(row)) for version, row in found}
             known.update({i: shown[i] for i in stale if i in shown})
             while len(known) > MAX_RENDERED:
                 known.popitem(last=False)
-        # one that was deleted between the two queries is left out
-        return ExperimentList([(i, shown[i.id][1]) for i in listed if i.id in shown], page)
+        return [(listed[i], shown[i][1]) for i in ids if i in shown]
 
 
 async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
@@ -132,24 +149,41 @@ async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
     return [row["id"] for row in await conn.fetch(query, *values)]
 
 
-async def _page(conn: Conn, wanted: Wanted) -> tuple[list[Listed], Page]:
+async def _page(conn: Conn, wanted: Wanted) -> tuple[list[int], Page]:
     where, values = _where(wanted)
-    count = f"SELECT count(*) FROM experiments e JOIN users u ON u.id = e.user_id {where}"
-    total = int(await conn.fetchval(count, *values))
-    page = page_of(
-        total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
-    )
-    if page.start == page.end:
-        return [], page
-    order = "DESC" if wanted.descending else "ASC"
-    query = f"""
-        SELECT e.id, {rows.VERSION} AS version, e.state, e.started_at, e.ended_at
-          FROM {rows.TABLES} {where}
-         ORDER BY {SORTS[wanted.sort]} {order} NULLS LAST, e.id {order}
-         OFFSET {page.start} LIMIT {page.end - page.start}
-    """
-    found = await conn.fetch(query, *values)
-    return [Listed(*row) for row in found], page
+    async with planned_for_its_values(conn):
+        total, few = await _count(conn, where, values)
+        page = page_of(
+            total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
+        )
+        if page.start == page.end:
+            return [], page
+        if few is not None:
+            where, values = "WHERE e.id = ANY ($1)", [few]
+        key, order = SORTS[wanted.sort], "DESC" if wanted.descending else "ASC"
+        # a key that is never NULL goes without NULLS LAST, so that its index serves both ways
+        keys = f"e.id {order}" if key == "e.id" else f"{key} {order} NULLS LAST, e.id {order}"
+        query = f"""
+            SELECT e.id FROM {_tables(where + key)} {where} ORDER BY {keys}
+            OFFSET {page.start} LIMIT {page.end - page.start}
+        """
+        return [row["id"] for row in await conn.fetch(query, *values)], page
+
+
+async def _count(conn: Conn, where: str, values: list[Any]) -> tuple[int, list[int] | None]:
+    """How many match; their ids, too, where a search through texts found only a few."""
+    if "position(" in where:
+        query = f"SELECT e.id FROM {_tables(where)} {where} LIMIT {FEW + 1}"
+        found = [row["id"] for row in await conn.fetch(query, *values)]
+        if len(found) <= FEW:
+            return len(found), found
+    query = f"SELECT count(*) FROM {_tables(where)} {where}"
+    return int(await conn.fetchval(query, *values)), None
+
+
+def _tables(text: str) -> str:
+    """Experiments, and users only where something is said of them."""
+    return "experiments e" + (" JOIN users u ON u.id = e.user_id" if "u." in text else "")
 
 
 def _where(wanted: Wanted) -> tuple[str, list[Any]]:

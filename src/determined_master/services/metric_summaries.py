@@ -129,14 +129,14 @@ class Summaries:
 async def recompute(conn: Conn, trial_id: int) -> tuple[Summary, int]:
     """Summary and total of batches of a trial from what still counts of its reports."""
     summary: Summary = {}
-    total, position = 0, (trial_id, 0)
+    total, after = 0, 0
     while True:
-        page = await rows.list_reports(conn, [trial_id], None, after=position)
+        page = await rows.list_reports(conn, trial_id, None, after=after)
         _add(summary, page)
         total = max([total, *(row.steps for row in page)])
         if len(page) < rows.PAGE:
             return summary, total
-        position = (trial_id, page[-1].id)
+        after = page[-1].id
 
 
 async def _remake(conn: Conn, trial_id: int) -> None:

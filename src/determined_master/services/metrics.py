@@ -83,21 +83,25 @@ class Metrics:
     async def stream(
         self, caller: Caller, trial_ids: Sequence[int], group: str, size: int = 1000
     ) -> AsyncIterator[list[rows.StoredReport]]:
-        """Pages of the reports of a group that count, by trial and order of arrival."""
+        """Pages of about `size` reports of a group that count, by trial and order of arrival."""
         if not trial_ids:
             raise InvalidArgument("must specify at least one trial id")
         for trial_id in trial_ids:
             await self.facts(trial_id)
         access.may(caller, "read", "experiment")
-        position = (0, 0)
-        while True:
-            async with self._pool.acquire() as conn:
-                page = await rows.list_reports(conn, trial_ids, group, after=position, limit=size)
-            if page:
-                yield page
-            if len(page) < size:
-                return
-            position = (page[-1].trial_id, page[-1].id)
+        gathered: list[rows.StoredReport] = []
+        for trial_id in trial_ids:
+            after: int | None = 0
+            while after is not None:
+                async with self._pool.acquire() as conn:
+                    page = await rows.list_reports(conn, trial_id, group, after=after, limit=size)
+                gathered += page
+                after = page[-1].id if len(page) == size else None
+                if len(gathered) >= size:
+                    yield gathered
+                    gathered = []
+        if gathered:
+            yield gathered
 
     async def series(
         self, caller: Caller, wanted: SeriesFilter, max_points: int

@@ -49,7 +49,7 @@ class Trials:
         self._pool = pool
         self._live = live
         self._summaries = summaries
-        self._gathering = Gathering(self._pages)
+        self._gathering = Gathering(self.pages)
 
     async def get(self, caller: Caller, trial_id: int) -> TrialPage:
         """One trial with its best and latest validation and its best checkpoint."""
@@ -74,7 +74,7 @@ class Trials:
             if not await conn.fetchval(exists, experiment_id):
                 raise NotFound(f"experiment '{experiment_id}' not found")
             ids = [row["id"] for row in await conn.fetch(query, experiment_id, states)]
-        pages = await self._pages(ids)
+        pages = await self.pages(ids)
         return [pages[i] for i in ids if i in pages]
 
     async def kill(self, caller: Caller, trial_id: int) -> None:
@@ -137,14 +137,14 @@ class Trials:
         """Training and validation reports that count, and the checkpoints, in step order."""
         await self.get(caller, trial_id)
         reports: list[metrics.StoredReport] = []
-        position = (trial_id, 0)
+        after = 0
         async with self._pool.acquire() as conn:
             while True:
-                page = await metrics.list_reports(conn, [trial_id], None, after=position)
+                page = await metrics.list_reports(conn, trial_id, None, after=after)
                 reports += [r for r in page if r.metric_group in ("training", "validation")]
-                if len(page) < 1000:
+                if len(page) < metrics.PAGE:
                     break
-                position = (trial_id, page[-1].id)
+                after = page[-1].id
             saved = await checkpoints.list_checkpoints(conn, trial_id=trial_id, sort="steps")
         return sorted(reports, key=lambda r: (r.steps, r.id)), saved
 
@@ -152,7 +152,8 @@ class Trials:
         """Ids of the trial's tasks, oldest first."""
         return list((await self.get(caller, trial_id)).task_ids)
 
-    async def _pages(self, trial_ids: Sequence[int]) -> dict[int, TrialPage]:
+    async def pages(self, trial_ids: Sequence[int]) -> dict[int, TrialPage]:
+        """Trials by their ids; one that does not exist is left out."""
         async with self._pool.acquire() as conn:
             found = await rows.list_trial_pages(conn, trial_ids)
             saved = [stored.row.id for stored in found if stored.row.checkpoint_count]

@@ -117,8 +117,11 @@ async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
                     f"CREATE TABLE {_quote(part.name)} PARTITION OF {_quote(part.parent)} "
                     f"{part.bound}"
                 )
+        # What triggers make of rows is in the backup, too.
+        await _set_triggers(conn, names, "DISABLE")
         for table in await _parents_first(conn, manifest.tables):
             await _copy_in(conn, directory, table)
+        await _set_triggers(conn, names, "ENABLE")
         for name, value in manifest.sequences.items():
             await conn.execute("SELECT setval($1::text::regclass, $2)", _quote(name), value)
     await migrate(conn)
@@ -182,6 +185,11 @@ async def _copy_in(conn: asyncpg.Connection[Any], directory: Path, table: TableC
             f"the backup's file {table.file} is damaged: it holds {done.split()[-1]} rows, and "
             f"the manifest says {table.rows}; use another backup"
         )
+
+
+async def _set_triggers(conn: asyncpg.Connection[Any], names: Sequence[str], action: str) -> None:
+    for name in names:
+        await conn.execute(f"ALTER TABLE {_quote(name)} {action} TRIGGER USER")
 
 
 async def _parents_first(

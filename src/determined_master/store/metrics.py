@@ -331,19 +331,14 @@ async def reset_validations(conn: Conn, trial_id: int, *, smaller_is_better: boo
 
 
 async def list_reports(
-    conn: Conn,
-    trial_ids: Sequence[int],
-    group: str | None,
-    *,
-    after: tuple[int, int] = (0, 0),
-    limit: int = PAGE,
+    conn: Conn, trial_id: int, group: str | None, *, after: int = 0, limit: int = PAGE
 ) -> list[StoredReport]:
-    """Reports that count, by trial and id, after a (trial, id) position."""
+    """Reports of a trial that count, in the order of their ids, after one of them."""
     query = f"""
         SELECT {COLUMNS} FROM metrics
-         WHERE trial_id = ANY ($1) AND ($2::text IS NULL OR metric_group = $2)
-           AND NOT archived AND (trial_id, id) > ($3, $4)
-         ORDER BY trial_id, id LIMIT $5
+         WHERE trial_id = $1 AND id > $3 AND ($2::text IS NULL OR metric_group = $2)
+           AND NOT archived
+         ORDER BY id LIMIT {limit}
     """
-    rows = await conn.fetch(query, trial_ids, group, after[0], after[1], limit)
+    rows = await conn.fetch(query, trial_id, group, after)
     return [StoredReport(**row) for row in rows]

@@ -121,12 +121,15 @@ async def list_lines(
     if beyond is not None:
         values.append(beyond)
         clauses.append(f"id {'<' if newest_first else '>'} ${len(values) + 1}")
-    values.append(limit)
     where = "".join(f" AND {clause}" for clause in clauses)
+    order = "DESC" if newest_first else "ASC"
+    # each task's lines come from the index in their order: a page never reads all of them
     query = f"""
-        SELECT id, {", ".join(COPY_COLUMNS)} FROM task_logs
-         WHERE task_id = ANY ($1){where}
-         ORDER BY id {"DESC" if newest_first else "ASC"} LIMIT ${len(values) + 1}
+        SELECT line.* FROM unnest($1::text[]) AS task (id) CROSS JOIN LATERAL (
+            SELECT id, {", ".join(COPY_COLUMNS)} FROM task_logs
+             WHERE task_id = task.id{where}
+             ORDER BY id {order} LIMIT {limit}) AS line
+         ORDER BY line.id {order} LIMIT {limit}
     """
     return [LogRow(**row) for row in await conn.fetch(query, task_ids, *values)]
 

@@ -1,0 +1,56 @@
+"""Routes about what a project's tables can show."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_wire.rest import projects as wire
+from determined_wire.rest.types.project import (
+    ColumnType,
+    LocationType,
+    MetricsRange,
+    ProjectColumn,
+)
+
+
+@route("GET", "/api/v1/projects/{id}/columns")
+async def get_project_columns(
+    call: Call, request: wire.GetProjectColumnsRequest
+) -> wire.GetProjectColumnsResponse:
+    """Columns of the table of experiments, or with `tableType` of that of runs."""
+    is_run = request.table_type is wire.TableType.TABLE_TYPE_RUN
+    found = await call.services.project_columns.columns(
+        call.caller, request.id, "run" if is_run else "experiment"
+    )
+    return wire.GetProjectColumnsResponse(
+        columns=[
+            ProjectColumn(
+                column=c.name,
+                location=LocationType[f"LOCATION_TYPE_{c.place}"],
+                type=ColumnType[f"COLUMN_TYPE_{c.type}"],
+                display_name=c.title,
+            )
+            for c in found
+        ]
+    )
+
+
+@route("GET", "/api/v1/projects/{id}/experiments/metric-ranges")
+async def get_metric_ranges(
+    call: Call, request: wire.GetProjectNumericMetricsRangeRequest
+) -> wire.GetProjectNumericMetricsRangeResponse:
+    """The lowest and highest value of each metric, for heat maps."""
+    ranges = await call.services.project_columns.metric_ranges(call.caller, request.id)
+    return wire.GetProjectNumericMetricsRangeResponse(
+        ranges=[MetricsRange(metrics_name=n, min=low, max=high) for n, low, high in ranges]
+    )
+
+
+@route("GET", "/api/v1/projects/{project_id}/metadata/{key}")
+async def get_metadata_values(
+    call: Call, request: wire.GetMetadataValuesRequest
+) -> wire.GetMetadataValuesResponse:
+    """The values that a key of metadata has."""
+    values = await call.services.project_columns.metadata_values(
+        call.caller, request.project_id, request.key
+    )
+    return wire.GetMetadataValuesResponse(values=values)

@@ -1,0 +1,68 @@
+"""Routes of runs: a trial seen as a row of its project's table."""
+
+from __future__ import annotations
+
+from determined_master.api.protojson import raw_json
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import pagination, seconds_between
+from determined_master.services.runs import Search, ShownRun
+from determined_master.store.run_lists import RunRow
+from determined_wire.rest import runs as wire
+from determined_wire.rest.types.run import FlatRun, FlatRunExperiment
+from determined_wire.rest.types.trial import TrialState
+
+
+@route("POST", "/api/v1/runs")
+async def search_runs(call: Call, request: wire.SearchRunsRequest) -> wire.SearchRunsResponse:
+    """Runs that match a filter of the search language, a page of them."""
+    search = Search(
+        request.project_id, request.filter, request.sort, request.offset, request.limit
+    )
+    found = await call.services.runs.search(call.caller, search)
+    return wire.SearchRunsResponse(
+        runs=[_run(shown) for shown in found.runs], pagination=pagination(found.page)
+    )
+
+
+def _run(shown: ShownRun) -> FlatRun:
+    row = shown.row
+    return FlatRun(
+        id=row.id,
+        start_time=row.started_at,
+        end_time=row.ended_at,
+        state=TrialState[f"STATE_{shown.state}"],
+        labels=row.labels,
+        checkpoint_size=row.checkpoint_size,
+        checkpoint_count=row.checkpoint_count,
+        searcher_metric_value=row.searcher_metric,
+        hyperparameters=raw_json(row.hparams),
+        summary_metrics=raw_json(row.summary_metrics),
+        user_id=row.user_id,
+        duration=int(seconds_between(row.started_at, row.ended_at)),
+        project_id=row.project_id,
+        project_name=row.project_name,
+        workspace_id=row.workspace_id,
+        workspace_name=row.workspace_name,
+        parent_archived=row.parent_archived,
+        experiment=_experiment(row),
+        metadata=None if row.metadata is None else raw_json(row.metadata),
+        archived=row.archived,
+        local_id=f"{row.project_key}-{row.number}",
+        log_policy_matched=row.log_policy_matched,
+    )
+
+
+def _experiment(row: RunRow) -> FlatRunExperiment:
+    return FlatRunExperiment(
+        id=row.experiment_id,
+        searcher_type=row.searcher_type,
+        searcher_metric=row.searcher_metric_name,
+        forked_from=row.forked_from,
+        external_experiment_id=row.external_experiment_id,
+        resource_pool=row.resource_pool,
+        progress=row.progress,
+        description=row.description,
+        name=row.name,
+        unmanaged=row.unmanaged,
+        is_multitrial=row.searcher_type != "single",
+    )

@@ -1,0 +1,41 @@
+"""From a trial's page to its shape in the REST API."""
+
+from __future__ import annotations
+
+from determined_master.api.protojson import raw_json
+from determined_master.api.shapes import (
+    checkpoint_workload,
+    metrics_workload,
+    seconds_between,
+)
+from determined_master.services.trials import TrialPage
+from determined_wire.rest.types.trial import Trial, TrialState
+
+
+def trial_message(page: TrialPage) -> Trial:
+    """A trial with its best and latest validation and its best checkpoint."""
+    row = page.row
+    return Trial(
+        id=row.id,
+        experiment_id=row.experiment_id,
+        start_time=row.started_at,
+        end_time=row.ended_at,
+        state=TrialState[f"STATE_{page.shown_state}"],
+        restarts=row.restarts,
+        hparams=row.hparams,
+        total_batches_processed=row.total_batches,
+        best_validation=metrics_workload(page.best),
+        latest_validation=metrics_workload(page.latest),
+        best_checkpoint=checkpoint_workload(page.best_checkpoint),
+        runner_state=row.runner_state,
+        wall_clock_time=seconds_between(row.started_at, row.ended_at),
+        warm_start_checkpoint_uuid=row.warm_start_checkpoint or "",
+        task_id=row.task_id,
+        total_checkpoint_size=row.checkpoint_size,
+        checkpoint_count=row.checkpoint_count,
+        summary_metrics=raw_json(row.summary_metrics),
+        task_ids=page.task_ids,
+        searcher_metric_value=row.searcher_metric or 0.0,
+        metadata=row.metadata,
+        log_policy_matched=row.log_policy_matched,
+    )

@@ -1,0 +1,204 @@
+"""The search language of lists: filters and sorts, from text to typed values.
+
+A filter is a tree of groups (`and`, `or`) and of conditions on one column each. A condition
+that a user has not finished (no value yet) filters nothing. A thing that has no value in a
+column meets no condition on it but `isEmpty`, and not-a-number counts as no value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias, get_args
+
+import msgspec
+
+from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.list_columns import (
+    ColumnType,
+    Table,
+    columns_of,
+    is_projects_own,
+)
+
+Operator = Literal[
+    "=", "!=", "<", "<=", ">", ">=", "contains", "notContains", "isEmpty", "notEmpty"
+]
+Conjunction = Literal["and", "or"]
+Value: TypeAlias = str | float | datetime
+
+OPERATORS = frozenset(get_args(Operator))
+ON_TEXT_ONLY = frozenset({"contains", "notContains"})
+WITHOUT_VALUE = frozenset({"isEmpty", "notEmpty"})
+MAX_DEPTH = 20
+MAX_CONDITIONS = 200
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """One column compared with a value; the value's type is the column's."""
+
+    column: str
+    operator: Operator
+    type: ColumnType
+    value: Value | None = None
+    """None only for operators that need none."""
+
+
+class Group(msgspec.Struct, frozen=True):
+    """All or any of its children; one without children holds for everything."""
+
+    conjunction: Conjunction
+    children: Sequence[Group | Condition] = ()
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """A whole filter."""
+
+    root: Group
+    show_archived: bool = False
+
+
+class Sort(msgspec.Struct, frozen=True):
+    """One column to sort by."""
+
+    column: str
+    is_descending: bool = False
+
+
+def parse_filter(text: str | None, table: Table) -> Filter:
+    """Read a filter's JSON; none at all shows everything that is not archived.
+
+    Raises:
+        InvalidArgument: it is not such JSON, or names an unknown column or operator.
+    """
+    if not text:
+        return Filter(Group("and"), show_archived=True)
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(f"the filter is not JSON: {error}") from error
+    if not isinstance(raw, dict):
+        raise InvalidArgument("the filter must be an object with filterGroup and showArchived")
+    shown = raw.get("showArchived", False)
+    if not isinstance(shown, bool):
+        raise InvalidArgument(f"showArchived is {shown!r}: it must be true or false")
+    reader = _Reader(table)
+    root = raw.get("filterGroup")
+    tree = Group("and") if root is None else reader.group(root, 0)
+    return Filter(tree, show_archived=shown)
+
+
+def parse_sort(text: str | None, table: Table) -> list[Sort]:
+    """Read `<column>=asc|desc[,…]`.
+
+    Raises:
+        InvalidArgument: another form, or an unknown column.
+    """
+    sorts = []
+    for part in (text or "").split(",") if text else ():
+        column, equals, direction = part.rpartition("=")
+        if not equals or direction not in ("asc", "desc"):
+            raise InvalidArgument(f"invalid sort parameter: {part}")
+        if column not in columns_of(table) and not is_projects_own(column):
+            raise InvalidArgument(f"invalid sort col: {column}")
+        sorts.append(Sort(column, direction == "desc"))
+    return sorts
+
+
+class _Reader:
+    def __init__(self, table: Table) -> None:
+        self._table: Table = table
+        self._count = 0
+
+    def group(self, raw: Any, depth: int) -> Group:
+        if not isinstance(raw, dict) or raw.get("kind", "group") != "group":
+            raise InvalidArgument(f"a filter group is expected, not {_short(raw)}")
+        if depth > MAX_DEPTH:
+            raise InvalidArgument(f"the filter is nested deeper than {MAX_DEPTH} groups")
+        conjunction: Any = raw.get("conjunction") or "and"
+        if conjunction not in ("and", "or"):
+            raise InvalidArgument(f"invalid conjunction {conjunction}: use and, or")
+        children = raw.get("children") or []
+        if not isinstance(children, list):
+            raise InvalidArgument("the children of a filter group must be a list")
+        read = [self._child(child, depth) for child in children]
+        return Group(conjunction, tuple(c for c in read if c is not None))
+
+    def _child(self, raw: Any, depth: int) -> Group | Condition | None:
+        kind = raw.get("kind") if isinstance(raw, dict) else None
+        if kind == "group":
+            return self.group(raw, depth + 1)
+        if kind == "field":
+            self._count += 1
+            if self._count > MAX_CONDITIONS:
+                raise InvalidArgument(f"the filter has more than {MAX_CONDITIONS} conditions")
+            return self._condition(raw)
+        raise InvalidArgument(f"kind must be group or field in {_short(raw)}")
+
+    def _condition(self, raw: dict[str, Any]) -> Condition | None:
+        name: Any = raw.get("columnName")
+        operator: Any = raw.get("operator")
+        if operator not in OPERATORS:
+            raise InvalidArgument(f"invalid operator {operator}")
+        known = columns_of(self._table).get(name) if isinstance(name, str) else None
+        if known is None and not (isinstance(name, str) and is_projects_own(name)):
+            raise InvalidArgument(f"invalid {self._table} column {name}")
+        type_ = known.type if known else _asked_type(raw)
+        value = raw.get("value")
+        if operator in WITHOUT_VALUE:
+            return Condition(str(name), operator, type_)
+        if value is None or value == "":
+            return None
+        if operator in ON_TEXT_ONLY and type_ in ("NUMBER", "DATE"):
+            raise InvalidArgument(
+                f"operator {operator} is for text, and {name} is a {type_.lower()}:"
+                " use = != < <= > >="
+            )
+        return Condition(str(name), operator, type_, _value(str(name), type_, value))
+
+
+def _asked_type(raw: dict[str, Any]) -> ColumnType:
+    """The type of a project's own column is what the request says, else what the value is."""
+    asked = str(raw.get("type") or "").removeprefix("COLUMN_TYPE_")
+    value = raw.get("value")
+    if asked in ("NUMBER", "DATE", "TEXT", "ARRAY"):
+        return asked  # type: ignore[return-value]  # one of the literals
+    return "NUMBER" if isinstance(value, int | float) else "TEXT"
+
+
+def _value(column: str, type_: ColumnType, value: Any) -> Value:
+    if type_ == "NUMBER":
+        return _number(column, value)
+    if type_ == "DATE":
+        return _instant(column, value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | float):
+        raise InvalidArgument(f"the value {_short(value)} for {column} must be text")
+    return str(value).replace("\x00", "\ufffd")
+
+
+def _number(column: str, value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number):
+        raise InvalidArgument(f"the value {_short(value)} for {column} must be a number")
+    return number
+
+
+def _instant(column: str, value: Any) -> datetime:
+    try:
+        instant = datetime.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(
+            f"the value {_short(value)} for {column} must be a time like 2026-01-31T12:00:00Z"
+        ) from error
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:80]

@@ -1,0 +1,64 @@
+"""Experiments found by the search language, each with its best trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.paging import Page
+from determined_master.services.experiment_lists import ExperimentLists, Listed, Rendered
+from determined_master.services.trials import TrialPage, Trials
+from determined_master.store.experiment_search import EXPERIMENTS
+from determined_master.store.list_page import find_page
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.services.runs import Search
+    from determined_master.store.experiments import ExperimentRow
+
+
+class FoundExperiment(msgspec.Struct, frozen=True):
+    """One experiment and its best trial, once it has one."""
+
+    listed: Listed
+    rendered: Rendered
+    best: TrialPage | None
+
+
+class FoundExperiments(msgspec.Struct, frozen=True):
+    """One page of what was found."""
+
+    items: Sequence[FoundExperiment]
+    page: Page
+
+
+class ExperimentSearch:
+    """Searches among experiments."""
+
+    def __init__(self, pool: asyncpg.Pool, lists: ExperimentLists, trials: Trials) -> None:
+        self._pool = pool
+        self._lists = lists
+        self._trials = trials
+
+    async def search(
+        self, caller: Caller, search: Search, render: Callable[[ExperimentRow], Rendered]
+    ) -> FoundExperiments:
+        """The experiments that match, one page of them.
+
+        Raises:
+            InvalidArgument: the filter, the sort or the page is wrong.
+        """
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            ids, page = await find_page(conn, EXPERIMENTS, search.parsed("experiment"))
+            items = await self._lists.items(conn, ids, render)
+        best_ids = [listed.best_trial_id for listed, _ in items if listed.best_trial_id]
+        best = await self._trials.pages(best_ids) if best_ids else {}
+        return FoundExperiments(
+            [FoundExperiment(li, re, best.get(li.best_trial_id or 0)) for li, re in items], page
+        )

@@ -1,0 +1,84 @@
+"""Lists of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.filters import parse_filter, parse_sort
+from determined_master.domain.paging import Page
+from determined_master.domain.shown_state import shown_state
+from determined_master.store import run_lists as rows
+from determined_master.store.list_page import Wanted, find_page
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.domain.list_columns import Table
+    from determined_master.pools.live import LiveAllocations
+
+
+class Search(msgspec.Struct, frozen=True):
+    """A request in the search language, as it came."""
+
+    project_id: int | None = None
+    filter: str | None = None
+    sort: str | None = None
+    offset: int = 0
+    limit: int = 0
+
+    def parsed(self, table: Table) -> Wanted:
+        """The request with its texts read.
+
+        Raises:
+            InvalidArgument: the filter or the sort is none, or names what does not exist.
+        """
+        return Wanted(
+            filter=parse_filter(self.filter, table),
+            sorts=parse_sort(self.sort, table),
+            project_id=self.project_id or None,
+            offset=self.offset,
+            limit=self.limit,
+        )
+
+
+class ShownRun(msgspec.Struct, frozen=True):
+    """A run and the state that users are shown."""
+
+    row: rows.RunRow
+    state: str
+
+
+class RunList(msgspec.Struct, frozen=True):
+    """One page of runs."""
+
+    runs: Sequence[ShownRun]
+    page: Page
+
+
+class Runs:
+    """Runs of all projects."""
+
+    def __init__(self, pool: asyncpg.Pool, live: LiveAllocations) -> None:
+        self._pool = pool
+        self._live = live
+
+    async def search(self, caller: Caller, search: Search) -> RunList:
+        """The runs that match, one page of them.
+
+        Raises:
+            InvalidArgument: the filter, the sort or the page is wrong.
+        """
+        access.may(caller, "read", "experiment")
+        wanted = search.parsed("run")
+        async with self._pool.acquire() as conn:
+            ids, page = await find_page(conn, rows.RUNS, wanted)
+            found = await rows.list_runs(conn, ids)
+        return RunList([ShownRun(row, self._shown(row)) for row in found], page)
+
+    def _shown(self, row: rows.RunRow) -> str:
+        return shown_state(row.state, self._live.states_of_trial(row.experiment_id, row.id))

@@ -1,0 +1,239 @@
+"""Reading metrics over steps: of single trials, and of whole experiments as they go on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.store import series as rows
+from determined_master.store import trials as trial_rows
+from determined_master.store.series import MetricName, PointRow, SeriesWanted, SnapshotRow
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.store.pool import Conn
+
+MAX_POINTS = 1000
+"""When a request does not say how many."""
+MOST_POINTS = 10_000
+MAX_TRIALS = 100
+DEFAULT_SAMPLE = 25
+SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 1, 3600
+
+
+class Range(msgspec.Struct, frozen=True):
+    """Steps from one to another, both included, in so many points; 0 leaves it open."""
+
+    first: int = 0
+    last: int = 0
+    max_points: int = 0
+
+
+class TrialSeries(msgspec.Struct, frozen=True):
+    """One trial with the points of each group that has any, by group."""
+
+    row: trial_rows.TrialRow
+    groups: Sequence[tuple[str, Sequence[PointRow]]]
+
+
+class Names(msgspec.Struct, frozen=True):
+    """Names that have not been sent before."""
+
+    searcher: Sequence[str]
+    metrics: Sequence[MetricName]
+
+
+class SampledTrial(msgspec.Struct, frozen=True):
+    """New points of one of the best trials; hyperparameters only when it is new itself."""
+
+    trial_id: int
+    hparams: str | None
+    points: Sequence[PointRow]
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """What is new about the best trials, and which have come and gone."""
+
+    trials: Sequence[SampledTrial]
+    promoted: Sequence[int] = ()
+    demoted: Sequence[int] = ()
+
+
+class SeriesReads:
+    """Series of all trials."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def compare(
+        self, caller: Caller, trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range
+    ) -> list[TrialSeries]:
+        """The series of several trials, by id.
+
+        Raises:
+            InvalidArgument: no metric, or too many trials or points.
+            NotFound: one of the trials does not exist.
+        """
+        access.may(caller, "read", "experiment")
+        _check(trial_ids, metrics, part)
+        groups: dict[str, list[str]] = {}
+        for metric in sorted(set(metrics)):
+            groups.setdefault(metric.group, []).append(metric.name)
+        found = []
+        async with self._pool.acquire() as conn:
+            for trial_id in sorted(set(trial_ids)):
+                row = await trial_rows.find_trial(conn, trial_id)
+                if row is None:
+                    raise NotFound(f"trial '{trial_id}' not found")
+                series = []
+                for group, names in groups.items():
+                    points = await rows.list_points(conn, _wanted(trial_id, group, names, part))
+                    if points:
+                        series.append((group, points))
+                found.append(TrialSeries(row, series))
+        return found
+
+    async def improvements(
+        self, caller: Caller, experiment_id: int
+    ) -> list[tuple[int, datetime, float]]:
+        """Each validation that was the experiment's best until then."""
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            await _must_exist(conn, [experiment_id])
+            return await rows.list_improvements(conn, experiment_id)
+
+    async def names(
+        self, caller: Caller, experiment_ids: Sequence[int], period_s: int
+    ) -> AsyncIterator[Names]:
+        """Names of metrics, then each period those that are new, until all have ended."""
+        access.may(caller, "read", "experiment")
+        sent: set[MetricName] = set()
+        sent_searcher: set[str] = set()
+        query = "SELECT DISTINCT searcher_metric FROM experiments WHERE id = ANY ($1)"
+        async for _ in self._rounds(experiment_ids, period_s):
+            async with self._pool.acquire() as conn:
+                searcher = {row[0] for row in await conn.fetch(query, experiment_ids)}
+                found = await rows.list_metric_names(conn, experiment_ids)
+            yield Names(sorted(searcher - sent_searcher), [m for m in found if m not in sent])
+            sent |= set(found)
+            sent_searcher |= searcher
+
+    async def steps(
+        self, caller: Caller, experiment_id: int, metric: MetricName, period_s: int
+    ) -> AsyncIterator[list[int]]:
+        """Steps with a report of a metric, then each period those that are new."""
+        access.may(caller, "read", "experiment")
+        sent: set[int] = set()
+        last_id = 0
+        async for _ in self._rounds([experiment_id], period_s):
+            async with self._pool.acquire() as conn:
+                found, last_id = await rows.list_steps(conn, experiment_id, metric, last_id)
+            yield [step for step in found if step not in sent]
+            sent |= set(found)
+
+    async def snapshot(
+        self,
+        caller: Caller,
+        experiment_id: int,
+        metric: MetricName,
+        around: tuple[int, int],
+        period_s: int,
+    ) -> AsyncIterator[list[SnapshotRow]]:
+        """Values of all trials near some steps, `around` = (steps, margin)."""
+        access.may(caller, "read", "experiment")
+        at, margin = around
+        between = (max(0, at - margin), min(2**31 - 1, at + margin))
+        sent: set[int] = set()
+        async for _ in self._rounds([experiment_id], period_s):
+            async with self._pool.acquire() as conn:
+                found = await rows.list_snapshot(conn, experiment_id, metric, between, at)
+            yield [row for row in found if row.id not in sent]
+            sent |= {row.id for row in found}
+
+    async def sample(
+        self,
+        caller: Caller,
+        experiment_id: int,
+        metric: MetricName,
+        part: tuple[Range, int],
+        period_s: int,
+    ) -> AsyncIterator[Sample]:
+        """Series of the best trials, then what is new; `part` = (range, number of trials)."""
+        access.may(caller, "read", "experiment")
+        wanted, count = part[0], min(part[1] or DEFAULT_SAMPLE, MAX_TRIALS)
+        _check([], [metric], wanted)
+        seen: dict[int, int] = {}
+        shown: list[int] | None = None
+        async for _ in self._rounds([experiment_id], period_s):
+            async with self._pool.acquire() as conn:
+                best = await rows.list_best_trials(conn, experiment_id, count)
+                trials = []
+                for trial_id, hparams in best:
+                    one = _wanted(trial_id, metric.group, [metric.name], wanted)
+                    one = msgspec.structs.replace(one, after_id=seen.get(trial_id, 0))
+                    points = await rows.list_points(conn, one)
+                    is_new = trial_id not in seen
+                    if points or is_new:
+                        trials.append(SampledTrial(trial_id, hparams if is_new else None, points))
+                    seen[trial_id] = max([seen.get(trial_id, 0), *(p.id for p in points)])
+            ids = [trial_id for trial_id, _ in best]
+            before = ids if shown is None else shown
+            yield Sample(
+                trials,
+                [i for i in ids if i not in before],
+                [i for i in before if i not in ids],
+            )
+            shown = ids
+
+    async def _rounds(self, experiment_ids: Sequence[int], period_s: int) -> AsyncIterator[None]:
+        """Now and once a period, the last time after all of the experiments have ended."""
+        query = "SELECT count(*) FROM experiments WHERE id = ANY ($1) AND ended_at IS NULL"
+        wait_s = min(max(period_s, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
+        async with self._pool.acquire() as conn:
+            await _must_exist(conn, experiment_ids)
+        while True:
+            async with self._pool.acquire() as conn:
+                is_open = bool(await conn.fetchval(query, experiment_ids))
+            yield
+            if not is_open:
+                return
+            await asyncio.sleep(wait_s)
+
+
+async def _must_exist(conn: Conn, experiment_ids: Sequence[int]) -> None:
+    query = "SELECT id FROM unnest($1::int[]) id EXCEPT SELECT id FROM experiments ORDER BY 1"
+    missing = await conn.fetch(query, experiment_ids)
+    if missing:
+        raise NotFound(f"experiment '{missing[0][0]}' not found")
+
+
+def _check(trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range) -> None:
+    if not metrics:
+        raise InvalidArgument("must specify at least one metric")
+    if len(set(trial_ids)) > MAX_TRIALS:
+        raise InvalidArgument(f"{len(set(trial_ids))} trials: at most {MAX_TRIALS} at once")
+    if not 0 <= part.max_points <= MOST_POINTS:
+        raise InvalidArgument(
+            f"max_datapoints is {part.max_points}: it must be 0 (the default of {MAX_POINTS})"
+            f" to {MOST_POINTS}"
+        )
+
+
+def _wanted(trial_id: int, group: str, names: Sequence[str], part: Range) -> SeriesWanted:
+    return SeriesWanted(
+        trial_id=trial_id,
+        group=group,
+        names=names,
+        from_steps=part.first,
+        to_steps=part.last or 2**31 - 1,
+        max_points=part.max_points or MAX_POINTS,
+    )

@@ -1,0 +1,164 @@
+"""One page of a list that is filtered and sorted in the search language."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain.filters import Condition, Filter, Group, Sort
+from determined_master.domain.paging import Page, page_of
+from determined_master.store.list_sql import Composed, TableSql
+
+if TYPE_CHECKING:
+    from determined_master.store.pool import Conn
+
+DEFAULT_LIMIT = 100
+FEW = 2000
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which rows, in which order, and which part of them."""
+
+    filter: Filter
+    sorts: Sequence[Sort] = ()
+    project_id: int | None = None
+    """None for all projects."""
+    offset: int = 0
+    limit: int = 0
+
+
+@asynccontextmanager
+async def planned_for_its_values(conn: Conn) -> AsyncIterator[None]:
+    """A transaction whose statements are planned anew with the values that they are given.
+
+    The pool's connections plan once; but whether an index helps a filter depends on its value.
+    """
+    async with conn.transaction(readonly=True):
+        await conn.execute(
+            "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = on;"
+            " SET LOCAL jit = off; SET LOCAL work_mem = '64MB';"
+            " SET LOCAL max_parallel_workers_per_gather = 0"
+        )
+        yield
+
+
+async def find_page(conn: Conn, table: TableSql, wanted: Wanted) -> tuple[list[int], Page]:
+    """Ids of the rows of a page, in order, and where the page lies.
+
+    Raises:
+        InvalidArgument: the offset lies before the first row, or the limit is negative.
+    """
+    column_ids = await _find_column_ids(conn, table, wanted)
+    async with planned_for_its_values(conn):
+        total, few = await _count(conn, table, wanted, column_ids)
+        page = page_of(
+            total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
+        )
+        if page.start == page.end:
+            return [], page
+        if few is None:
+            listed = _composed(table, wanted, column_ids)
+        else:
+            listed = Composed(table, column_ids)
+            listed.add(f"{table.key} = ANY ({listed.add_value(few)}::int[])")
+        return await _page_ids(conn, table, listed, wanted.sorts, page), page
+
+
+async def _page_ids(
+    conn: Conn, table: TableSql, listed: Composed, sorts: Sequence[Sort], page: Page
+) -> list[int]:
+    ordered = listed.ordered(sorts, Sort("id"))
+    query = f"""
+        SELECT {table.key} AS id {ordered} OFFSET {page.start} LIMIT {page.end - page.start}
+    """
+    return [row["id"] for row in await conn.fetch(query, *listed.values)]
+
+
+async def _count(
+    conn: Conn, table: TableSql, wanted: Wanted, column_ids: dict[str, list[int]]
+) -> tuple[int, list[int] | None]:
+    """How many rows match; their ids, too, where they are so few that those say it best.
+
+    Finding few rows may cost a look at all; it is then not done a second time for the page.
+    """
+    condition = _only_condition(wanted.filter.root)
+    if condition is not None and condition.column not in table.expressions:
+        quick = await _count_having(conn, table, wanted, column_ids, condition)
+        if quick is not None:
+            return quick, None
+    composed = _composed(table, wanted, column_ids)
+    if wanted.filter.root.children:
+        query = f"SELECT {table.key} AS id {composed.where()} LIMIT {FEW + 1}"
+        few = [row["id"] for row in await conn.fetch(query, *composed.values)]
+        if len(few) <= FEW:
+            return len(few), few
+    total = await conn.fetchval(f"SELECT count(*) {composed.where()}", *composed.values)
+    return int(total), None
+
+
+async def _count_having(
+    conn: Conn,
+    table: TableSql,
+    wanted: Wanted,
+    column_ids: dict[str, list[int]],
+    condition: Condition,
+) -> int | None:
+    """How many runs of a project have a value, counted in an index; None where that is no way.
+
+    What is archived is usually little, and is taken off.
+    """
+    if table.name != "run" or wanted.project_id is None or condition.operator == "isEmpty":
+        return None
+    having = Composed(table, column_ids, wanted.project_id)
+    query = f"SELECT count(*) FROM ({having.runs_having(condition)}) h"
+    total = int(await conn.fetchval(query, *having.values))
+    if not wanted.filter.show_archived:
+        shown = msgspec.structs.replace(wanted.filter, show_archived=True)
+        hidden = _composed(table, msgspec.structs.replace(wanted, filter=shown), column_ids)
+        hidden.add(table.archived)
+        total -= int(await conn.fetchval(f"SELECT count(*) {hidden.where()}", *hidden.values))
+    return total
+
+
+def _only_condition(node: Group | Condition) -> Condition | None:
+    while isinstance(node, Group):
+        if len(node.children) != 1:
+            return None
+        node = node.children[0]
+    return node
+
+
+def _composed(table: TableSql, wanted: Wanted, column_ids: dict[str, list[int]]) -> Composed:
+    composed = Composed(table, column_ids, wanted.project_id)
+    if wanted.project_id is not None:
+        project = table.expressions["projectId"]
+        composed.add(f"{project} = {composed.add_value(wanted.project_id)}")
+    if not wanted.filter.show_archived:
+        composed.add(f"NOT {table.archived}")
+    composed.add_tree(wanted.filter.root)
+    return composed
+
+
+async def _find_column_ids(conn: Conn, table: TableSql, wanted: Wanted) -> dict[str, list[int]]:
+    """Ids of the project's own columns that a filter or a sort names; several in all projects."""
+    names = {c.column for c in _conditions(wanted.filter.root)} | {s.column for s in wanted.sorts}
+    own = [name for name in names if name not in table.expressions]
+    if not own:
+        return {}
+    query = """
+        SELECT name, array_agg(id) FROM run_columns
+         WHERE name = ANY ($1) AND ($2::int IS NULL OR project_id = $2)
+         GROUP BY name
+    """
+    return dict(await conn.fetch(query, own, wanted.project_id))
+
+
+def _conditions(node: Group | Condition) -> Iterator[Condition]:
+    if isinstance(node, Condition):
+        yield node
+    else:
+        for child in node.children:
+            yield from _conditions(child)

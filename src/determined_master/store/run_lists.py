@@ -1,0 +1,117 @@
+"""Runs as lists show them: one narrow row to find each by, wide ones only of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.store.list_sql import TableSql
+
+if TYPE_CHECKING:
+    from determined_master.store.pool import Conn
+
+RUNS = TableSql(
+    name="run",
+    source="runs r",
+    key="r.id",
+    archived="r.archived",
+    expressions={
+        "id": "r.id",
+        "experimentDescription": "e.description",
+        "tags": "array_to_string(e.labels, ',')",
+        "forkedFrom": "e.forked_from",
+        "startTime": "r.started_at",
+        "endTime": "r.ended_at",
+        "duration": "extract(epoch FROM coalesce(r.ended_at, now()) - r.started_at)",
+        "state": "r.state",
+        "searcherType": "e.searcher_type",
+        "resourcePool": "e.resource_pool",
+        "checkpointSize": "t.checkpoint_size",
+        "checkpointCount": "t.checkpoint_count",
+        "user": "coalesce(nullif(u.display_name, ''), u.username)",
+        "searcherMetric": "e.searcher_metric",
+        "searcherMetricsVal": "r.searcher_metric",
+        "externalExperimentId": "e.external_id",
+        "externalRunId": "NULL::text",
+        "experimentId": "r.experiment_id",
+        "experimentName": "e.name",
+        "experimentProgress": "e.progress",
+        "isExpMultitrial": "(e.searcher_type <> 'single')::text",
+        "parentArchived": "(p.archived OR w.archived)::text",
+        "archived": "r.archived::text",
+        "localId": "(p.key || '-' || r.number)",
+        "projectId": "r.project_id",
+        "logPolicyMatched": "t.log_policy_matched",
+    },
+    joins={
+        "t": "JOIN trials t ON t.id = r.id",
+        "e": "JOIN experiments e ON e.id = r.experiment_id",
+        "u": "JOIN users u ON u.id = e.user_id",
+        "p": "JOIN projects p ON p.id = r.project_id",
+        "w": "JOIN workspaces w ON w.id = p.workspace_id",
+    },
+    run_of_metric="r.id",
+    has_run="r.id IN ({runs})",
+)
+
+
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One run with what lists show of its experiment and project."""
+
+    id: int
+    experiment_id: int
+    number: int
+    archived: bool
+    state: str
+    searcher_metric: float | None
+    started_at: datetime
+    ended_at: datetime | None
+    hparams: str
+    """JSON, as are `summary_metrics` and `metadata`: they are only passed on."""
+    summary_metrics: str
+    metadata: str | None
+    checkpoint_size: int
+    checkpoint_count: int
+    log_policy_matched: str | None
+    labels: list[str]
+    user_id: int
+    searcher_type: str
+    searcher_metric_name: str
+    forked_from: int | None
+    external_experiment_id: str | None
+    resource_pool: str
+    progress: float
+    description: str
+    name: str
+    unmanaged: bool
+    project_id: int
+    project_name: str
+    project_key: str
+    workspace_id: int
+    workspace_name: str
+    parent_archived: bool
+
+
+async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:
+    """Runs by their ids, in the order of those; one that is gone is left out."""
+    query = """
+        SELECT r.id, r.experiment_id, r.number, r.archived, r.state, r.searcher_metric,
+               r.started_at, r.ended_at, t.hparams::text, t.summary_metrics::text,
+               t.metadata::text, t.checkpoint_size, t.checkpoint_count, t.log_policy_matched,
+               e.labels, e.user_id, e.searcher_type, e.searcher_metric AS searcher_metric_name,
+               e.forked_from, e.external_id AS external_experiment_id, e.resource_pool,
+               e.progress, e.description, e.name, e.unmanaged, r.project_id,
+               p.name AS project_name, p.key AS project_key, w.id AS workspace_id,
+               w.name AS workspace_name, (p.archived OR w.archived) AS parent_archived
+          FROM runs r
+          JOIN trials t ON t.id = r.id
+          JOIN experiments e ON e.id = r.experiment_id
+          JOIN projects p ON p.id = r.project_id
+          JOIN workspaces w ON w.id = p.workspace_id
+         WHERE r.id = ANY ($1)
+    """
+    found = {row["id"]: RunRow(**row) for row in await conn.fetch(query, ids)}
+    return [found[i] for i in ids if i in found]

@@ -1,0 +1,188 @@
+"""Metrics of trials over their steps, in a bounded number of points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from determined_master.store.pool import Conn
+
+
+class SeriesWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which part of which metrics of a group, and in how many points."""
+
+    trial_id: int
+    group: str
+    names: Sequence[str]
+    from_steps: int = 0
+    to_steps: int = 2**31 - 1
+    max_points: int = 1000
+    after_id: int = 0
+    """Only reports that came after the one with this id."""
+
+
+class PointRow(msgspec.Struct, frozen=True):
+    """One report with the metrics that were asked for."""
+
+    id: int
+    steps: int
+    reported_at: datetime
+    metrics: dict[str, Any]
+    epoch: Any
+
+
+_WHERE = """
+    trial_id = $1 AND metric_group = $2 AND NOT archived AND steps BETWEEN $4 AND $5
+    AND id > $6 AND metrics ?| $3
+"""
+
+
+async def list_points(conn: Conn, wanted: SeriesWanted) -> list[PointRow]:
+    """Reports by steps: all of them, or the lowest and highest of each bucket of steps.
+
+    The buckets are as many as `max_points` allows with two points for each metric in each, so
+    no value that stands out is lost; the first and the last report are always among them.
+    """
+    values = (
+        wanted.trial_id,
+        wanted.group,
+        list(wanted.names),
+        wanted.from_steps,
+        wanted.to_steps,
+        wanted.after_id,
+    )
+    ends = await conn.fetchrow(
+        f"SELECT count(*), min(steps), max(steps) FROM metrics WHERE {_WHERE}", *values
+    )
+    if ends is None or not ends[0]:
+        return []
+    count, first, last = ends
+    chosen: list[int] | None = None
+    if count > wanted.max_points:
+        chosen = await _extremes(conn, wanted, values, (first, last))
+    query = f"""
+        SELECT id, steps, reported_at,
+               (SELECT jsonb_object_agg(n, metrics->n) FROM unnest($3::text[]) n
+                 WHERE metrics ? n) AS metrics,
+               metrics->'epoch' AS epoch
+          FROM metrics WHERE {_WHERE} AND ($7::int[] IS NULL OR steps = ANY ($7))
+         ORDER BY steps, id
+    """
+    return [PointRow(*row) for row in await conn.fetch(query, *values, chosen)]
+
+
+async def _extremes(
+    conn: Conn, wanted: SeriesWanted, values: Sequence[Any], ends: tuple[int, int]
+) -> list[int]:
+    first, last = ends
+    buckets = max(1, (wanted.max_points - 2) // (2 * len(wanted.names)))
+    width = max(1, -(-(last - first + 1) // buckets))
+    query = f"""
+        WITH points AS (
+            SELECT (m.steps - $7) / $8 AS bucket, n.name, leaf_number(m.metrics->n.name) AS value,
+                   m.steps
+              FROM metrics m, unnest($3::text[]) AS n (name) WHERE {_WHERE}
+        )
+        SELECT (min(ARRAY[value, steps]))[2]::int, -(max(ARRAY[value, -steps]))[2]::int
+          FROM points WHERE value IS NOT NULL
+         GROUP BY name, bucket
+    """
+    found = await conn.fetch(query, *values, first, width)
+    return sorted({first, last, *(step for row in found for step in row)})
+
+
+class MetricName(msgspec.Struct, frozen=True, order=True):
+    """A metric and its group, as it was reported."""
+
+    group: str
+    name: str
+
+
+async def list_metric_names(conn: Conn, experiment_ids: Sequence[int]) -> list[MetricName]:
+    """What the trials of experiments have reported, in order."""
+    query = """
+        SELECT DISTINCT g.key, m.name
+          FROM trials t, jsonb_each(t.summary_metrics) g, jsonb_object_keys(g.value) m (name)
+         WHERE t.experiment_id = ANY ($1)
+         ORDER BY 1, 2
+    """
+    groups = {"avg_metrics": "training", "validation_metrics": "validation"}
+    rows = await conn.fetch(query, experiment_ids)
+    return sorted(MetricName(groups.get(row[0], row[0]), row[1]) for row in rows)
+
+
+async def list_steps(
+    conn: Conn, experiment_id: int, metric: MetricName, after_id: int
+) -> tuple[list[int], int]:
+    """Steps at which any trial reported the metric, and the id of the last report.
+
+    Only reports that came after the one with the id `after_id` are looked at.
+    """
+    query = """
+        SELECT m.steps, max(m.id) FROM trials t JOIN metrics m ON m.trial_id = t.id
+         WHERE t.experiment_id = $1 AND m.metric_group = $2 AND m.metrics ? $3
+           AND NOT m.archived AND m.id > $4
+         GROUP BY m.steps ORDER BY m.steps
+    """
+    rows = await conn.fetch(query, experiment_id, metric.group, metric.name, after_id)
+    return [row[0] for row in rows], max((row[1] for row in rows), default=after_id)
+
+
+class SnapshotRow(msgspec.Struct, frozen=True):
+    """One trial's value of a metric at some steps; `id` is the report's."""
+
+    id: int
+    trial_id: int
+    hparams: str
+    value: float
+    steps: int
+
+
+async def list_snapshot(
+    conn: Conn, experiment_id: int, metric: MetricName, between: tuple[int, int], at: int
+) -> list[SnapshotRow]:
+    """Of each trial with a report between two steps the value of the one closest to `at`."""
+    query = """
+        SELECT DISTINCT ON (t.id) m.id, t.id, t.hparams::text,
+               leaf_number(m.metrics->$3) AS value, m.steps
+          FROM trials t JOIN metrics m ON m.trial_id = t.id
+         WHERE t.experiment_id = $1 AND m.metric_group = $2 AND NOT m.archived
+           AND m.steps BETWEEN $4 AND $5 AND leaf_number(m.metrics->$3) IS NOT NULL
+         ORDER BY t.id, abs(m.steps - $6), m.id DESC
+    """
+    values = (experiment_id, metric.group, metric.name, *between, at)
+    return [SnapshotRow(*row) for row in await conn.fetch(query, *values)]
+
+
+async def list_best_trials(conn: Conn, experiment_id: int, limit: int) -> list[tuple[int, str]]:
+    """Ids and hyperparameters (JSON) of the trials with the best searcher metric, best first."""
+    query = f"""
+        SELECT id, hparams::text FROM trials WHERE experiment_id = $1
+         ORDER BY best_metric NULLS LAST, id LIMIT {limit:d}
+    """
+    return [(row[0], row[1]) for row in await conn.fetch(query, experiment_id)]
+
+
+async def list_improvements(conn: Conn, experiment_id: int) -> list[tuple[int, datetime, float]]:
+    """Trial, time and searcher metric of each validation that was the best until then."""
+    query = """
+        SELECT trial_id, reported_at, searcher_metric FROM (
+            SELECT m.trial_id, m.reported_at, m.id, m.searcher_metric, s.signed,
+                   min(s.signed) OVER (ORDER BY m.reported_at, m.id
+                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+              FROM experiments e
+              JOIN trials t ON t.experiment_id = e.id
+              JOIN metrics m ON m.trial_id = t.id AND m.metric_group = 'validation'
+             CROSS JOIN LATERAL (SELECT CASE WHEN e.smaller_is_better THEN m.searcher_metric
+                                             ELSE -m.searcher_metric END) s (signed)
+             WHERE e.id = $1 AND NOT m.archived
+               AND m.searcher_metric IS NOT NULL AND m.searcher_metric <> 'NaN'
+        ) v
+         WHERE before IS NULL OR signed < before
+         ORDER BY reported_at, id
+    """
+    return [(row[0], row[1], row[2]) for row in await conn.fetch(query, experiment_id)]

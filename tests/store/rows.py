@@ -1,0 +1,81 @@
+"""Rows of experiments and trials, written as plainly as the tables allow."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from determined_master import entropy
+from determined_master.store.pool import Pool
+
+STARTED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def add_project(pool: Pool, key: str = "PROJ") -> int:
+    """A project in a workspace of its own; its id."""
+    name = f"{key} {entropy.new_uuid()}"
+    user = await pool.fetchval(
+        "INSERT INTO users (username, modified_at) VALUES ($1, now()) RETURNING id", name
+    )
+    workspace = await pool.fetchval(
+        "INSERT INTO workspaces (name, user_id) VALUES ($1, $2) RETURNING id", name, user
+    )
+    query = """
+        INSERT INTO projects (workspace_id, name, key, user_id)
+        VALUES ($1, 'p', $2, $3) RETURNING id
+    """
+    return int(await pool.fetchval(query, workspace, key, user))
+
+
+async def add_experiment(pool: Pool, project_id: int, **columns: Any) -> int:
+    """An experiment; its id."""
+    project = await pool.fetchrow("SELECT * FROM projects WHERE id = $1", project_id)
+    values = {
+        "job_id": entropy.new_uuid(),
+        "user_id": project["user_id"],
+        "workspace_id": project["workspace_id"],
+        "project_id": project_id,
+        "state": "ACTIVE",
+        "name": "e",
+        "config": {"hyperparameters": {}},
+        "original_config": "",
+        "seed": 1,
+        "searcher_type": "random",
+        "searcher_metric": "loss",
+        "smaller_is_better": True,
+        "resource_pool": "default",
+        "started_at": STARTED,
+        **columns,
+    }
+    return await _insert(pool, "experiments", values)
+
+
+async def add_trial(pool: Pool, experiment_id: int, **columns: Any) -> int:
+    """A trial; its id."""
+    values = {
+        "experiment_id": experiment_id,
+        "request_id": entropy.new_uuid(),
+        "task_id": str(entropy.new_uuid()),
+        "state": "ACTIVE",
+        "hparams": {},
+        "seed": 1,
+        "started_at": STARTED,
+        **columns,
+    }
+    return await _insert(pool, "trials", values)
+
+
+async def end_trial(pool: Pool, trial_id: int, after_s: int = 60) -> None:
+    """End a trial, completed."""
+    await pool.execute(
+        "UPDATE trials SET state = 'COMPLETED', ended_at = $2 WHERE id = $1",
+        trial_id,
+        STARTED + timedelta(seconds=after_s),
+    )
+
+
+async def _insert(pool: Pool, table: str, values: dict[str, Any]) -> int:
+    names = ", ".join(values)
+    places = ", ".join(f"${i}" for i in range(1, len(values) + 1))
+    query = f"INSERT INTO {table} ({names}) VALUES ({places}) RETURNING id"
+    return int(await pool.fetchval(query, *values.values()))

@@ -1,0 +1,223 @@
+"""The narrow rows of runs, and what filters and sorts find by them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.store.rows import add_experiment, add_project, add_trial, end_trial
+
+from determined_master.services.runs import Search
+from determined_master.store.experiment_search import EXPERIMENTS
+from determined_master.store.list_page import find_page
+from determined_master.store.list_sql import TableSql
+from determined_master.store.pool import Pool
+from determined_master.store.project_columns import list_columns, list_ranges, list_words
+from determined_master.store.run_lists import RUNS, list_runs
+
+
+def figures(value: Any) -> dict[str, Any]:
+    return {"count": 1, "last": value, "min": value, "max": value, "mean": value, "type": "number"}
+
+
+def validation(**metrics: Any) -> dict[str, Any]:
+    return {"validation_metrics": {name: figures(value) for name, value in metrics.items()}}
+
+
+def where(column: str, operator: str, value: Any = None, *, archived: bool = False) -> str:
+    field = {"kind": "field", "columnName": column, "operator": operator, "value": value}
+    group = {"kind": "group", "conjunction": "and", "children": [field]}
+    return json.dumps({"filterGroup": group, "showArchived": archived})
+
+
+async def found(pool: Pool, search: Search, table: TableSql = RUNS) -> list[int]:
+    async with pool.acquire() as conn:
+        ids, page = await find_page(
+            conn, table, search.parsed("run" if table is RUNS else "experiment")
+        )
+    assert page.total >= len(ids)
+    return ids
+
+
+async def test_runs_of_a_project_are_numbered_from_one(pool: Pool) -> None:
+    first, second = await add_project(pool, "ONE"), await add_project(pool, "TWO")
+    for project in (first, second):
+        experiment = await add_experiment(pool, project)
+        await add_trial(pool, experiment)
+        await add_trial(pool, experiment)
+    ids = await found(pool, Search(second, sort="id=asc"))
+    async with pool.acquire() as conn:
+        runs = await list_runs(conn, ids)
+    assert [(run.project_key, run.number) for run in runs] == [("TWO", 1), ("TWO", 2)]
+
+
+async def test_a_moved_experiment_takes_its_runs_and_their_values_along(pool: Pool) -> None:
+    old, new = await add_project(pool, "OLD"), await add_project(pool, "NEW")
+    await add_trial(pool, await add_experiment(pool, new))
+    experiment = await add_experiment(pool, old)
+    trial = await add_trial(pool, experiment, hparams={"lr": 0.5})
+    await pool.execute("UPDATE experiments SET project_id = $1 WHERE id = $2", new, experiment)
+    assert await found(pool, Search(old)) == []
+    assert await found(pool, Search(new, where("hp.lr", "=", 0.5))) == [trial]
+    async with pool.acquire() as conn:
+        [run] = await list_runs(conn, [trial])
+    assert (run.project_key, run.number) == ("NEW", 2)
+
+
+async def test_runs_are_archived_with_their_experiment(pool: Pool) -> None:
+    project = await add_project(pool)
+    experiment = await add_experiment(pool, project)
+    trial = await add_trial(pool, experiment)
+    await pool.execute("UPDATE experiments SET archived = true WHERE id = $1", experiment)
+    assert await found(pool, Search(project, where("id", ">", 0))) == []
+    assert await found(pool, Search(project, where("id", ">", 0, archived=True))) == [trial]
+    await pool.execute("UPDATE experiments SET archived = false WHERE id = $1", experiment)
+    assert await found(pool, Search(project, where("id", ">", 0))) == [trial]
+
+
+async def test_deleting_a_trial_leaves_nothing_of_its_run(pool: Pool) -> None:
+    experiment = await add_experiment(pool, await add_project(pool))
+    trial = await add_trial(pool, experiment, hparams={"lr": 1})
+    await pool.execute("DELETE FROM trials WHERE id = $1", trial)
+    assert await pool.fetchval("SELECT count(*) FROM runs") == 0
+    assert await pool.fetchval("SELECT count(*) FROM run_values") == 0
+
+
+async def test_metrics_are_found_while_a_run_goes_on_and_after_it(pool: Pool) -> None:
+    project = await add_project(pool)
+    experiment = await add_experiment(pool, project)
+    low = await add_trial(pool, experiment, summary_metrics=validation(loss=0.1))
+    high = await add_trial(pool, experiment, summary_metrics=validation(loss=0.9))
+    none = await add_trial(pool, experiment)
+    column = "validation.loss.last"
+    for _ in range(2):
+        assert await found(pool, Search(project, where(column, "<", 0.5))) == [low]
+        assert await found(pool, Search(project, sort=f"{column}=desc")) == [high, low, none]
+        assert await found(pool, Search(project, where(column, "isEmpty"))) == [none]
+        for trial in (low, none):
+            await end_trial(pool, trial)
+
+
+async def test_a_run_that_goes_on_again_has_only_its_new_metrics(pool: Pool) -> None:
+    project = await add_project(pool)
+    trial = await add_trial(
+        pool, await add_experiment(pool, project), summary_metrics=validation(loss=0.1)
+    )
+    await end_trial(pool, trial)
+    again = "UPDATE trials SET ended_at = NULL, summary_metrics = $2 WHERE id = $1"
+    await pool.execute(again, trial, validation(loss=0.7))
+    assert await found(pool, Search(project, where("validation.loss.last", "<", 0.5))) == []
+    assert await found(pool, Search(project, where("validation.loss.last", ">", 0.5))) == [trial]
+
+
+async def test_not_a_number_meets_no_comparison(pool: Pool) -> None:
+    project = await add_project(pool)
+    experiment = await add_experiment(pool, project)
+    for value in ("NaN", "Infinity"):
+        trial = await add_trial(pool, experiment, summary_metrics=validation(loss=value))
+        await end_trial(pool, trial)
+    column = "validation.loss.last"
+    assert await found(pool, Search(project, where(column, ">", 1e300))) == [trial]
+    assert await found(pool, Search(project, where(column, "<=", 1e300))) == []
+
+
+async def test_the_searcher_metric_is_the_best_with_its_own_sign(pool: Pool) -> None:
+    project = await add_project(pool)
+    larger = await add_experiment(pool, project, smaller_is_better=False)
+    first, second = [await add_trial(pool, larger) for _ in range(2)]
+    await pool.execute("UPDATE trials SET best_metric = -id WHERE experiment_id = $1", larger)
+    assert await found(pool, Search(project, sort="searcherMetricsVal=desc")) == [second, first]
+    assert await found(pool, Search(project, where("searcherMetricsVal", "=", first))) == [first]
+
+
+async def test_nested_hyperparameters_texts_and_metadata_are_columns(pool: Pool) -> None:
+    project = await add_project(pool)
+    experiment = await add_experiment(pool, project)
+    hparams = {"net": {"layers": 2, "act": "relu"}, "flag": True, "list": [1, 2]}
+    one = await add_trial(pool, experiment, hparams=hparams)
+    await add_trial(pool, experiment, hparams={"net": {"layers": 3, "act": "gelu"}})
+    await pool.execute("UPDATE trials SET metadata = $2 WHERE id = $1", one, {"b": {"c": "x"}})
+    for column, operator, value in [
+        ("hp.net.layers", "=", 2),
+        ("hp.net.act", "contains", "REL"),
+        ("hp.net.act", "notContains", "gelu"),
+        ("hp.flag", "=", "true"),
+        ("metadata.b.c", "=", "x"),
+        ("metadata.b.c", "notEmpty", None),
+    ]:
+        assert await found(pool, Search(project, where(column, operator, value))) == [one]
+    await pool.execute("UPDATE trials SET metadata = $2 WHERE id = $1", one, {"b": {"c": "y"}})
+    assert await found(pool, Search(project, where("metadata.b.c", "=", "x"))) == []
+    async with pool.acquire() as conn:
+        columns = {c.name: c.type for c in await list_columns(conn, project)}
+        assert await list_words(conn, project, "metadata.b.c") == ["y"]
+    assert columns == {
+        "hp.flag": "TEXT",
+        "hp.list": "ARRAY",
+        "hp.net.act": "TEXT",
+        "hp.net.layers": "NUMBER",
+        "metadata.b.c": "TEXT",
+    }
+
+
+async def test_ranges_cover_runs_that_ended_and_runs_that_go_on(pool: Pool) -> None:
+    project = await add_project(pool)
+    experiment = await add_experiment(pool, project)
+    for value in (0.25, 4, "NaN", "Infinity"):
+        trial = await add_trial(pool, experiment, summary_metrics=validation(loss=value))
+        await end_trial(pool, trial)
+    await add_trial(pool, experiment, summary_metrics=validation(loss=-1))
+    async with pool.acquire() as conn:
+        ranges = {name: (low, high) for name, low, high in await list_ranges(conn, project)}
+        names = [c.name for c in await list_columns(conn, project)]
+    assert ranges["validation.loss.last"] == (-1, 4)
+    assert names == [f"validation.loss.{figure}" for figure in ("last", "max", "mean", "min")]
+
+
+async def test_a_group_named_as_a_summary_s_own_does_not_keep_a_run_from_ending(
+    pool: Pool,
+) -> None:
+    trial = await add_trial(
+        pool,
+        await add_experiment(pool, await add_project(pool)),
+        summary_metrics={**validation(loss=1), "validation": {"loss": figures(2)}},
+    )
+    await end_trial(pool, trial)
+    assert await pool.fetchval("SELECT state FROM runs WHERE id = $1", trial) == "COMPLETED"
+
+
+async def test_experiments_are_found_by_their_best_trial_s_metric(pool: Pool) -> None:
+    project = await add_project(pool)
+    good, bad, new = [await add_experiment(pool, project) for _ in range(3)]
+    for experiment, value in ((good, 0.1), (bad, 0.9)):
+        trial = await add_trial(
+            pool, experiment, summary_metrics=validation(loss=value), hparams={"lr": value}
+        )
+        await pool.execute(
+            "UPDATE experiments SET best_trial_id = $1 WHERE id = $2", trial, experiment
+        )
+    column = "validation.loss.last"
+    searches = {
+        (where(column, "<", 0.5), None): [good],
+        (where(column, "isEmpty"), None): [new],
+        (where("hp.lr", ">", 0.5), None): [bad],
+        (None, f"{column}=desc"): [bad, good, new],
+        (None, "hp.lr=asc"): [good, bad, new],
+    }
+    for (filter_, sort), expected in searches.items():
+        assert await found(pool, Search(project, filter_, sort), EXPERIMENTS) == expected
+
+
+@pytest.mark.parametrize(
+    ("offset", "limit", "expected"),
+    [(0, 2, [0, 1]), (3, 5, [3, 4]), (-2, 1, [3]), (99, 5, []), (1, -1, [1, 2, 3, 4])],
+)
+async def test_pages_of_a_filtered_list(
+    pool: Pool, offset: int, limit: int, expected: list[int]
+) -> None:
+    project = await add_project(pool)
+    experiment = await add_experiment(pool, project)
+    ids = [await add_trial(pool, experiment) for _ in range(5)]
+    search = Search(project, where("state", "=", "RUNNING"), "id=asc", offset, limit)
+    assert await found(pool, search) == [ids[i] for i in expected]
