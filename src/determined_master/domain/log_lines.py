@@ -37,7 +37,7 @@ def split_prefix(text: str) -> tuple[int | None, int, str]:
 
 def render(at: datetime, container_id: str | None, rank: int | None, level: int, log: str) -> str:
     """A stored line as people read it."""
-    when = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    when = at.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
     where = container_id[:8] if container_id else " " * 8
     which = "" if rank is None else f" [rank={rank}]"
     label = f"{LEVELS[level]}: " if level else ""

@@ -68,8 +68,8 @@ async def open_pool(address: Address, *, min_size: int = 2, max_size: int = 20) 
 
     Statements are planned once a connection, not at each use: on a partitioned table planning
     took five times as long as running. So a value that a plan should know (how many rows are
-    wanted) stands in the text of its statement; and a table that is small when a plan is made
-    is not read from end to end for as long as that plan lives.
+    wanted) stands in the text of its statement. A plan made while a table is small or unanalysed
+    must not outlive that, so ways to read that do not follow an index are made unattractive.
 
     Raises:
         OSError, asyncpg.PostgresError: the server is not there or does not let us in.
@@ -87,6 +87,7 @@ async def open_pool(address: Address, *, min_size: int = 2, max_size: int = 20) 
             "application_name": "determined-master",
             "plan_cache_mode": "force_generic_plan",
             "enable_seqscan": "off",
+            "enable_bitmapscan": "off",
         },
     )
 
@@ -98,7 +99,11 @@ async def connect(address: Address, *, timeout_s: float = 20) -> asyncpg.Connect
         timeout=timeout_s,
         server_settings={"application_name": "determined-master"},
     )
-    await set_codecs(conn)
+    try:
+        await set_codecs(conn)
+    except BaseException:  # cancelled, too: nobody else could close it
+        conn.terminate()
+        raise
     return conn
 
 
