@@ -20,6 +20,9 @@ demo: $(STAMP)  ## a local cluster and a search on real data
 test: $(STAMP)  ## all tests
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
+test-compat: $(STAMP)  ## the published client (0.38.1) against this master
+	@$(BIN)/python -m pytest -q tests/compat
+
 check: $(STAMP)  ## format, lint, types, imports, sizes, fast tests
 	@$(BIN)/ruff format --check src tests tools bench examples
 	@$(BIN)/ruff check src tests tools bench examples

@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import asyncpg
-
 from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -63,6 +61,7 @@ from determined_master.services.workspaces import Workspaces
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
 from determined_master.store.errors import DataDirInUse
+from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.migrate import migrate
 from determined_master.store.pool import (
     Address,
@@ -259,14 +258,14 @@ class App:
             try:
                 await self._compare_live()
                 return
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
                 await asyncio.sleep(0.2)
 
     async def _keep_comparing(self) -> None:
         while True:
             await asyncio.sleep(COMPARE_S)
-            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            with contextlib.suppress(*DATABASE_ERRORS):
                 await self._compare_live()
 
     async def _compare_live(self) -> None:

@@ -30,7 +30,9 @@ CASES: dict[str, Case] = {
     "checkpoints.delete.registered": Case(
         ended, status=200, why="there is no registry of models yet", free=frozenset("*")
     ),
-    "plain.preview_gc": Case(ended),
+    "plain.preview_gc": Case(
+        ended, free=frozenset({"checkpoints"}), why="the observed null breaks the client's list"
+    ),
     "plain.preview_gc.missing": Case(ended),
     "experiments.bulk": Case(in_project),
 }

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from tests.api.cases_experiments import CONFIG, FILE
@@ -153,3 +154,35 @@ async def test_plain_log_lines_are_stored_like_the_others(admin: Client) -> None
     ]
     bad = await admin("POST", "/task-logs", [{**line, "level": "LOUD"}])
     assert (bad.status, "'LOUD'" in bad.text) == (400, True)
+
+
+async def test_curves_are_thinned_to_the_ends_of_even_parts(admin: Client) -> None:
+    trial = await submitted(admin)
+    reports = [
+        {
+            "group": group,
+            "metrics": {
+                "trialId": trial["id"],
+                "trialRunId": 0,
+                "stepsCompleted": n,
+                "metrics": {"avgMetrics": {"loss": n, "other": 1, "epoch": n / 10}},
+            },
+        }
+        for group in ("training", "own")
+        for n in range(1, 101)
+    ]
+    path = f"/api/v1/trials/{trial['id']}/metrics/batch"
+    assert (await admin("POST", path, {"reports": reports})).status == 200
+    series = f"/api/v1/trials/time-series?trialIds={trial['id']}"
+    asked = await admin("GET", f"{series}&metricIds=training.loss&maxDatapoints=12")
+    [curve] = asked.json()["trials"][0]["metrics"]
+    steps = [point["batches"] for point in curve["data"]]
+    assert (steps[0], steps[-1], len(steps) <= 12) == (1, 100, True)
+    assert max(b - a for a, b in pairwise(steps)) <= 20
+    assert curve["data"][0]["values"] == {"loss": 1}
+    assert curve["data"][0]["epoch"] == 0.1
+    part = await admin("GET", f"{series}&metricNames=other&group=own&startBatches=5&endBatches=7")
+    [curve] = part.json()["trials"][0]["metrics"]
+    assert [point["batches"] for point in curve["data"]] == [5, 6, 7]
+    for wrong in (series, f"{series}&metricIds=loss", "/api/v1/trials/time-series?metricIds=a.b"):
+        assert (await admin("GET", wrong)).status == 400

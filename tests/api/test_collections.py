@@ -10,7 +10,7 @@ from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.master import ADMIN, PASSWORD
 from tests.api.samples import World
-from tests.api.scenes import run, run_to_end
+from tests.api.scenes import run, run_to_end, trials_of
 
 from determined_master import entropy
 from determined_master.domain.allocation import messages as alloc
@@ -114,9 +114,9 @@ async def test_a_preview_tells_what_would_be_deleted(world: World) -> None:
     keep = "save_experiment_best={}&save_trial_best=0&save_trial_latest=0"
     path = f"/experiments/{number}/preview_gc?{keep}"
     doomed = (await admin("GET", path.format(0))).json()
-    assert [c["uuid"] for c in doomed["checkpoints"]] == [world.names["uuid"]]
+    assert [c["UUID"] for c in doomed["checkpoints"]] == [world.names["uuid"]]
     assert doomed["metric_name"] == "loss"
-    assert (await admin("GET", path.format(1))).json()["checkpoints"] is None
+    assert (await admin("GET", path.format(1))).json()["checkpoints"] == []
     assert (await admin("GET", path.format(-1))).status == 400
     assert (await admin("GET", f"/experiments/999/preview_gc?{keep.format(0)}")).status == 404
 
@@ -154,7 +154,7 @@ async def test_what_another_experiment_starts_from_is_not_deleted(world: World) 
     await admin("PATCH", f"{PATH}/{number}", {"checkpointStorage": KEEP_NONE})
     keep = "save_experiment_best=0&save_trial_best=0&save_trial_latest=0"
     preview = await admin("GET", f"/experiments/{number}/preview_gc?{keep}")
-    assert preview.json()["checkpoints"] is None
+    assert preview.json()["checkpoints"] == []
 
     assert (await admin("DELETE", f"{PATH}/{number}")).status == 200
     [allocation_id] = await collections_of(world)
@@ -233,6 +233,44 @@ async def test_only_the_owner_or_an_admin_deletes(world: World) -> None:
     other = Client(world.clients["admin"].app, opened.token)
     answer = await other("DELETE", f"{PATH}/{world.names['experiment_id']}")
     assert answer.status == 403
+
+
+async def test_tensorboard_files_of_an_ended_experiment_are_deleted(world: World) -> None:
+    await scene.ended(world)
+    admin, number = world.clients["admin"], world.names["experiment_id"]
+    path = f"{PATH}/{number}/tensorboard-files"
+    assert (await admin("DELETE", path)).status == 200
+    [allocation_id] = await collections_of(world)
+    spec = await spec_of(world, await run(world, allocation_id))
+    assert "--delete-tensorboards" in spec.entrypoint
+    assert content(spec, "checkpoints_to_delete") == []
+    assert (await admin("DELETE", f"{PATH}/999/tensorboard-files")).status == 404
+
+
+async def test_new_trials_start_from_the_latest_checkpoint_of_a_source_trial(
+    world: World,
+) -> None:
+    await scene.ended(world)
+    admin, uuid = world.clients["admin"], world.names["uuid"]
+    source = f"searcher: {{name: single, metric: x, source_trial_id: {world.names['trial_id']}}}"
+    body = {"config": f"entrypoint: x\n{source}\n", "activate": True}
+    child = (await admin("POST", PATH, body)).json()["experiment"]["id"]
+    [trial] = await trials_of(world, child)
+    assert trial["warmStartCheckpointUuid"] == uuid
+
+
+async def test_a_trial_never_resumes_from_what_is_about_to_be_deleted(world: World) -> None:
+    await scene.ended(world)
+    admin, uuid = world.clients["admin"], world.names["uuid"]
+    await admin("DELETE", "/api/v1/checkpoints", {"checkpointUuids": [uuid]})
+    await collections_of(world)
+    number = int(world.names["experiment_id"])
+    going_on = {"id": number, "overrideConfig": ""}
+    assert (await admin("POST", "/api/v1/experiments/continue", going_on)).status == 200
+    names = await run(world, f"{world.names['task_id']}-1.2")
+    spec = await spec_of(world, names)
+    assert spec.environment["DET_STEPS_COMPLETED"] == "0"
+    assert "DET_LATEST_CHECKPOINT" not in spec.environment
 
 
 @pytest.mark.parametrize("outcome", ["lost", "killed"])

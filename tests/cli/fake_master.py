@@ -34,12 +34,15 @@ class Call:
 class FakeMaster:
     """Serves `routes`: ("GET", "/info") -> (status, body) or a function of the call.
 
+    Answers have the headers of `sent_headers` besides their own.
+
     A body that is a list of dicts under a `"stream"` status tuple is sent as one JSON
     object a line, the way log streams are; bytes are sent as they are.
     """
 
     def __init__(self) -> None:
         self.routes: dict[tuple[str, str], Route] = dict(canned.routes())
+        self.sent_headers: dict[str, str] = {}
         self.calls: list[Call] = []
         owner = self
 
@@ -85,12 +88,16 @@ class FakeMaster:
         self.calls.append(call)
         route = self.routes.get((call.method, call.path), canned.NOT_SERVED)
         status, body = route(call) if callable(route) else route
-        _send(handler, status, body)
+        _send(handler, status, body, self.sent_headers)
 
 
-def _send(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any) -> None:
+def _send(
+    handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, headers: dict[str, str]
+) -> None:
     data, kind = _encode(body)
     handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name, value)
     handler.send_header("Content-Type", kind)
     if isinstance(body, canned.Stream):
         handler.send_header("Transfer-Encoding", "chunked")

@@ -75,6 +75,13 @@ def test_an_experiment_is_deleted_after_a_yes(det: Det, master: FakeMaster) -> N
     assert len(master.made(*route)) == 2
 
 
+def test_tensorboard_files_are_deleted(det: Det, master: FakeMaster) -> None:
+    route = ("DELETE", "/api/v1/experiments/7/tensorboard-files")
+    master.routes[route] = OK
+    assert det("e", "delete-tb-files", "7").status == 0
+    assert len(master.made(*route)) == 1
+
+
 def test_an_experiment_goes_on_with_a_file_and_overrides(
     det: Det, master: FakeMaster, tmp_path: Path
 ) -> None:

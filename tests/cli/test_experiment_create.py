@@ -142,6 +142,11 @@ def test_a_directory_that_cannot_be_sent_is_refused_before_the_master_is_asked(
 
 
 def test_warnings_of_the_master_are_told(det: Det, master: FakeMaster, model: Path) -> None:
-    body = {"experiment": canned.EXPERIMENT, "config": {}, "warnings": ["LOOK"]}
+    known = "LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED"
+    body = {"experiment": canned.EXPERIMENT, "config": {}, "warnings": ["LOOK", known]}
     master.routes[CREATE] = (200, body)
-    assert "Warning: LOOK" in det("e", "create", "c.yaml").err
+    master.sent_headers["X-Determined-Config-Warnings"] = '["line 5: this is a text"]'
+    said = det("e", "create", "c.yaml").err
+    assert "Warning: LOOK\n" in said
+    assert "Warning: more slots are asked for than the cluster has now" in said
+    assert "Warning: line 5: this is a text\n" in said

@@ -179,8 +179,28 @@ def test_a_story_tells_when_what_and_why(det: Det, master: FakeMaster) -> None:
     body = {"lines": [line], "pagination": {}}
     master.routes[("GET", "/api/v1/trials/11/story")] = (200, body)
     out = det("trial", "story", "11").out
-    assert all(word in out for word in (canned.T0, "TrialPaused", "effect 5", "PreemptAllocation"))
+    assert all(
+        word in out for word in (canned.T0[:23], "TrialPaused", "effect 5", "PreemptAllocation")
+    )
     assert json.loads(det("trial", "story", "11", "--json").out) == line
+
+
+def test_a_story_tells_particulars_in_words_that_fit_a_line(det: Det, master: FakeMaster) -> None:
+    line = {
+        "at": "2026-11-21T09:27:24.056688Z",
+        "aggregate": "experiment 1",
+        "cause": "created",
+        "event": "experiment_created",
+        "detail": {"activate": True, "note": None, "request": {"slots": 1, "name": "Trial 1"},
+                   "containers": [{"agent_id": "a1", "slot_ids": [0, 1]}]},
+        "effects": ["create_trial", "create_trial", "set_timer"],
+    }  # fmt: skip
+    master.routes[("GET", "/api/v1/experiments/1/story")] = (200, {"lines": [line]})
+    assert det("e", "story", "1").out == (
+        "2026-11-21T09:27:24.056Z  experiment 1  experiment created  "
+        'activate=true slots=1 name="Trial 1" agent_id="a1" slot_ids=[0,1]  '
+        "because of created  -> create trial (2), set timer\n"
+    )
 
 
 def test_the_model_definition_is_written_as_it_came(

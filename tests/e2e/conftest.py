@@ -21,6 +21,7 @@ def running(agents: int = 1, slots: int = 2) -> Iterator[Cluster]:
     try:
         made.start()
         yield made
+        assert "a request failed" not in made.log(), made.log()[-20_000:]
     finally:
         made.stop()
         shutil.rmtree(root, ignore_errors=True)

@@ -34,7 +34,8 @@ def ledger_config(cluster: Cluster, name: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_single_trial_reports_saves_and_ends_completed(cluster: Cluster) -> None:
-    experiment = cluster.submit(ledger_config(cluster, "single"), {"t.py": scripts.LEDGER})
+    kept = ledger_config(cluster, "single", checkpoint_storage={"save_trial_latest": 2})
+    experiment = cluster.submit(kept, {"t.py": scripts.LEDGER})
     assert cluster.wait(experiment) == "COMPLETED"
     [trial] = cluster.trials(experiment)
     assert trial["totalBatchesProcessed"] == 8

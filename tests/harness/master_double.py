@@ -154,6 +154,7 @@ class MasterDouble:
     def _set_defaults(self) -> None:
         self.on("GET", "/context_directory$", lambda _: (200, {"b64Tgz": self.context}))
         rendezvous = {"addresses": ["127.0.0.1"], "rank": 0, "slots": [1]}
+        self.on("GET", r"/trials/\d+$", (200, {"trial": {"summaryMetrics": {}}}))
         self.on("GET", "/rendezvous$", (200, {"rendezvousInfo": rendezvous}))
         self.on("POST", "/acceleratorData$", (200, {}))
         self.on("GET", "/signals/preemption$", self._wait_for_preemption)

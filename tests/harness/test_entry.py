@@ -55,6 +55,16 @@ def test_the_log_shows_the_steps_and_no_secret(task: Task, python: str) -> None:
     assert done.stderr.startswith("INFO: [")
 
 
+def test_a_report_that_left_no_mark_is_known_by_the_master(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    summary = {"validation_metrics": {"loss": {"count": 1}}}
+    master.on("GET", r"/trials/3$", (200, {"trial": {"summaryMetrics": summary}}))
+    assert "no metrics" not in task.enter(python).stderr
+    master.on("GET", r"/trials/3$", (500, {}))
+    assert "no metrics" not in task.enter(python).stderr
+
+
 def test_the_exit_code_passes_through(task: Task, python: str) -> None:
     task.config["entrypoint"] = "exit 23"
     assert task.enter(python).returncode == 23

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
+from tests.store.rows import add_experiment, add_project, add_trial
 
 from determined_master.engine.story import list_story
 from determined_master.store.backup import back_up, restore
@@ -133,3 +134,27 @@ async def test_a_backup_that_did_not_finish_is_refused(
             await restore(target, tmp_path)
     finally:
         await target.close()
+
+
+async def test_what_triggers_have_made_is_restored_as_it_was(
+    database: Address, pool: Pool, empty_database: Address, tmp_path: Path
+) -> None:
+    experiment = await add_experiment(pool, await add_project(pool))
+    for lr in (0.1, 0.2):
+        await add_trial(pool, experiment, hparams={"lr": lr})
+    async with pool.acquire() as conn:
+        await back_up(conn, tmp_path / "backup")
+        runs = await conn.fetch("SELECT * FROM runs ORDER BY id")
+    target = await connect(empty_database)
+    try:
+        await restore(target, tmp_path / "backup")
+        assert await target.fetch("SELECT * FROM runs ORDER BY id") == runs
+        assert await target.fetchval("SELECT count(*) FROM run_values") == 2
+    finally:
+        await target.close()
+    restored = await open_pool(empty_database, min_size=1, max_size=2)
+    try:
+        trial = await add_trial(restored, experiment)
+        assert await restored.fetchval("SELECT number FROM runs WHERE id = $1", trial) == 3
+    finally:
+        await restored.close()

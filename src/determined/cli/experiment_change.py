@@ -41,6 +41,12 @@ COMMANDS = (
     ),
     Command("delete", "delete experiment", f"{_HERE}:delete", (_ID, _YES)),
     Command(
+        "delete-tb-files",
+        "delete TensorBoard files of experiment",
+        f"{_HERE}:delete_tb_files",
+        (_ID,),
+    ),
+    Command(
         "label",
         "manage experiment labels",
         commands=(
@@ -95,6 +101,13 @@ def delete(args: argparse.Namespace) -> None:
     )
     connect.session(args).delete(_path(number))
     print(f"Delete of experiment {number} is in progress")
+
+
+def delete_tb_files(args: argparse.Namespace) -> None:
+    """Delete the TensorBoard files of an ended experiment."""
+    number = args.experiment_id
+    connect.session(args).delete(f"{_path(number)}/tensorboard-files")
+    print(f"Deletion of the TensorBoard files of experiment {number} is in progress")
 
 
 def add_label(args: argparse.Namespace) -> None:

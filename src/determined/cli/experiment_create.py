@@ -15,6 +15,10 @@ from determined.common.api import errors as api_errors
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
 _WORTH_TELLING_BYTES = 1 << 20
 _AWAY_S = 120.0
+_WARNINGS = {
+    "LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED": "more slots are asked for than the cluster has now; "
+    "the experiment waits until agents with enough of them have joined",
+}
 
 
 def create(args: argparse.Namespace) -> None:
@@ -34,8 +38,8 @@ def create(args: argparse.Namespace) -> None:
         template=args.template,
     )
     answer = submit.create(session, new)
-    for warning in answer.get("warnings") or ():
-        declare.warn(f"Warning: {warning}")
+    for warning in (*answer["configWarnings"], *(answer.get("warnings") or ())):
+        declare.warn(f"Warning: {_WARNINGS.get(warning, warning)}")
     number = answer["experiment"]["id"]
     print(f"Created experiment {number}", flush=True)
     if args.follow_first_trial:

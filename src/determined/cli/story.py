@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import json
+import re
 import time
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 from determined.cli.declare import Arg, flag
 from determined.common.api import BaseSession
@@ -49,14 +51,33 @@ def _is_over(session: BaseSession, kind: str, number: int) -> bool:
 
 
 def _sentence(line: Dict[str, Any]) -> str:
-    text = f"{line['at']}  {line['aggregate']}  {line['event']}"
-    if line.get("detail"):
-        detail = line["detail"]
-        text += f"  {detail if isinstance(detail, str) else json.dumps(detail)}"
+    """When, to what, what, with which particulars, why, and what it led to."""
+    at = re.sub(r"(\.\d{3})\d+", r"\1", line["at"])  # to the millisecond
+    text = f"{at}  {line['aggregate']}  {line['event'].replace('_', ' ')}"
+    detail = line.get("detail")
+    if detail:
+        text += f"  {detail if isinstance(detail, str) else ' '.join(_particulars(detail))}"
     text += f"  because of {line['cause']}"
-    if line.get("effects"):
-        names = (
-            e if isinstance(e, str) else e.get("type", json.dumps(e)) for e in line["effects"]
-        )
-        text += f"  -> {', '.join(names)}"
+    names = [
+        e if isinstance(e, str) else str(e.get("type") or json.dumps(e))
+        for e in line.get("effects") or ()
+    ]
+    if names:
+        counted = collections.Counter(name.replace("_", " ") for name in names)
+        orders = (f"{name} ({count})" if count > 1 else name for name, count in counted.items())
+        text += f"  -> {', '.join(orders)}"
     return text
+
+
+def _particulars(detail: Mapping[str, Any]) -> Iterator[str]:
+    """`name=value` of all that is set; of what is nested, the names inside."""
+    for name, value in detail.items():
+        if isinstance(value, dict):
+            yield from _particulars(value)
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            for item in value:
+                yield from _particulars(item)
+        elif isinstance(value, list) and value:
+            yield f"{name}={json.dumps(value, separators=(',', ':'))}"
+        elif value not in (None, "", [], {}):
+            yield f"{name}={json.dumps(value)}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import uuid
 from typing import Any, Dict, List, Optional
 
 from determined.common.api import BaseSession, RetryPolicy
 
+_WARNINGS = "x-determined-config-warnings"
 _RETRIES = RetryPolicy(total=6, all_methods=True)
 
 
@@ -26,6 +28,8 @@ class Submission:
 def create(session: BaseSession, new: Submission) -> Dict[str, Any]:
     """Create an experiment; the master's answer with `experiment`, `config`, `warnings`.
 
+    `configWarnings` are texts about the config that was sent, from the answer's header.
+
     The request carries a key of its own, so it is sent again when its answer is lost and the
     master still makes one experiment of it.
 
@@ -43,7 +47,7 @@ def create(session: BaseSession, new: Submission) -> Dict[str, Any]:
     }
     key = {"Idempotency-Key": str(uuid.uuid4())}
     with session.with_retry(_RETRIES) as patient:
-        answer: Dict[str, Any] = patient.post(
-            "/api/v1/experiments", json=body, headers=key, timeout=600.0
-        ).json()
+        response = patient.post("/api/v1/experiments", json=body, headers=key, timeout=600.0)
+    answer: Dict[str, Any] = response.json()
+    answer["configWarnings"] = json.loads(response.headers.get(_WARNINGS) or "[]")
     return answer

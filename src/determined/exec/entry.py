@@ -82,7 +82,7 @@ def _run_trial(session: TaskSession) -> int:
     assert cluster is not None
     command = launch.prepare(cluster, env)
     code = launch.run(command, env, lambda: _accelerators.report(session, env, found))
-    launch.explain(command, code, cluster.container_rank == 0)
+    launch.explain(command, code, cluster)
     return code
 
 

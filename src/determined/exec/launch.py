@@ -12,8 +12,8 @@ from determined._info import ClusterInfo, read_cluster_info
 from determined._masking import mask_config_dict
 from determined.exec._child import NOT_EXECUTABLE, NOT_FOUND, Child
 from determined.exec._notes import EntryFailed, note
+from determined.exec._reported import has_reported
 
-REPORTED_MARK = "reported"
 _TRIAL_CLASS_LETTERS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
@@ -92,7 +92,7 @@ def run(command: List[str], env: Mapping[str, str], meanwhile: Any = None) -> in
     return child.wait()
 
 
-def explain(command: List[str], code: int, is_chief: bool) -> None:
+def explain(command: List[str], code: int, info: ClusterInfo) -> None:
     """Add a line where an exit code alone would leave the reader guessing."""
     shown = command[-1] if command[:2] == ["sh", "-c"] else " ".join(command)
     if code == NOT_FOUND:
@@ -111,8 +111,8 @@ def explain(command: List[str], code: int, is_chief: bool) -> None:
         note(f"the entrypoint {shown!r} was ended by signal {code - 128}", "ERROR")
     elif (
         code == 0
-        and is_chief
-        and not os.path.exists(os.path.join(run_dir(), "info", REPORTED_MARK))
+        and info.container_rank == 0
+        and not has_reported(info.trial.trial_id, os.environ)
     ):
         note("the entrypoint ended with exit code 0; it reported no metrics", "WARNING")
 
@@ -124,7 +124,7 @@ def main() -> int:
         raise EntryFailed("this container runs no trial: there is no trial.json")
     command = prepare(info, os.environ)
     code = run(command, os.environ)
-    explain(command, code, info.container_rank == 0)
+    explain(command, code, info)
     return code
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import asyncpg
 from starlette.websockets import WebSocket
 
 from determined_master import entropy
@@ -30,6 +29,7 @@ from determined_master.domain.errors import (
 )
 from determined_master.ports import Authenticator
 from determined_master.services.catalog import Services
+from determined_master.store.losses import DATABASE_AWAY
 from determined_wire.proto import Endpoint
 from determined_wire.rest.endpoints import ENDPOINTS
 
@@ -39,14 +39,6 @@ Target = GatewayRoute | Route | Endpoint
 """A served route of `/api/v1`, any other served route, a known one that is not served."""
 
 PREFIX = b"/api/v1/"
-DATABASE_AWAY = (
-    ConnectionError,
-    FileNotFoundError,  # the socket of our own server
-    asyncpg.InterfaceError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,  # it is shutting down, or starting
-)
-"""What a connection says whose server has gone; the same request may succeed later."""
 
 
 class Api:

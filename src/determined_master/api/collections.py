@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs
 
-from determined_master.api.protojson import to_json
 from determined_master.api.routes import Call, plain_route, route
-from determined_master.api.shapes import checkpoint
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.gc import SavePolicy
+from determined_master.store.checkpoints import CheckpointRow
 from determined_wire.rest import checkpoints as wire
+from determined_wire.rest import experiments as experiment_wire
 
 MAX_INT32 = 2**31 - 1
 
@@ -35,9 +35,21 @@ async def remove_files(
     return wire.CheckpointsRemoveFilesResponse()
 
 
+@route("DELETE", "/api/v1/experiments/{experiment_id}/tensorboard-files")
+async def delete_tensorboard_files(
+    call: Call, request: experiment_wire.DeleteTensorboardFilesRequest
+) -> experiment_wire.DeleteTensorboardFilesResponse:
+    """Delete the TensorBoard files of an ended experiment; a task does that after the answer."""
+    await call.services.collections.remove_tensorboard(call.caller, request.experiment_id)
+    return experiment_wire.DeleteTensorboardFilesResponse()
+
+
 @plain_route("GET", "/experiments/{experiment_id}/preview_gc")
 async def preview_gc(call: Call) -> dict[str, Any]:
-    """Which checkpoints a policy would delete now; null when there are none."""
+    """Which checkpoints a policy would delete now; empty when there are none.
+
+    Names within are those that clients read here, and only here.
+    """
     given = parse_qs(call.http.query, keep_blank_values=True)
     policy = SavePolicy(
         experiment_best=_count(given, "save_experiment_best"),
@@ -48,8 +60,25 @@ async def preview_gc(call: Call) -> dict[str, Any]:
     if experiment_id > MAX_INT32:
         raise NotFound(f"experiment '{experiment_id}' not found")
     found, metric = await call.services.collections.preview(call.caller, experiment_id, policy)
-    shown = [to_json(checkpoint(row)) for row in found] or None
-    return {"checkpoints": shown, "metric_name": metric}
+    return {"checkpoints": [_doomed(row) for row in found], "metric_name": metric}
+
+
+def _doomed(row: CheckpointRow) -> dict[str, Any]:
+    return {
+        "UUID": row.uuid,
+        "TaskID": row.task_id,
+        "AllocationID": row.allocation_id,
+        "TrialID": row.trial_id,
+        "ExperimentID": row.experiment_id,
+        "ReportTime": row.reported_at,
+        "State": row.state,
+        "StepsCompleted": row.steps,
+        "Resources": row.resources,
+        "Metadata": row.metadata,
+        "Size": row.size,
+        "SearcherMetric": row.searcher_metric,
+        "ValidationMetrics": row.validation_metrics,
+    }
 
 
 def _count(given: dict[str, list[str]], name: str) -> int:

@@ -20,6 +20,8 @@ from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import Experiment, ExperimentState
 from determined_wire.rest.types.shared import LaunchWarning, OrderBy
 
+MAX_WARNINGS = 10
+
 
 @route("POST", "/api/v1/experiments")
 async def create_experiment(
@@ -46,6 +48,11 @@ async def create_experiment(
     experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
     too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
     warnings = [too_large] if prepared.exceeds_slots else []
+    if prepared.warnings:
+        # The answer's own list knows two words; what is to be said about a text goes beside it.
+        said = msgspec.json.encode([text.encode("ascii", "replace").decode() for text in
+                                    prepared.warnings[:MAX_WARNINGS]])  # fmt: skip
+        call.http.set_headers.append((b"x-determined-config-warnings", said))
     if experiment_id is None:
         return wire.CreateExperimentResponse(
             experiment=Experiment(), config=None, warnings=warnings

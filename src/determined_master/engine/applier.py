@@ -13,10 +13,11 @@ from determined_master.domain.errors import DetError
 from determined_master.engine import inbox_codec, statements
 from determined_master.engine.apply import Poisoned, Term, apply_batch
 from determined_master.engine.batch import Applied
-from determined_master.engine.connection import DATABASE_ERRORS, Connect, is_connection_loss
+from determined_master.engine.connection import Connect, is_connection_loss
 from determined_master.engine.errors import InternalError, StaleEpoch, TermEnded
 from determined_master.engine.queue import Closing, Post, PostQueue, end_all
 from determined_master.store.errors import DatabaseUnavailable
+from determined_master.store.losses import DATABASE_ERRORS
 
 _log = logging.getLogger(__name__)
 _RECONNECT_S = (0.0, 0.05, 0.2, 0.5, 1.0)

@@ -13,13 +13,6 @@ Connect = Callable[[], Awaitable[Any]]
 """Opens a connection that the caller owns; tests give one that breaks on purpose."""
 
 _PLANNER = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan")
-DATABASE_ERRORS = (
-    OSError,
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that died while it was being set up
-)
-"""Whatever connecting and asking may raise while PostgreSQL comes and goes."""
 _LOST = (
     asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
@@ -40,7 +33,12 @@ def engine_connect(address: Address) -> Connect:
     async def open_one() -> Any:
         conn = await connect(address)
         settings = "; ".join(f"SET {name} = off" for name in _PLANNER)
-        await conn.execute(f"{settings}; SET plan_cache_mode = force_generic_plan; SET jit = off")
+        more = "SET plan_cache_mode = force_generic_plan; SET jit = off"
+        try:
+            await conn.execute(f"{settings}; {more}")
+        except BaseException:  # cancelled, too: nobody else could close it
+            conn.terminate()
+            raise
         return conn
 
     return open_one

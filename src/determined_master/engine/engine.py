@@ -11,7 +11,7 @@ from typing import Any
 
 from determined_master import clock
 from determined_master.engine.apply import Term
-from determined_master.engine.connection import DATABASE_ERRORS, Connect, engine_connect
+from determined_master.engine.connection import Connect, engine_connect
 from determined_master.engine.errors import EngineUnavailable, NotLeader, TermEnded
 from determined_master.engine.feed import Changed, Feed
 from determined_master.engine.handlers import Handlers
@@ -20,6 +20,7 @@ from determined_master.engine.kind import EffectId, Kind, Outcome, Posting
 from determined_master.engine.leader import Leadership
 from determined_master.engine.queue import Closing, Post
 from determined_master.engine.term import EngineSettings, LeaderTerm
+from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Address, Conn, Pool
 
 _AGAIN_S = 0.05

@@ -8,9 +8,9 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from determined_master.engine.connection import DATABASE_ERRORS
 from determined_master.engine.inbox import POSTED, SETTLED
 from determined_master.engine.statements import EPOCH_LOCK
+from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Address, connect
 
 _log = logging.getLogger(__name__)

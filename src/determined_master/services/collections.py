@@ -15,6 +15,7 @@ from determined_master import clock, entropy
 from determined_master.domain import access, gc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.states import TERMINAL
 from determined_master.services.checkpoints import checked_uuid
 from determined_master.store import checkpoints, experiments
 from determined_master.store import collections as rows
@@ -98,6 +99,27 @@ class Collections:
                 experiment_id=experiment_id, uuids_by_storage=_by_storage(group), globs=globs
             )
             await self._post(plan, f"request:{caller.user_id}:{entropy.new_uuid()}")
+
+    async def remove_tensorboard(self, caller: Caller, experiment_id: int) -> None:
+        """Delete the TensorBoard files of an ended experiment.
+
+        Raises:
+            NotFound: there is none of that id. FailedPrecondition: it still writes them.
+        """
+        async with self._pool.acquire() as conn:
+            row = await experiments.find_experiment(conn, experiment_id)
+        if row is None:
+            raise NotFound(f"experiment '{experiment_id}' not found")
+        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        if row.state not in TERMINAL:
+            raise FailedPrecondition(
+                f"experiment {experiment_id} is {row.state} and still writes TensorBoard files: "
+                "let it end first"
+            )
+        plan = Plan(
+            experiment_id=experiment_id, uuids_by_storage={None: ()}, removes_tensorboard=True
+        )
+        await self._post(plan, f"request:{caller.user_id}:{entropy.new_uuid()}")
 
     async def apply_policy(self, experiment_id: int) -> None:
         """Delete what the policy of an ended experiment does not keep."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.store.pool import Conn
 
+OPENING_S = 5.0
 LISTED_SEARCHES = frozenset({"grid", "random"})
 """Searches that go on with those of their trials that were not completed."""
 
@@ -81,7 +83,19 @@ class Continuations:
             prepared = await self._configs.override(override, row.config)
             _check_override(prepared)
         await self._post(caller, row, reopening, prepared)
+        await self._wait_for_first(experiment_id, reopening.request_ids[0])
         return prepared.warnings if prepared else ()
+
+    async def _wait_for_first(self, experiment_id: int, request_id: str) -> None:
+        """Let the first trial be open before the answer, so that who follows its log sees more."""
+        async with self._pool.acquire() as conn:
+            trial_id = await trials.find_trial_id(conn, experiment_id, request_id)
+            earlier = await trials.find_trial(conn, trial_id) if trial_id is not None else None
+        if earlier is None or earlier.state not in TERMINAL:
+            return
+        is_open = lambda state: state.task_id != earlier.task_id  # noqa: E731
+        with contextlib.suppress(TimeoutError):
+            await self._engine.wait_for("trial", str(earlier.id), is_open, OPENING_S)
 
     async def _post(
         self,

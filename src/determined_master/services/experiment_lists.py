@@ -14,7 +14,7 @@ from determined_master.domain import access
 from determined_master.domain.paging import Page, page_of
 from determined_master.domain.shown_state import SHOWN_WHEN_ACTIVE
 from determined_master.store import experiments as rows
-from determined_master.store.list_page import planned_for_its_values
+from determined_master.store.list_page import FEW, planned_for_its_values
 
 if TYPE_CHECKING:
     import asyncpg
@@ -152,27 +152,41 @@ async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
 
 async def _page(conn: Conn, wanted: Wanted) -> tuple[list[int], Page]:
     where, values = _where(wanted)
-    order = "DESC" if wanted.descending else "ASC"
-    key = SORTS[wanted.sort]
-    users = "JOIN users u ON u.id = e.user_id"
-    counted = f"experiments e {users if 'u.' in where else ''} {where}"
-    listed = f"experiments e {users if 'u.' in where + key else ''} {where}"
-    # a key that is never NULL goes without NULLS LAST, so that its index serves both ways
-    keys = f"e.id {order}" if key == "e.id" else f"{key} {order} NULLS LAST, e.id {order}"
     # without values, and in the order of the key, there is only one way to plan it
     is_plain = not values and wanted.sort == "id"
     async with nullcontext() if is_plain else planned_for_its_values(conn):
-        total = int(await conn.fetchval(f"SELECT count(*) FROM {counted}", *values))
+        total, few = await _count(conn, where, values)
         page = page_of(
             total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
         )
         if page.start == page.end:
             return [], page
+        if few is not None:
+            where, values = "WHERE e.id = ANY ($1)", [few]
+        key, order = SORTS[wanted.sort], "DESC" if wanted.descending else "ASC"
+        # a key that is never NULL goes without NULLS LAST, so that its index serves both ways
+        keys = f"e.id {order}" if key == "e.id" else f"{key} {order} NULLS LAST, e.id {order}"
         query = f"""
-            SELECT e.id FROM {listed} ORDER BY {keys}
+            SELECT e.id FROM {_tables(where + key)} {where} ORDER BY {keys}
             OFFSET {page.start} LIMIT {page.end - page.start}
         """
         return [row["id"] for row in await conn.fetch(query, *values)], page
+
+
+async def _count(conn: Conn, where: str, values: list[Any]) -> tuple[int, list[int] | None]:
+    """How many match; their ids, too, where a search through texts found only a few."""
+    if "position(" in where:
+        query = f"SELECT e.id FROM {_tables(where)} {where} LIMIT {FEW + 1}"
+        found = [row["id"] for row in await conn.fetch(query, *values)]
+        if len(found) <= FEW:
+            return len(found), found
+    query = f"SELECT count(*) FROM {_tables(where)} {where}"
+    return int(await conn.fetchval(query, *values)), None
+
+
+def _tables(text: str) -> str:
+    """Experiments, and users only where something is said of them."""
+    return "experiments e" + (" JOIN users u ON u.id = e.user_id" if "u." in text else "")
 
 
 def _where(wanted: Wanted) -> tuple[str, list[Any]]:

@@ -258,16 +258,21 @@ class Experiments:
                 await rows.insert_answer(conn, caller.user_id, submission.idempotency_key, answer)
 
         event = exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)
-        try:
-            await self._engine.post(
-                "experiment", str(experiment_id), event, cause="created", within=store
-            )
-        except InternalError:
-            # The same request came twice at once and the other one was first.
-            known = await self._known_answer(caller, submission)
-            if known is None:
-                raise
-            return known
+        for is_last in (False, False, True):
+            try:
+                await self._engine.post(
+                    "experiment", str(experiment_id), event, cause="created", within=store
+                )
+            except InternalError:
+                # The same request came twice at once and the other one was first. It may not be
+                # stored yet: what met in one transaction is taken apart and done again.
+                known = await self._known_answer(caller, submission)
+                if known is not None:
+                    return known
+                if is_last or not submission.idempotency_key:
+                    raise
+            else:
+                break
         return experiment_id
 
     async def _known_answer(self, caller: Caller, submission: Submission) -> int | None:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
-import asyncpg
 import msgspec
 
 from determined_master import logs
@@ -14,6 +13,7 @@ from determined_master.domain import access
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import InvalidArgument
 from determined_master.loop_monitor import LoopMonitor, Stall
+from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Pool
 
 MASK = "********"
@@ -53,7 +53,6 @@ class Master:
         self._pool = pool
         self._settings = settings
         self.loop = LoopMonitor()
-
         self._log: dict[str, Any] = {}
         """Settings of the log that were changed since the start."""
 
@@ -116,7 +115,7 @@ class Master:
         try:
             async with asyncio.timeout(PROBE_DEADLINE_S), self._pool.acquire() as conn:
                 await conn.fetchval("SELECT 1")
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        except DATABASE_ERRORS:
             return Health("down", "down")
         return Health("up", "up")
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from determined_master.domain.errors import DetError, InvalidArgument
-from determined_master.engine.connection import DATABASE_ERRORS
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_store import MetricStore
 from determined_master.services.metric_summaries import WRITE_EVERY_S, Summaries
+from determined_master.store.losses import DATABASE_ERRORS
 
 if TYPE_CHECKING:
     from determined_master.store.pool import Conn, Pool

@@ -96,7 +96,8 @@ async def update_allocations(conn: Conn, changes: Sequence[AllocationChange]) ->
         ), changed AS (
             UPDATE allocations a
                SET state = n.state, is_ready = n.is_ready,
-                   started_at = coalesce(a.started_at, n.started_at), ended_at = n.ended_at,
+                   started_at = coalesce(a.started_at, n.started_at),
+                   ended_at = coalesce(a.ended_at, n.ended_at),
                    exit_reason = n.exit_reason, exit_error = n.exit_error, status_code = n.code
               FROM n WHERE a.id = n.id
          RETURNING a.session_id, a.ended_at

@@ -161,10 +161,17 @@ async def list_best(conn: Conn, trial_ids: Sequence[int]) -> dict[int, Checkpoin
 
 
 async def find_resume_point(conn: Conn, trial_id: int) -> tuple[str, int] | None:
-    """UUID and steps of the complete checkpoint with the most steps; the newest of equals."""
+    """UUID and steps of the complete checkpoint with the most steps; the newest of equals.
+
+    One that a task is about to delete does not count.
+    """
     query = """
-        SELECT uuid::text, steps FROM checkpoints
+        SELECT uuid::text, steps FROM checkpoints p
          WHERE trial_id = $1 AND state = 'COMPLETED'
+           AND NOT EXISTS (
+                SELECT FROM collections c JOIN tasks k ON k.id = c.task_id
+                 WHERE c.experiment_id = p.experiment_id AND k.ended_at IS NULL
+                   AND cardinality(c.globs) > 0 AND p.uuid = ANY (c.uuids))
          ORDER BY steps DESC, reported_at DESC LIMIT 1
     """
     row = await conn.fetchrow(query, trial_id)

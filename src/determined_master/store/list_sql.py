@@ -47,8 +47,14 @@ class TableSql(msgspec.Struct, frozen=True):
 class Composed:
     """A statement that grows: its clauses, joins and parameters."""
 
-    def __init__(self, table: TableSql, column_ids: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self,
+        table: TableSql,
+        column_ids: Mapping[str, Sequence[int]],
+        project_id: int | None = None,
+    ) -> None:
         self._table = table
+        self._project_id = project_id
         self._column_ids = column_ids
         self._aliases: set[str] = set()
         self._sort_joins: list[str] = []
@@ -142,29 +148,38 @@ class Composed:
                 assert_never(condition.type)
 
     def _on_values(self, condition: Condition) -> str:
-        is_without = condition.operator == "isEmpty"
-        metric = split_metric(condition.column)
-        if condition.column.startswith(("hp.", "metadata.")):
-            metric = None
+        runs = self.runs_having(condition)
+        self._note(self._table.run_of_metric)
+        if _metric_of(condition.column) is None:
+            test = self._table.has_run.format(runs=runs)
+        else:
+            test = f"{self._table.run_of_metric} IN ({runs})"
+        # A join of it would be planned by how many rows are expected, which is far off for one
+        # column of many; so the ids are hashed once, whatever their number.
+        return f"(({test}) IS {'NOT ' if condition.operator == 'isEmpty' else ''}TRUE)"
+
+    def runs_having(self, condition: Condition) -> str:
+        """A query of the ids of the project's runs with a value that the condition holds for.
+
+        For `isEmpty` it is those with any value, as for `notEmpty`. No id comes twice.
+        """
         leaf = "coalesce(v.word, v.number::text)"
         ended = self._value_test("v.number", leaf, condition)
         ids = self.add_value(list(self._column_ids.get(condition.column, ())))
         runs = f"SELECT v.run_id FROM run_values v WHERE v.column_id = ANY ({ids}::int[]){ended}"
+        metric = _metric_of(condition.column)
         if metric is not None:
             path = self.add_value([group_key(metric[0]), *metric[1:]])
             found = f"o.summary_metrics #> {path}::text[]"
             live = self._value_test(f"leaf_number({found})", f"({found} #>> '{{}}')", condition)
+            of_project = ""
+            if self._project_id is not None:
+                of_project = f" AND y.project_id = {self.add_value(self._project_id)}"
             runs += (
-                f" UNION ALL SELECT o.id FROM trials o WHERE o.ended_at IS NULL"
-                f" AND jsonb_typeof({found}) <> 'null'{live}"
+                " UNION ALL SELECT o.id FROM trials o JOIN runs y ON y.id = o.id"
+                f" WHERE o.ended_at IS NULL AND jsonb_typeof({found}) <> 'null'{live}{of_project}"
             )
-            test = f"{self._table.run_of_metric} IN ({runs})"
-        else:
-            test = self._table.has_run.format(runs=runs)
-        self._note(self._table.run_of_metric)
-        # A join of it would be planned by how many rows are expected, which is far off for one
-        # column of many; so the ids are hashed once, whatever their number.
-        return f"(({test}) IS {'NOT ' if is_without else ''}TRUE)"
+        return runs
 
     def _value_test(self, number: str, text: str, condition: Condition) -> str:
         """The comparison of one value, beginning with AND; empty where being there is enough."""
@@ -192,7 +207,7 @@ class Composed:
             f"LEFT JOIN run_values {alias}"
             f" ON {alias}.run_id = {run} AND {alias}.column_id = ANY ({ids}::int[])"
         )
-        metric = None if column.startswith(("hp.", "metadata.")) else split_metric(column)
+        metric = _metric_of(column)
         if metric is None:
             return [f"{alias}.number", f'{alias}.word COLLATE "C"']
         path = self.add_value([group_key(metric[0]), *metric[1:]])
@@ -202,6 +217,10 @@ class Composed:
         )
         live = f"leaf_number({alias}_open.summary_metrics #> {path}::text[])"
         return [f"coalesce({alias}.number, {live})"]
+
+
+def _metric_of(column: str) -> tuple[str, str, str] | None:
+    return None if column.startswith(("hp.", "metadata.")) else split_metric(column)
 
 
 def _empty(expression: str, type_: ColumnType) -> str:

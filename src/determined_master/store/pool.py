@@ -99,7 +99,11 @@ async def connect(address: Address, *, timeout_s: float = 20) -> asyncpg.Connect
         timeout=timeout_s,
         server_settings={"application_name": "determined-master"},
     )
-    await set_codecs(conn)
+    try:
+        await set_codecs(conn)
+    except BaseException:  # cancelled, too: nobody else could close it
+        conn.terminate()
+        raise
     return conn
 
 

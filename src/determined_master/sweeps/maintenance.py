@@ -6,10 +6,9 @@ import asyncio
 import logging
 from datetime import timedelta
 
-import asyncpg
-
 from determined_master import clock
 from determined_master.store import task_logs
+from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Pool
 
 log = logging.getLogger(__name__)
@@ -25,7 +24,7 @@ async def keep_house(pool: Pool) -> None:
     while True:
         try:
             await sweep(pool)
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        except DATABASE_ERRORS:
             log.exception("housekeeping failed; it is tried again in an hour")
         await asyncio.sleep(PERIOD_S)
 

@@ -324,3 +324,29 @@ def test_an_end_that_could_not_be_told_is_logged() -> None:
     state, effects = step(closed, t.EffectFailed(effect="report_trial_end", error="e"))
     assert state == closed
     assert [level for level, _ in log_of(effects)] == ["ERROR"]
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "CANCELED", "ERROR"])
+def test_a_closed_trial_goes_on_as_a_new_task_and_counts_its_runs_on(state) -> None:
+    closed = active(
+        state=state,
+        allocation_id=None,
+        run_id=4,
+        restarts=2,
+        early_exit="INVALID_HP",
+        retries_canceled="why",
+        is_stopped_by_searcher=True,
+        reason="why",
+    )
+    event = t.TrialContinued(task_id=f"{TASK}-1", max_restarts=5, activate=True)
+    opened, effects = run(event, state=closed)
+    assert (opened.state, opened.task_id, opened.run_id) == ("ACTIVE", f"{TASK}-1", 5)
+    assert (opened.restarts, opened.max_restarts, opened.early_exit) == (0, 5, None)
+    assert effects == [t.RequestAllocation(allocation_id=f"{TASK}-1.5", run_id=5)]
+    resting, effects = run(msgspec.structs.replace(event, activate=False), state=closed)
+    assert (resting.state, resting.allocation_id, effects) == ("PAUSED", None, [])
+
+
+def test_a_trial_that_is_not_over_does_not_begin_anew() -> None:
+    event = t.TrialContinued(task_id=f"{TASK}-1", max_restarts=5, activate=True)
+    assert run(event, state=active()) == (active(), [])

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from determined_master.services.collections import Collections
     from determined_master.store.pool import Conn
 
+REMOVAL_S = 900.0
+"""Long enough for the rows of a large search; a removal that is cut short goes on where it was."""
 USER_TOKEN_LIFE = timedelta(days=7)
 
 
@@ -46,7 +48,7 @@ class CollectionEffects:
         handlers.register(exp.CloseExperiment, self.close_experiment)
         handlers.register(exp.PlanDeletion, self.plan_deletion)
         handlers.register(exp.StartCollection, self.start_collection)
-        handlers.register(exp.RemoveExperiment, self.remove_experiment)
+        handlers.register(exp.RemoveExperiment, self.remove_experiment, timeout_s=REMOVAL_S)
 
     async def close_experiment(self, effect: exp.CloseExperiment, ctx: EffectContext) -> None:
         """Delete the checkpoints that the experiment's policy does not keep."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from determined_master import clock
 from determined_master.domain.errors import FailedPrecondition
@@ -10,7 +10,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Posting
-from determined_master.store import experiments, trials
+from determined_master.store import checkpoints, experiments, trials
 
 if TYPE_CHECKING:
     import asyncpg
@@ -51,7 +51,7 @@ class ExperimentEffects:
         if row is None:
             raise RuntimeError(f"experiment {experiment_id} has no row")
         task_id = trial_task_id(ExperimentId(experiment_id), RequestId(effect.request_id))
-        source = row.config["searcher"].get("source_checkpoint_uuid")
+        source = await self._source(row.config["searcher"])
         new = trials.NewTrial(
             id=trial_id,
             experiment_id=experiment_id,
@@ -125,6 +125,24 @@ class ExperimentEffects:
         for outcome in outcomes:
             if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
                 raise outcome
+
+    async def _source(self, searcher: dict[str, Any]) -> str | None:
+        """The checkpoint that new trials start from: another trial's latest, or one by its UUID.
+
+        Raises:
+            RuntimeError: that trial has no checkpoint any more.
+        """
+        trial_id = searcher.get("source_trial_id")
+        if not trial_id:
+            return searcher.get("source_checkpoint_uuid")
+        async with self._pool.acquire() as conn:
+            found = await checkpoints.find_resume_point(conn, int(trial_id))
+        if found is None:
+            raise RuntimeError(
+                f"searcher.source_trial_id is {trial_id}, and trial {trial_id} has no checkpoint "
+                "to start from"
+            )
+        return found[0]
 
     async def _is_active(self, experiment_id: int) -> bool:
         state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))

@@ -23,6 +23,7 @@ COMMENT ON TABLE runs IS 'one narrow row a trial';
 COMMENT ON COLUMN runs.number IS 'of its project: the n of the local id KEY-n';
 COMMENT ON COLUMN runs.searcher_metric IS 'the best value, with its own sign';
 CREATE INDEX runs_page ON runs (project_id, id) INCLUDE (archived);
+CREATE INDEX runs_archived ON runs (project_id, id) WHERE archived;
 CREATE INDEX runs_experiment ON runs (experiment_id, id);
 CREATE INDEX runs_lowest ON runs (project_id, searcher_metric, id) INCLUDE (archived);
 CREATE INDEX runs_highest
@@ -155,11 +156,12 @@ BEGIN
     PERFORM index_values(run, project, l.names, l.leaves, l.places);
 END $$;
 
-CREATE FUNCTION next_run_number(project int) RETURNS int LANGUAGE sql AS $$
-    INSERT INTO run_numbers AS n VALUES (project, 1)
-        ON CONFLICT (project_id) DO UPDATE SET last = n.last + 1
+CREATE FUNCTION last_run_number(project int, wanted int) RETURNS int LANGUAGE sql AS $$
+    INSERT INTO run_numbers AS n VALUES (project, wanted)
+        ON CONFLICT (project_id) DO UPDATE SET last = n.last + wanted
     RETURNING last
 $$;
+COMMENT ON FUNCTION last_run_number IS 'takes so many numbers; the last of them';
 
 CREATE FUNCTION list_run(t trials) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -170,7 +172,7 @@ BEGIN
       FROM experiments WHERE id = t.experiment_id FOR NO KEY UPDATE;
     INSERT INTO runs (id, project_id, experiment_id, number, archived, state,
                       searcher_metric, started_at, ended_at)
-    VALUES (t.id, e.project_id, t.experiment_id, next_run_number(e.project_id), e.archived,
+    VALUES (t.id, e.project_id, t.experiment_id, last_run_number(e.project_id, 1), e.archived,
             t.state, CASE WHEN e.smaller_is_better THEN t.best_metric ELSE -t.best_metric END,
             t.started_at, t.ended_at);
     PERFORM index_leaves(t.id, e.project_id, 'hp.', 'HYPERPARAMETERS', t.hparams);
@@ -258,7 +260,14 @@ CREATE TRIGGER experiment_archived AFTER UPDATE OF archived ON experiments FOR E
     EXECUTE FUNCTION experiment_archived();
 
 CREATE FUNCTION experiment_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    moved int := (SELECT count(*) FROM runs WHERE experiment_id = NEW.id);
+    before int;
 BEGIN
+    IF moved = 0 THEN
+        RETURN NULL;
+    END IF;
+    before := last_run_number(NEW.project_id, moved) - moved;
     INSERT INTO run_columns (project_id, name, location, type)
     SELECT DISTINCT ON (c.name) NEW.project_id, c.name, c.location, c.type
       FROM runs r JOIN run_values v ON v.run_id = r.id JOIN run_columns c ON c.id = v.column_id
@@ -269,8 +278,10 @@ BEGIN
       FROM runs r, run_columns old_column, run_columns new_column
      WHERE r.experiment_id = NEW.id AND v.run_id = r.id AND old_column.id = v.column_id
        AND new_column.project_id = NEW.project_id AND new_column.name = old_column.name;
-    UPDATE runs SET project_id = NEW.project_id, number = next_run_number(NEW.project_id)
-     WHERE experiment_id = NEW.id;
+    UPDATE runs r SET project_id = NEW.project_id, number = before + n.nth
+      FROM (SELECT id, row_number() OVER (ORDER BY id) AS nth
+              FROM runs WHERE experiment_id = NEW.id) n
+     WHERE r.id = n.id;
     RETURN NULL;
 END $$;
 CREATE TRIGGER experiment_moved AFTER UPDATE OF project_id ON experiments FOR EACH ROW

@@ -1,0 +1,21 @@
+"""What connecting and asking raise while PostgreSQL goes and comes back."""
+
+import asyncpg
+
+DATABASE_ERRORS = (
+    OSError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that died while it was being set up or used
+)
+"""Anything that a loop which must live on waits out."""
+
+DATABASE_AWAY = (
+    ConnectionError,
+    FileNotFoundError,  # the socket of our own server
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # it is shutting down, or starting
+)
+"""What says that the server has gone; the same request may succeed later."""

@@ -1,0 +1,140 @@
+"""The published client: installed once into a virtual environment of its own, and run."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+MODEL = Path(__file__).with_name("model")
+VERSION = "0.38.1"
+VENV = ROOT / ".venv-compat"
+INSTALL_LIMIT_S = 900
+COMMAND_LIMIT_S = 90
+WARNING = "is less than master version"
+
+
+class NotInstalled(Exception):
+    """The package cannot be had here; the text says why."""
+
+
+def install() -> Path:
+    """The interpreter of an environment that has the package.
+
+    Raises:
+        NotInstalled: the registry does not answer, or the package does not run here.
+    """
+    VENV.mkdir(exist_ok=True)
+    python, done = VENV / "bin" / "python", VENV / f"has-{VERSION}"
+    with (VENV / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            _run_or_give_up([sys.executable, "-m", "venv", str(VENV)])
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--retries", "1"]
+            _run_or_give_up([*pip, f"determined=={VERSION}"])
+            _run_or_give_up([str(python), "-m", "determined.cli", "version", "--help"])
+            done.touch()
+    return python
+
+
+def _run_or_give_up(command: list[str]) -> None:
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=INSTALL_LIMIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotInstalled(f"{command}: {error}") from error
+    if ended.returncode:
+        raise NotInstalled(f"{command} ended with {ended.returncode}: {ended.stderr[-500:]}")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command printed."""
+
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def tables(self) -> list[list[dict[str, str]]]:
+        """The CSV tables of the output: each begins after an empty line and perhaps a title."""
+        found = []
+        for part in self.out.strip().split("\n\n"):
+            rows = list(csv.reader(io.StringIO(part)))
+            if rows and len(rows[0]) == 1 and rows[0][0].endswith(":"):
+                rows = rows[1:]
+            # Rows of workloads end where their last value stands.
+            found.append([dict(zip_longest(rows[0], row, fillvalue="")) for row in rows[1:]])
+        return found
+
+    def rows(self) -> list[dict[str, str]]:
+        """The one table, which has rows."""
+        [table] = self.tables()
+        assert table, f"an empty table: {self.out}"
+        return table
+
+
+class Client:
+    """The command line and the SDK of one user, who has a home of their own."""
+
+    def __init__(self, python: Path, home: Path, master: str) -> None:
+        self.python = python
+        self.home = home
+        home.mkdir(exist_ok=True)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("DET_", "PYTHON"))}
+        self.environment = {
+            **kept,
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "XDG_CACHE_HOME": str(home / ".cache"),
+            "DET_MASTER": master,
+        }
+
+    def det(self, *words: object, typed: str = "", code: int = 0) -> Said:
+        """Run one command, which must end with this exit code and tell of no failure."""
+        said, ended = self._run(["-m", "determined.cli", *map(str, words)], typed)
+        shown = f"det {words} ended with {ended}: {said.out[-2000:]} {said.err[-2000:]}"
+        assert ended == code, shown
+        if code == 0:
+            assert "Failed" not in said.err, shown
+            assert "Traceback" not in said.err, shown
+            assert "Not Implemented" not in said.out + said.err, shown
+        return said
+
+    def script(self, name: str, *words: object) -> Any:
+        """Run a script of this directory; the JSON that it prints last."""
+        said, ended = self._run([str(Path(__file__).with_name(name)), *map(str, words)], "")
+        assert ended == 0, said.err[-3000:]
+        return json.loads(said.out.splitlines()[-1])
+
+    def _run(self, words: list[str], typed: str) -> tuple[Said, int]:
+        done = subprocess.run(
+            [str(self.python), *words],
+            env=self.environment,
+            cwd=self.home,
+            input=typed,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_LIMIT_S,
+            check=False,
+            start_new_session=True,  # without a terminal a password is read from the input
+        )
+        lines = [line for line in done.stderr.splitlines(True) if WARNING not in line]
+        return Said(done.stdout, "".join(lines)), done.returncode
+
+
+def shown(time: str) -> str:
+    """A time of the API as the client's tables show it."""
+    return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M:%S%z")
