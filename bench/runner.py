@@ -10,8 +10,13 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import psutil
+
 from bench.cluster import Cluster, start_cluster
 from bench.figure import SMOKE_FACTOR, Figure, Limit, Load, Measured
+
+BUSY_S = 0.5
+"""How long is looked at what the machine does besides: a busy one measures something else."""
 
 
 def run(figures: Sequence[Figure], *, is_smoke: bool) -> int:
@@ -54,6 +59,7 @@ def _line(figure: Figure, shared: Shared, *, is_smoke: bool) -> dict[str, Any]:
     load = figure.smoke if is_smoke else figure.full
     first = figure.limits[0]
     line: dict[str, Any] = {"name": figure.name, "unit": first.unit, "target": first.target}
+    busy_percent = psutil.cpu_percent(BUSY_S)
     try:
         runs = list(_runs(figure, load, shared))
     except Exception as error:  # one figure that fails must not hide the others
@@ -74,6 +80,7 @@ def _line(figure: Figure, shared: Shared, *, is_smoke: bool) -> dict[str, Any]:
     if len(judged) > 1:
         line["also"] = [_also(limit, value) for limit, value in judged[1:]]
     line["runs"] = [_rounded(r.values[0]) for r in runs]
+    line["busy_before_percent"] = busy_percent
     return {**line, **runs[-1].facts}
 
 
