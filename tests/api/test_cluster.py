@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from tests.api.cases_experiments import CONFIG, FILE
