@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from tests.api.cases_experiments import CONFIG, FILE
@@ -153,7 +154,6 @@ async def test_plain_log_lines_are_stored_like_the_others(admin: Client) -> None
     ]
     bad = await admin("POST", "/task-logs", [{**line, "level": "LOUD"}])
     assert (bad.status, "'LOUD'" in bad.text) == (400, True)
-<<<<<<< HEAD
 
 
 async def test_curves_are_thinned_to_the_ends_of_even_parts(admin: Client) -> None:
@@ -186,5 +186,3 @@ async def test_curves_are_thinned_to_the_ends_of_even_parts(admin: Client) -> No
     assert [point["batches"] for point in curve["data"]] == [5, 6, 7]
     for wrong in (series, f"{series}&metricIds=loss", "/api/v1/trials/time-series?metricIds=a.b"):
         assert (await admin("GET", wrong)).status == 400
-=======
->>>>>>> compat

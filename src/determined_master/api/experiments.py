@@ -10,6 +10,7 @@ import msgspec
 from determined_master.api.protojson import ready, to_json
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
+from determined_master.domain.config.masking import mask_config
 from determined_master.domain.model_definition import ModelFile
 from determined_master.domain.shown_state import shown_state
 from determined_master.services.experiment_edits import Changes
@@ -59,7 +60,7 @@ async def create_experiment(
         )
     return wire.CreateExperimentResponse(
         experiment=await full_experiment(call, experiment_id),
-        config=prepared.built.config,
+        config=mask_config(prepared.built.config),
         warnings=warnings,
     )
 
@@ -298,7 +299,7 @@ def _experiment(row: ExperimentRow, **more: Any) -> Experiment:
         workspace_id=row.workspace_id,
         workspace_name=row.workspace_name,
         parent_archived=row.parent_archived,
-        config=row.config,
+        config=mask_config(row.config),
         project_owner_id=row.project_owner_id,
         checkpoint_size=row.checkpoint_size,
         checkpoint_count=row.checkpoint_count,
