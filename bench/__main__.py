@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 
 from bench.registry import FIGURES
@@ -28,7 +29,13 @@ def main() -> int:
             for limit in figure.limits:
                 print(figure.name, limit.name, limit.direction, limit.target, limit.unit)
         return 0
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)  # the cluster is stopped on the way out
     return run(chosen, is_smoke=args.smoke)
+
+
+def _leave(number: int, frame: object) -> None:
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.domain.schedule import fifo
+from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import ALLOCATION, KINDS
 from determined_master.pools.live import LiveAllocations
@@ -241,6 +242,7 @@ class App:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         self.engine.feed.listen("allocation", self._on_allocation)
+        self.engine.feed.listen("trial", self._on_trial)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
@@ -301,6 +303,10 @@ class App:
         self.logs.tell(change.state.request.task_id)
         if change.state.state == "TERMINATED":
             self.identities.forget_allocation(change.id)
+
+    def _on_trial(self, change: Changed) -> None:
+        if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
+            self.logs.tell(change.state.task_id)
 
 
 async def _migrate(address: Address, settings: Settings) -> None:

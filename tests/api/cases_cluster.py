@@ -39,6 +39,5 @@ CASES: dict[str, Case] = {
     "plain.checkpoint.404": Case(named(uuid=str(entropy.new_uuid()))),
     "workspaces.get": Case(labelled, free=OPTIONAL, why=ONLY_ONE),
     "workspaces.list": Case(labelled, free=OPTIONAL | {"workspaces"}, why=ONLY_ONE),
-    "trials.time_series": Case(finished),
     "projects.list": Case(labelled, free=frozenset({"projects[].lastExperimentStartedAt"})),
 }

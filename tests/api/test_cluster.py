@@ -156,7 +156,7 @@ async def test_plain_log_lines_are_stored_like_the_others(admin: Client) -> None
     assert (bad.status, "'LOUD'" in bad.text) == (400, True)
 
 
-async def test_curves_are_thinned_evenly_and_keep_their_ends(admin: Client) -> None:
+async def test_curves_are_thinned_to_the_ends_of_even_parts(admin: Client) -> None:
     trial = await submitted(admin)
     reports = [
         {
@@ -178,7 +178,7 @@ async def test_curves_are_thinned_evenly_and_keep_their_ends(admin: Client) -> N
     [curve] = asked.json()["trials"][0]["metrics"]
     steps = [point["batches"] for point in curve["data"]]
     assert (steps[0], steps[-1], len(steps) <= 12) == (1, 100, True)
-    assert max(b - a for a, b in pairwise(steps)) <= 12
+    assert max(b - a for a, b in pairwise(steps)) <= 20
     assert curve["data"][0]["values"] == {"loss": 1}
     assert curve["data"][0]["epoch"] == 0.1
     part = await admin("GET", f"{series}&metricNames=other&group=own&startBatches=5&endBatches=7")

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -41,13 +41,27 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+class Account(NamedTuple):
+    """Who runs a cluster, when that is not who runs the tests."""
+
+    name: str
+    uid: int
+    gid: int
+    home: str
+
+
 class Cluster:
     """One master and its agents; each can be killed and started again."""
 
-    def __init__(self, root: Path, agents: int = 1, slots: int = 2) -> None:
+    def __init__(
+        self, root: Path, agents: int = 1, slots: int = 2, account: Account | None = None
+    ) -> None:
         self.root = root
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
+        self.port_of_agents = self.port
+        """Where agents and tasks find the master; another one when something stands between."""
+        self._account = account
         self._slots = slots
         self._agents = [f"agent-{n}" for n in range(agents)]
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -71,13 +85,34 @@ class Cluster:
         )
         until(self._answers, what="an answer of the master")
 
+    def run_master(
+        self, *arguments: str, port: int | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Start a master that is expected to end by itself; what it said."""
+        where = ("--host", "127.0.0.1", "--port", str(self.port if port is None else port))
+        return subprocess.run(
+            [sys.executable, "-m", "determined_master.main", *where, *arguments],
+            capture_output=True,
+            text=True,
+            env=self._environment(),
+            timeout=60,
+        )
+
+    def start_twin(self, agent: str) -> subprocess.Popen[bytes]:
+        """Start another agent of the same id, as on a machine of its own."""
+        self._start_agent_as("twin", agent, "twins")
+        return self.processes.pop("twin")
+
     def start_agent(self, name: str = "agent-0") -> None:
         """Start an agent; returns at once."""
+        self._start_agent_as(name, name, "agents")
+
+    def _start_agent_as(self, process: str, name: str, directory: str) -> None:
         self._spawn(
-            name,
+            process,
             "determined_agent.main",
-            *("run", "--master-host", "127.0.0.1", "--master-port", str(self.port)),
-            *("--agent-id", name, "--work-dir", str(self.root / "agents")),
+            *("run", "--master-host", "127.0.0.1", "--master-port", str(self.port_of_agents)),
+            *("--agent-id", name, "--work-dir", str(self.root / directory)),
             *("--container-runtime", "process", "--artificial-slots", str(self._slots)),
         )
 
@@ -98,8 +133,26 @@ class Cluster:
 
         os.kill(until(running, what="a running database"), signal.SIGKILL)
 
-    def stop(self) -> None:
-        """End all of it, also what tests have left behind, and check that nothing stays."""
+    def settle(self) -> None:
+        """End what still runs and wait for the last task's process; all parts must run."""
+        listed = self.get("/api/v1/experiments", limit=-1)["experiments"]
+        for found in listed:
+            if found["state"].removeprefix("STATE_") not in ENDED:
+                self.post(f"/api/v1/experiments/{found['id']}/kill")
+        until(lambda: not self.tasks(), 30, "the end of every task's process")
+
+    def tasks(self) -> list[str]:
+        """Command lines of task processes that still run."""
+        mark = str(self.root / "agents")
+        found = []
+        for process in self.leftovers():
+            words = process.info["cmdline"] or []
+            if any(mark in word for word in words) and "determined_agent.main" not in words:
+                found.append(" ".join(words))
+        return found
+
+    def stop(self) -> list[str]:
+        """End all of it; command lines of what outlived its owner and had to be killed."""
         for name in sorted(self.processes, reverse=True):  # the master, then the agents
             self.processes[name].terminate()
         for process in self.processes.values():
@@ -111,8 +164,11 @@ class Cluster:
         self.processes.clear()
         for session in self._sessions.values():
             session.close()
+        left = []
         for process in self.leftovers():
+            left.append(" ".join(process.info["cmdline"] or ()))
             process.kill()
+        return left
 
     def leftovers(self) -> list[psutil.Process]:
         """Processes that belong to this cluster and still run."""
@@ -124,6 +180,21 @@ class Cluster:
             if process.pid != own and (mark in words or mark in variables):
                 found.append(process)
         return found
+
+    def run_script(self, text: str) -> str:
+        """Run a script outside of any task; what it prints."""
+        script = self.root / "script.py"
+        script.write_text(text)
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            capture_output=True,
+            text=True,
+            cwd=self.root,
+            env=self._environment(),
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def log(self, name: str = "master") -> str:
         """What a process has said."""
@@ -214,19 +285,28 @@ class Cluster:
         except OSError:
             return False
 
-    def _spawn(self, name: str, module: str, *arguments: str) -> None:
-        log = (self.root / f"{name}.log").open("ab")
+    def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
         path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        account = self._account
+        own = {"HOME": account.home, "USER": account.name} if account else {}
+        return {**kept, **own, "PYTHONPATH": path}
+
+    def _spawn(self, name: str, module: str, *arguments: str) -> None:
+        log = (self.root / f"{name}.log").open("ab")
+        account = self._account
         with log:
             self.processes[name] = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
                 stdout=log,
                 stderr=log,
                 cwd=self.root,
-                env={**kept, "PYTHONPATH": path},
+                env=self._environment(),
                 start_new_session=True,
+                user=account.uid if account else None,
+                group=account.gid if account else None,
+                extra_groups=[] if account else None,
             )
 
 
-__all__ = ["ENDED", "PASSWORD", "APIException", "Cluster", "free_port", "until"]
+__all__ = ["ENDED", "PASSWORD", "APIException", "Account", "Cluster", "free_port", "until"]

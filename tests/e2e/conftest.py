@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -9,22 +10,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.e2e.cluster import Cluster
+from tests.e2e.cluster import Account, Cluster
 
 
 @contextmanager
-def running(agents: int = 1, slots: int = 2) -> Iterator[Cluster]:
+def running(agents: int = 1, slots: int = 2, account: Account | None = None) -> Iterator[Cluster]:
     """A cluster that is gone at the end."""
     root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
     root.chmod(0o711)
-    made = Cluster(root, agents, slots)
+    made = Cluster(root, agents, slots, account)
+    if account is not None:
+        os.chown(root, account.uid, account.gid)
     try:
         made.start()
         yield made
+        made.settle()
         assert "a request failed" not in made.log(), made.log()[-20_000:]
     finally:
-        made.stop()
+        left = made.stop()
         shutil.rmtree(root, ignore_errors=True)
+    assert left == [], "processes outlived their cluster"
 
 
 @pytest.fixture(scope="module")

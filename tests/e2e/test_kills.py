@@ -16,6 +16,7 @@ import pytest
 from tests.e2e import scripts
 from tests.e2e.cluster import ENDED, Cluster, until
 from tests.e2e.conftest import running
+from tests.e2e.proxy import LossyProxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.kill]
 
@@ -61,10 +62,10 @@ def kill_agent(cluster: Cluster) -> None:
     cluster.start_agent("agent-0")
 
 
-def stop_master_for_a_while(cluster: Cluster) -> None:
+def stop_master_for_a_while(cluster: Cluster, length_s: float = 3) -> None:
     process = cluster.processes["master"]
     os.kill(process.pid, signal.SIGSTOP)
-    time.sleep(3)  # the length of the stop is what is tested
+    time.sleep(length_s)  # the length of the stop is what is tested
     os.kill(process.pid, signal.SIGCONT)
 
 
@@ -81,8 +82,7 @@ def stop_master_for_a_while(cluster: Cluster) -> None:
 def test_a_search_survives_five_kills(
     fresh: Cluster, victim: Callable[[Cluster], None], seed: int
 ) -> None:
-    ledger = fresh.root / "ledger"
-    ledger.mkdir(mode=0o777)
+    ledger = make_ledger(fresh)
     instants = random.Random(seed)
     experiment = search(fresh, ledger)
     killed = 0
@@ -90,12 +90,70 @@ def test_a_search_survives_five_kills(
         time.sleep(instants.uniform(0.1, 2.0))  # the instant is drawn, not waited for
         victim(fresh)
         killed += 1
-    until(lambda: ended(fresh, experiment), 120, "the end of the search")
     assert killed == KILLS
-    assert fresh.state(experiment) == "COMPLETED"
-    check_closed_once(fresh, experiment)
-    check_ledger(fresh, experiment, ledger)
-    until(lambda: not tasks_of(fresh), 20, "the end of every task process")
+    check(fresh, experiment, ledger)
+
+
+@pytest.fixture
+def behind_proxy() -> Iterator[tuple[Cluster, LossyProxy]]:
+    """Agents and tasks reach the master only through a proxy."""
+    with running() as made:
+        made.kill("agent-0")
+        proxy = LossyProxy(made.port)
+        made.port_of_agents = proxy.port
+        try:
+            made.start_agent()
+            yield made, proxy
+            made.settle()
+        finally:
+            proxy.close()
+
+
+@pytest.mark.parametrize("victim", ["master", "postgres"])
+def test_an_answer_lost_after_its_commit_is_settled(
+    behind_proxy: tuple[Cluster, LossyProxy], victim: str
+) -> None:
+    """The victim dies when what a task has sent is stored and the task does not know it."""
+    cluster, proxy = behind_proxy
+    ledger = make_ledger(cluster)
+    experiment = search(cluster, ledger)
+    instants = random.Random(victim)
+    for path in (b"/metrics", b"/checkpoints", b"/metrics", b"/checkpoints", b"/metrics"):
+        time.sleep(instants.uniform(0.1, 1.0))  # the instant is drawn, not waited for
+        if victim == "master":
+            proxy.lose_answer(path, cluster.processes["master"].kill)
+        else:
+            proxy.lose_answer(path, cluster.kill_postgres)
+        assert proxy.has_struck.wait(30), f"no task has sent {path!r}"
+        if victim == "master":
+            cluster.kill("master")
+            cluster.start_master()
+    check(cluster, experiment, ledger)
+
+
+@pytest.mark.skipif("DETERMINED_LONG_TESTS" not in os.environ, reason="takes over a minute")
+def test_a_search_survives_a_master_that_stands_still_for_a_minute(fresh: Cluster) -> None:
+    ledger = make_ledger(fresh)
+    experiment = search(fresh, ledger)
+    time.sleep(2)  # into the middle of it
+    stop_master_for_a_while(fresh, 60)
+    check(fresh, experiment, ledger)
+
+
+def make_ledger(cluster: Cluster) -> Path:
+    ledger = cluster.root / "ledger"
+    ledger.mkdir()
+    ledger.chmod(0o777)
+    return ledger
+
+
+def check(cluster: Cluster, experiment: int, ledger: Path) -> None:
+    """Wait for the end; then all is as if nothing had been killed."""
+    until(lambda: ended(cluster, experiment), 120, "the end of the search")
+    assert cluster.state(experiment) == "COMPLETED"
+    check_closed_once(cluster, experiment)
+    check_ledger(cluster, experiment, ledger)
+    until(lambda: not cluster.tasks(), 20, "the end of every task process")
 
 
 def ended(cluster: Cluster, experiment: int) -> bool:
@@ -148,14 +206,3 @@ def stored(cluster: Cluster, trial: int, group: str) -> dict[int, float]:
     key = "validation_metrics" if group == "validation" else "avg_metrics"
     assert len({row["totalBatches"] for row in rows}) == len(rows)
     return {row["totalBatches"]: row["metrics"][key]["loss"] for row in rows}
-
-
-def tasks_of(cluster: Cluster) -> list[str]:
-    """Command lines of task processes that still run."""
-    mark = str(cluster.root / "agents")
-    found = []
-    for process in cluster.leftovers():
-        words = process.info["cmdline"] or []
-        if any(mark in word for word in words) and "determined_agent.main" not in words:
-            found.append(" ".join(words))
-    return found

@@ -29,7 +29,8 @@ def config(entrypoint: str = "python3 t.py", **more: Any) -> dict[str, Any]:
 
 def ledger_config(cluster: Cluster, name: str, **more: Any) -> dict[str, Any]:
     where = cluster.root / name
-    where.mkdir(mode=0o777)
+    where.mkdir()
+    where.chmod(0o777)  # tasks may run as another user
     return config(environment={"environment_variables": [f"LEDGER={where}", "STEPS=8"]}, **more)
 
 
@@ -101,7 +102,7 @@ def test_a_trial_that_the_search_stops_leaves_with_its_checkpoint(cluster: Clust
 def test_a_pause_saves_and_a_later_run_resumes(cluster: Cluster) -> None:
     experiment = cluster.submit(config(), {"t.py": scripts.WAITS})
     [trial] = until(lambda: cluster.trials(experiment))
-    until(lambda: cluster.trials(experiment)[0]["totalBatchesProcessed"] > 0)
+    until(lambda: any(t["totalBatchesProcessed"] for t in cluster.trials(experiment)))
     cluster.post(f"/api/v1/experiments/{experiment}/pause")
     until(lambda: cluster.trials(experiment)[0]["checkpointCount"] == 1)
     assert cluster.state(experiment) == "PAUSED"
@@ -116,7 +117,7 @@ def test_a_pause_saves_and_a_later_run_resumes(cluster: Cluster) -> None:
 def test_an_ended_experiment_gives_its_slots_back(cluster: Cluster, action: str) -> None:
     experiment = cluster.submit(config(), {"t.py": scripts.WAITS})
     until(lambda: cluster.state(experiment) == "RUNNING")
-    until(lambda: cluster.trials(experiment)[0]["totalBatchesProcessed"] > 0)
+    until(lambda: any(t["totalBatchesProcessed"] for t in cluster.trials(experiment)))
     cluster.post(f"/api/v1/experiments/{experiment}/{action}")
     assert cluster.wait(experiment) == "CANCELED"
     cluster.post(f"/api/v1/experiments/{experiment}/{action}")

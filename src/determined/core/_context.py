@@ -153,7 +153,7 @@ class Context:
     ) -> None:
         is_invalid = exc_type is not None and issubclass(exc_type, InvalidHP)
         if is_invalid:
-            logger.info("invalid hyperparameters: %s", exc_val)
+            logger.warning("invalid hyperparameters: %s", exc_val)
             if self._metrics is not None:
                 self._metrics.flush()
             self.train.report_early_exit(EarlyExitReason.INVALID_HP)

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -59,6 +60,7 @@ class Experiments:
         self._pool = pool
         self._configs = configs
         self._pools = pools
+        self._doors: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
     async def create(self, caller: Caller, submission: Submission) -> tuple[int | None, Prepared]:
         """Check a configuration and make the experiment.
@@ -86,17 +88,15 @@ class Experiments:
             await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:
             return None, prepared
-        known = await self._known_answer(caller, submission)
-        if known is not None:
-            return known, prepared
-        tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
-        if tgz is not None:
-            model = Model(hashlib.sha256(tgz).digest(), len(tgz), tgz)
-        elif submission.parent_id:
-            model = await self._model_of(submission.parent_id)
-        else:
-            model = Model()
-        return await self._store(caller, submission, prepared, model), prepared
+        if not submission.idempotency_key:
+            return await self._make(caller, submission, prepared), prepared
+        # One after the other: the second of two at once finds the answer of the first.
+        key = (caller.user_id, submission.idempotency_key)
+        async with self._doors.setdefault(key, asyncio.Lock()):
+            known = await self._known_answer(caller, submission)
+            if known is None:
+                known = await self._make(caller, submission, prepared)
+        return known, prepared
 
     async def get(self, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
         """One experiment.
@@ -202,6 +202,16 @@ class Experiments:
         async with self._pool.acquire() as conn:
             return await rows.list_labels(conn, project_id or None)
 
+    async def _make(self, caller: Caller, submission: Submission, prepared: Prepared) -> int:
+        tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
+        if tgz is not None:
+            model = Model(hashlib.sha256(tgz).digest(), len(tgz), tgz)
+        elif submission.parent_id:
+            model = await self._model_of(submission.parent_id)
+        else:
+            model = Model()
+        return await self._store(caller, submission, prepared, model)
+
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
         access.may(caller, "control", "experiment", owner_id=row.user_id)
@@ -258,21 +268,16 @@ class Experiments:
                 await rows.insert_answer(conn, caller.user_id, submission.idempotency_key, answer)
 
         event = exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)
-        for is_last in (False, False, True):
-            try:
-                await self._engine.post(
-                    "experiment", str(experiment_id), event, cause="created", within=store
-                )
-            except InternalError:
-                # The same request came twice at once and the other one was first. It may not be
-                # stored yet: what met in one transaction is taken apart and done again.
-                known = await self._known_answer(caller, submission)
-                if known is not None:
-                    return known
-                if is_last or not submission.idempotency_key:
-                    raise
-            else:
-                break
+        try:
+            await self._engine.post(
+                "experiment", str(experiment_id), event, cause="created", within=store
+            )
+        except InternalError:
+            # The same request came through another process and was first.
+            known = await self._known_answer(caller, submission)
+            if known is None:
+                raise
+            return known
         return experiment_id
 
     async def _known_answer(self, caller: Caller, submission: Submission) -> int | None:

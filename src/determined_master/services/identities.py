@@ -116,11 +116,12 @@ def _identity(
     session_id: int | None = None,
     left_s: float = FRESH_S,
 ) -> Identity:
+    # Who is deactivated may begin nothing; what runs already reports on, to lose no work.
     caller = Caller(
         user_id=user.id,
         username=user.username,
         is_admin=user.admin,
-        is_active=user.active,
+        is_active=user.active or scope is not None,
         session_id=session_id,
         scope=scope,
     )

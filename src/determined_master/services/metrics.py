@@ -17,7 +17,6 @@ from determined_master.domain.summary import as_number
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.store import metrics as rows
-from determined_master.store.metric_series import PointRow, SeriesFilter, list_points
 
 if TYPE_CHECKING:
     import asyncpg
@@ -102,16 +101,6 @@ class Metrics:
                     gathered = []
         if gathered:
             yield gathered
-
-    async def series(
-        self, caller: Caller, wanted: SeriesFilter, max_points: int
-    ) -> list[PointRow]:
-        """Reports by trial, group and step, thinned out to `max_points` of each group."""
-        access.may(caller, "read", "experiment")
-        if not wanted.trial_ids:
-            raise InvalidArgument("must specify at least one trial id")
-        async with self._pool.acquire() as conn:
-            return await list_points(conn, wanted, max_points)
 
     async def facts(self, trial_id: int) -> TrialFacts:
         """What matters of a trial for its reports; remembered."""

@@ -85,6 +85,8 @@ class SeriesReads:
         """
         access.may(caller, "read", "experiment")
         _check(trial_ids, metrics, part)
+        if not trial_ids:
+            raise InvalidArgument("must specify at least one trial id")
         groups: dict[str, list[str]] = {}
         for metric in sorted(set(metrics)):
             groups.setdefault(metric.group, []).append(metric.name)

@@ -39,7 +39,7 @@ async def planned_for_its_values(conn: Conn) -> AsyncIterator[None]:
     async with conn.transaction(readonly=True):
         await conn.execute(
             "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = on;"
-            " SET LOCAL jit = off; SET LOCAL work_mem = '64MB';"
+            " SET LOCAL enable_bitmapscan = on; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';"
             " SET LOCAL max_parallel_workers_per_gather = 0"
         )
         yield

@@ -1,0 +1,94 @@
+"""Stands between clients and a master, and loses answers when it is told to."""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+import threading
+from collections.abc import Callable
+
+CHUNK = 65536
+
+
+class LossyProxy:
+    """Passes bytes on. An answer that it loses has left the master: what it tells is committed."""
+
+    def __init__(self, port_of_master: int) -> None:
+        self._target = port_of_master
+        self._lock = threading.Lock()
+        self._wanted: tuple[bytes, Callable[[], None]] | None = None
+        self._is_closed = False
+        self._links: set[threading.Thread] = set()
+        self.has_struck = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port: int = self._listener.getsockname()[1]
+        self._accepting = threading.Thread(target=self._accept, name="proxy")
+        self._accepting.start()
+
+    def lose_answer(self, path: bytes, strike: Callable[[], None]) -> None:
+        """Call `strike` when the answer to the next POST to such a path comes, and drop it."""
+        self.has_struck.clear()
+        with self._lock:
+            self._wanted = (path, strike)
+
+    def close(self) -> None:
+        """Cut every connection and wait for the threads."""
+        self._is_closed = True
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
+        self._listener.close()
+        for link in list(self._links):
+            link.join()
+
+    def _accept(self) -> None:
+        while not self._is_closed:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            link = threading.Thread(target=self._serve, args=(client,), name="proxy link")
+            self._links.add(link)
+            link.start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with contextlib.suppress(OSError), client:
+            master = socket.create_connection(("127.0.0.1", self._target), 5)
+            master.settimeout(None)
+            with master:
+                self._pass_on(client, master)
+        self._links.discard(threading.current_thread())
+
+    def _pass_on(self, client: socket.socket, master: socket.socket) -> None:
+        is_marked = False
+        with selectors.DefaultSelector() as selector:
+            for end in (client, master):
+                selector.register(end, selectors.EVENT_READ)
+            while not self._is_closed:
+                for key, _ in selector.select(0.2):
+                    if key.fileobj is client:
+                        data = client.recv(CHUNK)
+                        is_marked |= self._is_wanted(data)
+                        master.sendall(data)
+                    else:
+                        data = master.recv(CHUNK)
+                        if is_marked and self._strike():
+                            return
+                        client.sendall(data)
+                    if not data:
+                        return
+
+    def _is_wanted(self, data: bytes) -> bool:
+        wanted = self._wanted
+        first = data.partition(b"\r\n")[0]
+        return wanted is not None and first.startswith(b"POST ") and wanted[0] in first
+
+    def _strike(self) -> bool:
+        with self._lock:
+            wanted, self._wanted = self._wanted, None
+        if wanted is None:
+            return False
+        wanted[1]()
+        self.has_struck.set()
+        return True
