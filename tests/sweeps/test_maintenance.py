@@ -29,3 +29,16 @@ async def test_lines_of_the_next_weeks_have_partitions_of_their_own(pool: Pool) 
         "('t', now(), 'x', now() + interval '7 days')"
     )
     assert await pool.fetchval("SELECT count(*) FROM task_logs_default") == 0
+
+
+async def test_a_week_with_lines_in_the_default_partition_stops_no_sweep(pool: Pool) -> None:
+    insert = (
+        "INSERT INTO task_logs (task_id, logged_at, log, stored_at) VALUES "
+        "('t', now(), 'x', now() + interval '7 days')"
+    )
+    await pool.execute(insert)
+    await sweep(pool)
+    await pool.execute(insert)
+    assert await pool.fetchval("SELECT count(*) FROM task_logs_default") == 2
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'task_logs'::regclass"
+    assert await pool.fetchval(count) == 3

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
+import asyncpg
 import msgspec
 
 from determined_master.store.pool import Conn
@@ -152,15 +154,20 @@ async def list_fields(conn: Conn, task_ids: Sequence[str]) -> dict[str, list[Any
 
 
 async def ensure_partitions(conn: Conn, today: date, weeks: int = 3) -> None:
-    """Make the weekly partitions that the next lines fall into."""
+    """Make the weekly partitions that the next lines fall into.
+
+    A week of which lines already lie in the default partition keeps them, and those to come,
+    there.
+    """
     monday = today - timedelta(days=today.weekday())
     for week in range(weeks):
         start = monday + timedelta(weeks=week)
         end = start + timedelta(weeks=1)
-        await conn.execute(
-            f"CREATE TABLE IF NOT EXISTS task_logs_{start:%Y%m%d} PARTITION OF task_logs "
-            f"FOR VALUES FROM ('{start}') TO ('{end}')"
-        )
+        with contextlib.suppress(asyncpg.CheckViolationError):
+            await conn.execute(
+                f"CREATE TABLE IF NOT EXISTS task_logs_{start:%Y%m%d} PARTITION OF task_logs "
+                f"FOR VALUES FROM ('{start}') TO ('{end}')"
+            )
 
 
 def _clauses(wanted: LogFilter, first: int) -> tuple[list[str], list[Any]]:

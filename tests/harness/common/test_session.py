@@ -106,9 +106,10 @@ def test_a_master_that_starts_during_the_retries_is_reached(unused_port: int) ->
 
     asking = threading.Thread(target=ask)
     asking.start()
-    with MasterDouble(unused_port) as late:
-        late.on("POST", "/x$", (200, {}))
-        asking.join(timeout=20)
+    late = MasterDouble(unused_port)
+    late.on("POST", "/x$", (200, {}))
+    with late:
+        asking.join(timeout=60)
     assert found == [200]
 
 
