@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tests.api.cases_experiments import CONFIG_FORM, TRIAL, finished, running
 from tests.api.samples import Case, World
 
@@ -12,6 +14,15 @@ async def listed(world: World) -> None:
     """An ended experiment with metrics of all kinds."""
     await finished(world)
     world.names["project_id"] = "1"
+
+
+async def ranged(world: World) -> None:
+    """The same, once its summaries are written: that is done a second later."""
+    await listed(world)
+    path = "/api/v1/projects/1/experiments/metric-ranges"
+    async with asyncio.timeout(20):
+        while not (await world.clients["admin"]("GET", path)).json()["ranges"]:
+            await asyncio.sleep(0.05)
 
 
 async def described(world: World) -> None:
@@ -49,7 +60,7 @@ FOUND = frozenset(
 THE_NEWEST = "the newest may be one of another sample, which has no metrics yet"
 CASES: dict[str, Case] = {
     "projects.columns.run": Case(listed),
-    "projects.ranges": Case(listed),
+    "projects.ranges": Case(ranged),
     "projects.metadata": Case(described),
     "runs.search": Case(in_project, free=RUN | {"runs[].searcherMetricValue"}, why=THE_NEWEST),
     "runs.filter": Case(in_project, free=RUN | {"runs"}, why="the id of the sample is not ours"),

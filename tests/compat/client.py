@@ -115,14 +115,25 @@ class Client:
 
     def script(self, name: str, *words: object) -> Any:
         """Run a script of this directory; the JSON that it prints last."""
-        said, ended = self._run([str(Path(__file__).with_name(name)), *map(str, words)], "")
+        # A home of its own: a script that logs out must not log the command line out.
+        apart = self.home / "scripts"
+        apart.mkdir(exist_ok=True)
+        homes = {
+            "HOME": str(apart),
+            "XDG_CONFIG_HOME": str(apart / ".config"),
+            "XDG_CACHE_HOME": str(apart / ".cache"),
+        }
+        words = (Path(__file__).with_name(name), *words)
+        said, ended = self._run([str(w) for w in words], "", homes)
         assert ended == 0, said.err[-3000:]
         return json.loads(said.out.splitlines()[-1])
 
-    def _run(self, words: list[str], typed: str) -> tuple[Said, int]:
+    def _run(
+        self, words: list[str], typed: str, homes: dict[str, str] | None = None
+    ) -> tuple[Said, int]:
         done = subprocess.run(
             [str(self.python), *words],
-            env=self.environment,
+            env={**self.environment, **(homes or {})},
             cwd=self.home,
             input=typed,
             capture_output=True,

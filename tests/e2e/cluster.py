@@ -139,7 +139,16 @@ class Cluster:
         for found in listed:
             if found["state"].removeprefix("STATE_") not in ENDED:
                 self.post(f"/api/v1/experiments/{found['id']}/kill")
-        until(lambda: not self.tasks(), 30, "the end of every task's process")
+        quiet = 0
+
+        def is_settled() -> bool:
+            # An experiment that has ended may still have its garbage collected.
+            nonlocal quiet
+            waiting = self.get("/api/v1/tasks")["allocationIdToSummary"]
+            quiet = 0 if self.tasks() or waiting else quiet + 1
+            return quiet >= 10
+
+        until(is_settled, 60, "the end of every task's process")
 
     def tasks(self) -> list[str]:
         """Command lines of task processes that still run."""
