@@ -21,7 +21,7 @@ async def ranged(world: World) -> None:
     await listed(world)
     path = "/api/v1/projects/1/experiments/metric-ranges"
     async with asyncio.timeout(20):
-        while not (await world.clients["admin"]("GET", path)).json()["ranges"]:
+        while not (await world.clients["admin"]("GET", path)).json()["ranges"]:  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.05)
 
 
