@@ -116,13 +116,9 @@ class DockerRuntime:
             warning = loopback_warning(start, self._settings)
             if warning:
                 output.note(warning)
-            output.docker_id = await self._create(start)
+            output.docker_id = await self._create_or_undo(start)
         except (DockerRefused, DockerUnreachable, ValueError, OSError) as error:
             raise LaunchFailed(_failure(error)) from error
-        except asyncio.CancelledError:
-            # The daemon may have made it all the same.
-            await asyncio.shield(self._remove_named(container_name(start)))
-            raise
         try:
             return await self._start(output, start)
         except (DockerRefused, DockerUnreachable, ValueError) as error:
@@ -130,6 +126,17 @@ class DockerRuntime:
             raise LaunchFailed(_failure(error)) from error
         except asyncio.CancelledError:
             await asyncio.shield(self._remove_if_possible(output.docker_id))
+            raise
+
+    async def _create_or_undo(self, start: Start) -> str:
+        """Create it; given up meanwhile, wait for the daemon to have made it and remove it."""
+        creating = asyncio.create_task(self._create(start))
+        try:
+            return await asyncio.shield(creating)
+        except asyncio.CancelledError:
+            await asyncio.wait({creating})
+            if creating.exception() is None:
+                await asyncio.shield(self._remove_if_possible(creating.result()))
             raise
 
     async def _create(self, start: Start) -> str:
@@ -243,14 +250,6 @@ class DockerRuntime:
         except DockerRefused as error:
             if error.status not in (404, 409):
                 raise
-
-    async def _remove_named(self, name: str) -> None:
-        try:
-            found = await inspect(self._api, name)
-        except (DockerRefused, DockerUnreachable):
-            return  # the sweep at the next start finds it
-        if found is not None:
-            await self._remove_if_possible(str(found["Id"]))
 
     async def _remove_if_possible(self, docker_id: str) -> None:
         try:
