@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -45,6 +46,7 @@ class Daemon:
         self.root = root
         self.socket = root / "docker.sock"
         self.process: subprocess.Popen[bytes] | None = None
+        self._containerd: subprocess.Popen[bytes] | None = None
         self._options = options
 
     @property
@@ -54,10 +56,12 @@ class Daemon:
 
     def start(self) -> None:
         """Start it; returns once it answers, or skips the test where it cannot run."""
-        self.root.mkdir(mode=0o711, exist_ok=True)
+        if self._containerd is None:
+            self._start_containerd()
         command = [
             *("dockerd", "--data-root", str(self.root / "data")),
             *("--exec-root", str(self.root / "exec"), "--pidfile", str(self.root / "pid")),
+            *("--containerd", str(self.root / "containerd.sock")),
             *("--host", self.address, "--bridge", "none", "--iptables=false"),
             *("--ip6tables=false", "--ip-forward=false", "--ip-masq=false"),
             *("--log-level", "warn", "--live-restore", "--max-download-attempts", "1"),
@@ -70,10 +74,32 @@ class Daemon:
         deadline = time.monotonic() + _START_S
         while self._docker("version").returncode:
             if self.process.poll() is not None or time.monotonic() > deadline:
-                said = (self.root / "log").read_text(errors="replace")[-600:]
-                self.stop()
-                pytest.skip(f"dockerd does not run on this machine: {said}")
+                self._give_up("dockerd")
             time.sleep(0.05)
+
+    def _start_containerd(self) -> None:
+        """A process of its own, so that the daemon's death leaves containers alone."""
+        config = self.root / "containerd.toml"
+        config.write_text(
+            f'version = 2\nroot = "{self.root}/content"\nstate = "{self.root}/state"\n'
+            'disabled_plugins = ["io.containerd.grpc.v1.cri"]\n'
+            f'[grpc]\naddress = "{self.root}/containerd.sock"\n'
+        )
+        self._containerd = self._spawn(["containerd", "--config", str(config), "-l", "warn"])
+        deadline = time.monotonic() + _START_S
+        while not (self.root / "containerd.sock").exists():
+            if self._containerd.poll() is not None or time.monotonic() > deadline:
+                self._give_up("containerd")
+            time.sleep(0.02)
+
+    def _spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
+        with (self.root / "log").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def _give_up(self, program: str) -> NoReturn:
+        said = (self.root / "log").read_text(errors="replace")[-600:]
+        self.stop()
+        pytest.skip(f"{program} does not run on this machine: {said}")
 
     def kill(self) -> None:
         """End the daemon alone, as if it had crashed; its containers run on."""
@@ -83,21 +109,22 @@ class Daemon:
 
     def stop(self) -> None:
         """End the daemon, its containers and what it has started."""
-        if self.process is None:
-            return
-        if self.process.poll() is None:
+        if self.process is not None and self.process.poll() is None:
             listed = self._docker("ps", "-aq").stdout.decode().split()
             if listed:
                 self._docker("rm", "-f", *listed)
-            self.process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(_STOP_S)
+        for process in (self.process, self._containerd):
+            if process is not None:
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_STOP_S)
         for pid in processes_of(self.root):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait()
-        self.process = None
+        for process in (self.process, self._containerd):
+            if process is not None:
+                process.wait()
+        self.process = self._containerd = None
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> str:
         """Run a command of Docker's client; what it prints."""

@@ -18,6 +18,7 @@ from determined_agent.environment import SHARED_FS_DIR, Start
 from determined_agent.pythonpath import locate_harness
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.docker_api import (
+    ANSWER_S,
     DockerApi,
     DockerRefused,
     DockerUnreachable,
@@ -57,11 +58,12 @@ _LONGEST_PAUSE_S = 30.0
 class DockerRuntime:
     """Starts each task as a container."""
 
-    def __init__(self, settings: Settings, root: Path) -> None:
+    def __init__(self, settings: Settings, root: Path, answer_s: float = ANSWER_S) -> None:
         """
         Args:
             settings: the agent's.
             root: the directory that holds those of the tasks.
+            answer_s: how long an answer of the daemon may take.
 
         Raises:
             RuntimeUnavailable: the daemon's address is none.
@@ -70,7 +72,8 @@ class DockerRuntime:
         self._settings = settings
         self._root = root
         try:
-            self._api = DockerApi(docker_host(settings.docker_host, self.name, os.environ))
+            address = docker_host(settings.docker_host, self.name, os.environ)
+            self._api = DockerApi(address, answer_s)
         except ValueError as error:
             raise RuntimeUnavailable(str(error)) from error
         self._images = Images(self._api)

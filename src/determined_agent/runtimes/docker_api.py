@@ -47,16 +47,25 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     body: Any = None
     """Sent as JSON; bytes are a tar archive."""
     headers: Mapping[str, str] = {}
-    within_s: float = ANSWER_S
-    """Bound of the time until the head of the answer is there, and of a whole short one."""
+    within_s: float = 0.0
+    """Bound of the time until the head of the answer is there, and of a whole short one; 0 stands
+    for that of the client."""
 
 
 class DockerApi:
     """One daemon, by its address: `unix:///path` or `tcp://host:port`."""
 
-    def __init__(self, address: str) -> None:
-        """Raises ValueError: an address of another kind."""
+    def __init__(self, address: str, answer_s: float = ANSWER_S) -> None:
+        """
+        Args:
+            address: where it listens.
+            answer_s: how long an answer may take.
+
+        Raises:
+            ValueError: an address of another kind.
+        """
         self.address = address
+        self._answer_s = answer_s
         parts = urlsplit(address)
         if parts.scheme == "unix" and parts.path:
             self._path, self._host, self._port = parts.path, "", 0
@@ -92,7 +101,7 @@ class DockerApi:
         async with self._exchange(request, self._prefix) as answer:
             yield answer.pieces()
 
-    async def negotiate(self, within_s: float = ANSWER_S) -> dict[str, Any]:
+    async def negotiate(self, within_s: float = 0.0) -> dict[str, Any]:
         """Ask the daemon who it is, and settle on a version of the API.
 
         Raises:
@@ -123,7 +132,7 @@ class DockerApi:
     async def _call(self, request: Request, prefix: str) -> Any:
         async with self._exchange(request, prefix) as answer:
             try:
-                async with asyncio.timeout(request.within_s):
+                async with asyncio.timeout(self._bound_s(request)):
                     body = b"".join([piece async for piece in answer.pieces()])
             except TimeoutError as error:
                 raise DockerUnreachable(self._silence(request)) from error
@@ -138,7 +147,7 @@ class DockerApi:
     async def _exchange(self, request: Request, prefix: str) -> AsyncIterator[_Answer]:
         writer: asyncio.StreamWriter | None = None
         try:
-            async with asyncio.timeout(request.within_s):
+            async with asyncio.timeout(self._bound_s(request)):
                 reader, writer = await self._open()
                 writer.write(_head(request, prefix))
                 writer.write(_body(request))
@@ -155,7 +164,7 @@ class DockerApi:
             raise
         try:
             if answer.status >= 400:
-                async with asyncio.timeout(request.within_s):
+                async with asyncio.timeout(self._bound_s(request)):
                     raise await answer.refusal()
             yield answer
         finally:
@@ -166,6 +175,9 @@ class DockerApi:
             return await asyncio.open_unix_connection(self._path, limit=_HEAD_BYTES)
         return await asyncio.open_connection(self._host, self._port, limit=_HEAD_BYTES)
 
+    def _bound_s(self, request: Request) -> float:
+        return request.within_s or self._answer_s
+
     def _complaint(self, reason: str) -> str:
         return (
             f"the Docker daemon at {self.address} {reason}: see that it runs, that the agent may "
@@ -175,7 +187,7 @@ class DockerApi:
     def _silence(self, request: Request) -> str:
         return (
             f"the Docker daemon at {self.address} did not answer {request.method} {request.path} "
-            f"in {request.within_s:g} s: it hangs or is overloaded, see its own log and restart it"
+            f"in {self._bound_s(request):g} s: it hangs or is overloaded, see its log, restart it"
         )
 
 

@@ -118,7 +118,7 @@ def test_docker_keeps_no_more_output_than_the_spool_does() -> None:
 
 
 def test_a_task_without_an_image_is_told_what_to_set() -> None:
-    with pytest.raises(ValueError, match="set environment.image"):
+    with pytest.raises(ValueError, match=r"set environment\.image"):
         create_body(start(image=""), settings(), HARNESS)
 
 

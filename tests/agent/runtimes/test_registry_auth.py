@@ -60,7 +60,7 @@ async def test_a_credential_helper_is_asked(
 
 async def test_a_helper_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"credsStore": "gone"}')
-    with pytest.raises(HelperFailed, match="docker-credential-gone.*install it"):
+    with pytest.raises(HelperFailed, match=r"docker-credential-gone.*install it"):
         await find_auth(parse_image("mine.io/a"), None, {"DOCKER_CONFIG": str(tmp_path)})
 
 
