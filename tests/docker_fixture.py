@@ -1,4 +1,4 @@
-"""What tests of the agent share."""
+"""The Docker daemon that all tests of a run share; their group keeps them on one worker."""
 
 from __future__ import annotations
 
