@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -90,6 +91,13 @@ def typed_searcher(config: Mapping[str, Any]) -> SearcherConfig:
     return msgspec.convert({k: v for k, v in config.items() if k in known}, kind, strict=False)
 
 
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def _is_uuid(text: str) -> str | None:
+    return None if _UUID.fullmatch(text) else f'must be the UUID of a checkpoint, found "{text}"'
+
+
 _NO_LENGTH = "has no effect: the training script decides how long it trains"
 _MAX_TRIALS = Field(Integer(at_least=1), is_required=True, doc="Trials in all.")
 _CONCURRENT = Field(Integer(at_least=0), 16, "Trials at once; 0 for no limit.")
@@ -101,6 +109,7 @@ _TIME = {
 _MAX_LENGTH = Field(
     Length(allows_bare_number=True), is_hidden_when_null=True, no_effect=_NO_LENGTH
 )
+_MAX_LENGTH_WITH_UNIT = Field(Length(), is_hidden_when_null=True, no_effect=_NO_LENGTH)
 _STOP_ONCE = Field(
     Boolean(),
     is_hidden_when_null=True,
@@ -112,7 +121,7 @@ COMMON: dict[str, Field] = {
     "metric": Field(Text(), is_required=True, doc="Validation metric to judge trials by."),
     "smaller_is_better": Field(Boolean(), True),
     "source_trial_id": Field(Integer(at_least=0), doc="Start from this trial's checkpoint."),
-    "source_checkpoint_uuid": Field(Text(), doc="Start from this checkpoint."),
+    "source_checkpoint_uuid": Field(Text(_is_uuid), doc="Start from this checkpoint."),
     "max_length": _MAX_LENGTH,
 }
 
@@ -137,6 +146,7 @@ _VARIANTS: dict[str, dict[str, Field]] = {
         **_TIME,
         "divisor": _DIVISOR,
         "stop_once": _STOP_ONCE,
+        "max_length": _MAX_LENGTH_WITH_UNIT,
     },
 }
 

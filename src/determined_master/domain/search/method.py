@@ -56,7 +56,7 @@ class SearchMethod(Protocol):
     """What every search method answers; a new method is one file and one line in `build`."""
 
     def initial(self) -> Decision:
-        """The first trials. A decision without any means that there is nothing to search."""
+        """The first trials, at most `MAX_CREATED`; without any there is nothing to search."""
         ...
 
     def validation_completed(
@@ -86,6 +86,10 @@ class SearchMethod(Protocol):
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> Decision:
         """Answer the end of a trial, with its replacement where there is one. Once a trial."""
+        ...
+
+    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+        """Make more of the trials that the decisions before have left for later."""
         ...
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
