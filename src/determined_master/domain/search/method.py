@@ -17,6 +17,7 @@ from determined_master.domain.config.searcher import (
     AsyncHalving,
     Grid,
     Random,
+    Removed,
     SearcherConfig,
     Single,
 )
@@ -37,6 +38,7 @@ from determined_master.domain.search.decision import (
 from determined_master.domain.search.grid import GridSearch
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.random import RandomSearch
+from determined_master.domain.search.removed import RemovedSearch
 from determined_master.domain.search.sampling import check_space
 
 __all__ = [
@@ -121,7 +123,8 @@ def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> Se
     Raises:
         SearchError: the configuration parses but no such search can run.
     """
-    check_space(space)
+    if not isinstance(searcher, Removed):
+        check_space(space)
     match searcher:
         case Single():
             return RandomSearch(
@@ -138,6 +141,8 @@ def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> Se
             return GridSearch(space, seed, max_concurrent_trials=searcher.max_concurrent_trials)
         case AdaptiveAsha() | AsyncHalving():
             return _build_halving(searcher, space, seed)
+        case Removed():
+            return RemovedSearch(searcher.name)
         case _:
             assert_never(searcher)
 
