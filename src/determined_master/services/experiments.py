@@ -19,6 +19,7 @@ from determined_master.domain.states import TERMINAL
 from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.pools import Pools
+from determined_master.services.search_sources import check_source
 from determined_master.store import experiments as rows
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Experiments:
                 resources["resource_pool"], resources["slots_per_trial"]
             ),
         )
+        await check_source(self._pool, prepared.built.typed.searcher)
         if submission.parent_id:
             await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:

@@ -30,6 +30,8 @@ class Experiment(State, frozen=True):
     """What the first of them failed with since its deletion was asked for."""
     is_deletion_planned: bool = False
     """Whether all tasks that its deletion needs are known."""
+    is_growing: bool = False
+    """Whether its search has trials to make now that were too many for one decision."""
 
 
 class ExperimentCreated(Event, frozen=True, tag="experiment_created"):
@@ -111,6 +113,10 @@ class ValidationReported(Event, frozen=True, tag="validation_reported"):
     """Names in the report, at most 20, for the error when one that is needed is missing."""
 
 
+class SearchGrown(Event, frozen=True, tag="search_grown"):
+    """The trials of the decision before are made: the search may make the next."""
+
+
 class TrialEnded(Event, frozen=True, tag="trial_ended"):
     """A trial is closed."""
 
@@ -142,6 +148,7 @@ ExperimentEvent = (
     | CollectionEnded
     | ExperimentRemoved
     | ValidationReported
+    | SearchGrown
     | TrialEnded
     | EffectFailed
 )
@@ -167,6 +174,10 @@ class StopTrial(Effect, frozen=True, tag="stop_trial"):
     """The search has seen enough of a trial: ask it to save its work and leave."""
 
     request_id: str
+
+
+class GrowSearch(Effect, frozen=True, tag="grow_search"):
+    """Ask for the next trials of the search once all that were ordered before are made."""
 
 
 class SignalTrials(Effect, frozen=True, tag="signal_trials"):
@@ -233,6 +244,7 @@ ExperimentEffect = (
     CreateTrial
     | ContinueTrial
     | StopTrial
+    | GrowSearch
     | SignalTrials
     | CloseExperiment
     | PlanDeletion
