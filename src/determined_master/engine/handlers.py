@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from determined_master.engine.errors import Deferred
-from determined_master.engine.kind import EffectId, Outcome
-from determined_master.store.pool import Conn
+from determined_master.engine.kind import EffectId, Outcome, Within
 
 Handler = Callable[[Any, "EffectContext"], Awaitable[None]]
 
@@ -25,7 +24,7 @@ class Poster(Protocol):
         *,
         cause: str,
         closes: EffectId | None = None,
-        within: Callable[[Conn], Awaitable[None]] | None = None,
+        within: Within | None = None,
         deadline_s: float = 30,
     ) -> Outcome: ...
 
@@ -64,7 +63,7 @@ class EffectContext:
         id: str,
         event: Any,
         *,
-        within: Callable[[Conn], Awaitable[None]] | None = None,
+        within: Within | None = None,
     ) -> Outcome:
         """Report the outcome and close the effect, in one transaction."""
         return await self.engine.post(

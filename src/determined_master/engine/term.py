@@ -74,14 +74,14 @@ class LeaderTerm:
         self.outbox.take(applied.effects)
         self.timers.note(applied.next_timer_at)
         self._feed.publish(applied.subjects)
+        self._feed.publish(subject for subject, _ in applied.duplicates)
 
     async def recover(self, applied: Applied) -> None:
-        """Do the same for what had been committed before the connection was lost."""
+        """Take up the effects and timers of what was committed before the connection was lost."""
         await self.outbox.reload(
             {(subject.kind.name, subject.id, version) for subject, version in applied.duplicates}
         )
         self.timers.note(self.term.now())
-        self._feed.publish(subject for subject, _ in applied.duplicates)
 
     async def _sweep(self, pool: Pool) -> None:
         """Slow upkeep: the journal's next partition, answers that nobody waits for any more."""
