@@ -1,5 +1,6 @@
 """The one entry and the one applier of events; journal, outbox, timers, leadership."""
 
+from determined_master.engine.carrier import Patience
 from determined_master.engine.engine import Current, Engine
 from determined_master.engine.errors import Deferred, EngineUnavailable, InternalError, NotLeader
 from determined_master.engine.feed import Changed, Feed
@@ -15,7 +16,6 @@ from determined_master.engine.kind import (
     RowWriter,
     Within,
 )
-from determined_master.engine.outbox import Patience
 from determined_master.engine.story import StoryLine, list_story
 from determined_master.engine.term import EngineSettings
 

@@ -277,9 +277,7 @@ class _Transaction:
                     raise
                 raise Poisoned(closing, error) from error
 
-    async def _run_within(
-        self, post: Post, within: Callable[[Conn], Awaitable[None]]
-    ) -> None:
+    async def _run_within(self, post: Post, within: Callable[[Conn], Awaitable[None]]) -> None:
         try:
             await within(self._conn)
         except Exception as error:

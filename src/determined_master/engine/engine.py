@@ -140,9 +140,9 @@ class Engine:
 
         Args:
             closes: an effect that ends in the same transaction.
-            within: SQL, or `Rows`, in the same transaction, run before `step`; leader only. It is skipped
-                for a cause that was applied before, and may run again when the transaction is
-                repeated, never to any lasting effect but once.
+            within: SQL, or `Rows`, in the same transaction, run before `step`; leader only. It is
+                skipped for a cause that was applied before, and may run again when the
+                transaction is repeated, never to any lasting effect but once.
 
         Raises:
             DetError: what the domain said; nothing has changed.
@@ -232,7 +232,7 @@ class Engine:
     def retry_deferred(self) -> None:
         """Ask again for the effects that handlers have deferred, as when an agent connects."""
         if self._term is not None:
-            self._term.outbox.retry_deferred()
+            self._term.carrier.retry_deferred()
 
     async def _look(self, kind: str, id: str, newest: list[Changed]) -> Any:
         if newest and self.is_leader:
