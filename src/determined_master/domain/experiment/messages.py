@@ -161,6 +161,11 @@ class CreateTrial(Effect, frozen=True, tag="create_trial"):
     seed: int
     hparams: dict[str, Any]
 
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
+
 
 class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
     """Open a closed trial again, as a new task."""
@@ -169,11 +174,21 @@ class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
     hparams: dict[str, Any] | None = None
     """New ones; None leaves those it has."""
 
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
+
 
 class StopTrial(Effect, frozen=True, tag="stop_trial"):
     """The search has seen enough of a trial: ask it to save its work and leave."""
 
     request_id: str
+
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
 
 
 class GrowSearch(Effect, frozen=True, tag="grow_search"):
