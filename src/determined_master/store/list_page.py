@@ -34,6 +34,12 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
     limit: int = 0
 
+    def page(self, total: int) -> Page:
+        """Where the page lies among so many matches."""
+        return page_of(
+            total, self.offset, self.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
+        )
+
 
 @asynccontextmanager
 async def planned_for_its_values(conn: Conn) -> AsyncIterator[None]:
@@ -60,10 +66,11 @@ async def find_page(conn: Conn, table: TableSql, wanted: Wanted) -> tuple[list[i
     column_ids = await _find_column_ids(conn, table, wanted)
     async with planned_for_its_values(conn):
         matches = _Matches(table, wanted, column_ids, await _look_up(conn, table, wanted))
+        quick = await _find_having(conn, matches)
+        if quick is not None:
+            return quick
         total, few = await _count(conn, matches)
-        page = page_of(
-            total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
-        )
+        page = wanted.page(total)
         if page.start == page.end:
             return [], page
         if few is None:
@@ -114,11 +121,6 @@ async def _count(conn: Conn, matches: _Matches) -> tuple[int, list[int] | None]:
     composed = matches.composed()
     if not root.children and table.totals:
         return await _read_total(conn, matches.wanted, table.totals), None
-    condition = _only_condition(root)
-    if condition is not None and condition.column not in table.expressions:
-        quick = await _count_having(conn, matches, condition)
-        if quick is not None:
-            return quick, None
     if root.children:
         query = f"SELECT {table.key} AS id {composed.where()} LIMIT {FEW + 1}"
         few = [row["id"] for row in await conn.fetch(query, *composed.values)]
@@ -138,22 +140,35 @@ async def _read_total(conn: Conn, wanted: Wanted, totals: str) -> int:
     return int(await conn.fetchval(query, wanted.project_id))
 
 
-async def _count_having(conn: Conn, matches: _Matches, condition: Condition) -> int | None:
-    """How many runs of a project have a value, counted in an index; None where that is no way.
+async def _find_having(conn: Conn, matches: _Matches) -> tuple[list[int], Page] | None:
+    """Runs of a project with a value, by id, read from an index; None where that is no way.
 
-    What is archived is usually little, and is taken off.
+    It tells nothing of what is archived, which must not be among them.
     """
     table, wanted = matches.table, matches.wanted
-    if table.name != "run" or wanted.project_id is None or condition.operator == "isEmpty":
+    condition = _only_condition(wanted.filter.root)
+    if condition is None or condition.column in table.expressions or table.name != "run":
         return None
-    having = Composed(table, matches.column_ids, wanted.project_id)
-    query = f"SELECT count(*) FROM ({having.runs_having(condition)}) h"
-    total = int(await conn.fetchval(query, *having.values))
+    if wanted.project_id is None or condition.operator == "isEmpty" or wanted.offset < 0:
+        return None
+    sort = wanted.sorts[0] if wanted.sorts else Sort("id")
+    if sort.column != "id":
+        return None
     if not wanted.filter.show_archived:
         hidden = matches.composed(with_archived=True)
         hidden.add(table.archived)
-        total -= int(await conn.fetchval(f"SELECT count(*) {hidden.where()}", *hidden.values))
-    return total
+        if await conn.fetchval(f"SELECT EXISTS (SELECT {hidden.where()})", *hidden.values):
+            return None
+    having = Composed(table, matches.column_ids, wanted.project_id)
+    most = "ALL" if wanted.limit < 0 else f"{wanted.limit or DEFAULT_LIMIT:d}"
+    query = f"""
+        WITH h (id) AS MATERIALIZED ({having.runs_having(condition)})
+        SELECT (SELECT count(*) FROM h),
+               ARRAY (SELECT id FROM h ORDER BY id {"DESC" if sort.is_descending else "ASC"}
+                      OFFSET {wanted.offset:d} LIMIT {most})
+    """
+    total, ids = await conn.fetchrow(query, *having.values)
+    return ids, wanted.page(total)
 
 
 async def _look_up(conn: Conn, table: TableSql, wanted: Wanted) -> dict[Condition, list[int]]:
