@@ -7,28 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain.extremes import BLOCK_REPORTS, Extremes, joined, pack, unpack
+from determined_master.domain.extremes import BLOCK_REPORTS, Extremes, pack, unpack
 
 if TYPE_CHECKING:
     from determined_master.store.pool import Conn
-
-
-class Block(msgspec.Struct, frozen=True):
-    """So many reports of a trial in a row, by their ids; steps are the lowest and the highest."""
-
-    first_id: int
-    last_id: int
-    first_steps: int
-    last_steps: int
-    reports: int
-
-
-class NamedParts(msgspec.Struct, frozen=True):
-    """The extremes of a metric in the parts of one block."""
-
-    group: str
-    name: str
-    parts: Sequence[Extremes]
 
 
 class RawReport(msgspec.Struct, frozen=True):
@@ -40,13 +22,36 @@ class RawReport(msgspec.Struct, frozen=True):
     metrics: str
 
 
-async def list_blocks(conn: Conn, trial_id: int) -> list[Block]:
-    """All blocks of a trial, in order."""
-    query = """
-        SELECT first_id, last_id, first_steps, last_steps, reports FROM metric_blocks
-         WHERE trial_id = $1 ORDER BY last_id
-    """
-    return [Block(*row) for row in await conn.fetch(query, trial_id)]
+class Block(msgspec.Struct, frozen=True):
+    """So many reports of a trial in a row, by their ids."""
+
+    trial_id: int
+    last_id: int
+    first_id: int
+    reports: int
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What a block knows of one metric; reports and steps are those of its group."""
+
+    last_id: int
+    first_id: int
+    reports: int
+    first_steps: int
+    last_steps: int
+    extremes: Extremes
+
+
+class NewEntry(msgspec.Struct, frozen=True):
+    """An entry to store."""
+
+    group: str
+    name: str
+    reports: int
+    first_steps: int
+    last_steps: int
+    extremes: Extremes
+    parts: Sequence[Extremes]
 
 
 async def find_last_id(conn: Conn, trial_id: int) -> int:
@@ -76,9 +81,7 @@ async def list_for_block(conn: Conn, trial_id: int, after_id: int) -> list[RawRe
     return [RawReport(*row) for row in await conn.fetch(query, trial_id, after_id)]
 
 
-async def insert_block(
-    conn: Conn, trial_id: int, block: Block, found: Sequence[NamedParts]
-) -> bool:
+async def insert_block(conn: Conn, block: Block, entries: Sequence[NewEntry]) -> bool:
     """Store a block unless its reports have changed since they were read.
 
     Inside the caller's transaction: the trial stays locked until its end.
@@ -86,34 +89,31 @@ async def insert_block(
     Returns:
         Whether it is stored.
     """
-    await conn.execute("SELECT FROM trials WHERE id = $1 FOR NO KEY UPDATE", trial_id)
+    await conn.execute("SELECT FROM trials WHERE id = $1 FOR NO KEY UPDATE", block.trial_id)
     same = """
-        SELECT coalesce((SELECT max(last_id) FROM metric_blocks WHERE trial_id = $1), 0) < $2
+        SELECT coalesce((SELECT max(last_id) FROM metric_blocks WHERE trial_id = $1), 0) < $3
            AND (SELECT count(*) FROM metrics
-                 WHERE trial_id = $1 AND id BETWEEN $2 AND $3 AND NOT archived) = $4
+                 WHERE trial_id = $1 AND id BETWEEN $3 AND $2 AND NOT archived) = $4
     """
-    ends = (block.first_id, block.last_id, block.reports)
-    if not await conn.fetchval(same, trial_id, *ends):
+    columns = (block.trial_id, block.last_id, block.first_id, block.reports)
+    if not await conn.fetchval(same, *columns):
         return False
-    await conn.execute(
-        "INSERT INTO metric_blocks VALUES ($1, $2, $3, $4, $5, $6)",
-        trial_id,
-        block.last_id,
-        block.first_id,
-        block.first_steps,
-        block.last_steps,
-        block.reports,
-    )
+    await conn.execute("INSERT INTO metric_blocks VALUES ($1, $2, $3, $4)", *columns)
     query = """
         INSERT INTO metric_extremes
-        SELECT $1, n.metric_group, n.name, $2, n.low, n.low_steps, n.high, n.high_steps, n.parts
-          FROM unnest($3::text[], $4::text[], $5::float8[], $6::int[], $7::float8[], $8::int[],
-                      $9::bytea[])
-            AS n (metric_group, name, low, low_steps, high, high_steps, parts)
+        SELECT $1, n.metric_group, n.name, $2, $3, n.reports, n.first_steps, n.last_steps,
+               n.low, n.low_steps, n.high, n.high_steps, n.parts
+          FROM unnest($4::text[], $5::text[], $6::int[], $7::int[], $8::int[], $9::float8[],
+                      $10::int[], $11::float8[], $12::int[], $13::bytea[])
+            AS n (metric_group, name, reports, first_steps, last_steps, low, low_steps, high,
+                  high_steps, parts)
     """
-    rows = [(n.group, n.name, *joined(n.parts), pack(n.parts)) for n in found]
+    rows = [
+        (e.group, e.name, e.reports, e.first_steps, e.last_steps, *e.extremes, pack(e.parts))
+        for e in entries
+    ]
     if rows:
-        await conn.execute(query, trial_id, block.last_id, *map(list, zip(*rows, strict=True)))
+        await conn.execute(query, *columns[:3], *map(list, zip(*rows, strict=True)))
     return True
 
 
@@ -124,27 +124,26 @@ async def delete_blocks(conn: Conn, trial_id: int, from_id: int) -> None:
         await conn.execute(query, trial_id, from_id)
 
 
-async def list_extremes(
-    conn: Conn, trial_id: int, group: str, name: str, ids: tuple[int, int]
-) -> list[tuple[int, Extremes]]:
-    """A metric's extremes by block (its last id), of the blocks from one to another."""
+async def list_entries(conn: Conn, trial_id: int, group: str, name: str) -> list[Entry]:
+    """What all blocks of a trial know of a metric, in order."""
     query = """
-        SELECT last_id, low, low_steps, high, high_steps FROM metric_extremes
-         WHERE trial_id = $1 AND metric_group = $2 AND name = $3 AND last_id BETWEEN $4 AND $5
-         ORDER BY last_id
+        SELECT last_id, first_id, reports, first_steps, last_steps,
+               low, low_steps, high, high_steps
+          FROM metric_extremes
+         WHERE trial_id = $1 AND metric_group = $2 AND name = $3 ORDER BY last_id
     """
-    rows = await conn.fetch(query, trial_id, group, name, *ids)
-    return [(row[0], Extremes(*row[1:])) for row in map(tuple, rows)]
+    rows = await conn.fetch(query, trial_id, group, name)
+    return [Entry(r[0], r[1], r[2], r[3], r[4], Extremes(r[5], r[6], r[7], r[8])) for r in rows]
 
 
 async def list_parts(
     conn: Conn, trial_id: int, group: str, name: str, ids: tuple[int, int]
-) -> list[tuple[int, list[Extremes]]]:
-    """The same by parts of a block."""
+) -> dict[int, list[Extremes]]:
+    """A metric's extremes by parts of a block (its last id), from one block to another."""
     query = """
         SELECT last_id, parts FROM metric_extremes
          WHERE trial_id = $1 AND metric_group = $2 AND name = $3 AND last_id BETWEEN $4 AND $5
          ORDER BY last_id
     """
     rows = await conn.fetch(query, trial_id, group, name, *ids)
-    return [(last_id, unpack(parts)) for last_id, parts in rows]
+    return {last_id: unpack(parts) for last_id, parts in rows}
