@@ -211,7 +211,7 @@ class App:
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
             project_columns=ProjectColumns(pool),
-            series=SeriesReads(pool),
+            series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),

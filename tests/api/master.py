@@ -143,7 +143,7 @@ async def running_services(
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
             project_columns=ProjectColumns(pool),
-            series=SeriesReads(pool),
+            series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
