@@ -48,6 +48,8 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.project_deletions import ProjectDeletions
+from determined_master.services.projects import Projects
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -191,6 +193,7 @@ class App:
             self.engine, pool, tokens, self._collections, aux_pool or DEFAULT_POOL
         ).register()
         AllocationEffects(self.engine, self.backend, specs).register()
+        self._deletions = ProjectDeletions(self.engine, pool)
         self.services = self._services(facts, passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
 
@@ -226,7 +229,8 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             pools=pools,
-            workspaces=Workspaces(pool),
+            workspaces=Workspaces(pool, pools, self._deletions),
+            projects=Projects(pool, self._deletions),
             identities=self.identities,
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
@@ -248,6 +252,7 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
             group.create_task(self.flusher.run())
+            group.create_task(self._deletions.run())
             group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loop.run())
             group.create_task(self._keep_comparing())

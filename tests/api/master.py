@@ -46,6 +46,8 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.project_deletions import ProjectDeletions
+from determined_master.services.projects import Projects
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -118,6 +120,7 @@ async def running_services(
     ExperimentEffects(engine, pool).register()
     TrialEffects(engine, pool, tokens).register()
     collections = Collections(engine, pool)
+    deletions = ProjectDeletions(engine, pool)
     CollectionEffects(engine, pool, tokens, collections, "default").register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
     AllocationEffects(engine, backend, specs).register()
@@ -126,7 +129,8 @@ async def running_services(
         await task_logs.ensure_partitions(conn, clock.now().date())
     facts = MasterFacts(version="0.39.0", master_id=MASTER_ID, cluster_id=cluster.cluster_id)
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(engine.run()), group.create_task(flusher.run())]
+        loops = (engine.run(), flusher.run(), deletions.run())
+        running = [group.create_task(loop) for loop in loops]
         await engine.wait_until_leading()
         pools = Pools(settings, backend, live)
         checkpoints = Checkpoints(pool)
@@ -159,7 +163,8 @@ async def running_services(
             agents=Agents(backend, live, cluster.join_token),
             search_previews=SearchPreviews(layers),
             pools=pools,
-            workspaces=Workspaces(pool),
+            workspaces=Workspaces(pool, pools, deletions),
+            projects=Projects(pool, deletions),
             stories=Stories(pool),
             live=live,
             serve_agent=cast(Any, None),

@@ -24,6 +24,7 @@ from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.projects import Projects
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -66,6 +67,7 @@ class Services:
     search_previews: SearchPreviews
     pools: Pools
     workspaces: Workspaces
+    projects: Projects
     stories: Stories
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]
