@@ -12,6 +12,7 @@ from tests.api import (
     cases_experiments,
     cases_lists,
     cases_lives,
+    cases_projects,
     cases_search,
     cases_templates,
     cases_users,
@@ -36,6 +37,7 @@ CASES: dict[str, Case] = {
     **cases_templates.CASES,
     **cases_cluster.CASES,
     **cases_lists.CASES,
+    **cases_projects.CASES,
 }
 SAMPLES = load()
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}

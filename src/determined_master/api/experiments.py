@@ -160,6 +160,17 @@ async def unarchive_experiment(
     return wire.UnarchiveExperimentResponse()
 
 
+@route("POST", "/api/v1/experiments/{experiment_id}/move")
+async def move_experiment(
+    call: Call, request: wire.MoveExperimentRequest
+) -> wire.MoveExperimentResponse:
+    """Put an experiment into another project."""
+    await call.services.projects.move_experiment(
+        call.caller, request.experiment_id, request.destination_project_id
+    )
+    return wire.MoveExperimentResponse()
+
+
 @route("PATCH", "/api/v1/experiments/{experiment.id}")
 async def patch_experiment(
     call: Call, request: wire.PatchExperimentRequest
@@ -222,7 +233,6 @@ async def get_best_metric(
 
 
 async def full_experiment(call: Call, experiment_id: int) -> Experiment:
-    """One experiment as its own page shows it."""
     """One experiment as its own page shows it."""
     experiments = call.services.experiments
     row = await experiments.get(call.caller, experiment_id)

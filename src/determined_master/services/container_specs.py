@@ -10,11 +10,20 @@ from determined_master.domain import task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services import collection_specs
 from determined_master.services.tokens import TaskTokens
-from determined_master.store import allocations, checkpoints, collections, experiments, trials
+from determined_master.store import (
+    allocations,
+    checkpoints,
+    collections,
+    experiments,
+    trials,
+    workspaces,
+)
 from determined_wire import agent_link as link
 
 if TYPE_CHECKING:
     import asyncpg
+
+    from determined_master.store.pool import Conn
 
 TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
 SHM_SIZE_BYTES = 4 * 1024**3
@@ -59,8 +68,9 @@ class ContainerSpecs:
             if trial is None:
                 raise RuntimeError(f"trial {trial_id} has no row")
             experiment = await experiments.find_experiment(conn, trial.experiment_id)
-        if experiment is None:
-            raise RuntimeError(f"experiment {trial.experiment_id} has no row")
+            if experiment is None:
+                raise RuntimeError(f"experiment {trial.experiment_id} has no row")
+            user = await self._user(conn, experiment)
         run_id = int(state.id.rpartition(".")[2])
         run = task_spec.TrialRun(
             experiment_id=experiment.id,
@@ -73,7 +83,8 @@ class ContainerSpecs:
             latest_checkpoint=resume[0] if resume else trial.warm_start_checkpoint,
         )
         environment = self._environment(state, container, experiment, run, ports)
-        return self._spec(state, container, experiment.config, environment, run)
+        spec = self._spec(state, container, experiment.config, environment, run)
+        return msgspec.structs.replace(spec, user=user)
 
     async def _build_collection(
         self, state: alloc.Allocation, container: alloc.StartContainer
@@ -83,8 +94,9 @@ class ContainerSpecs:
             if row is None:
                 raise RuntimeError(f"the collection {state.request.task_id} has no row")
             experiment = await experiments.find_experiment(conn, row.experiment_id)
-        if experiment is None:
-            raise RuntimeError(f"experiment {row.experiment_id} has no row")
+            if experiment is None:
+                raise RuntimeError(f"experiment {row.experiment_id} has no row")
+            user = await self._user(conn, experiment)
         environment = self._base(state, container, experiment.username)
         environment.update(task_spec.user_environment(experiment.config, "cpu"))
         config = {**experiment.config, "checkpoint_storage": row.storage}
@@ -96,7 +108,7 @@ class ContainerSpecs:
             entrypoint=collection_specs.entrypoint(row),
             environment=environment,
             work_dir=task_spec.WORK_DIR,
-            user=self._defaults.user,
+            user=user,
             image=str((env.get("image") or {}).get("cpu") or ""),
             force_pull_image=bool(env.get("force_pull_image")),
             files=collection_specs.files(row),
@@ -104,6 +116,13 @@ class ContainerSpecs:
             network_mode=self._defaults.network_mode,
             shm_size_bytes=self._defaults.shm_size_bytes,
         )
+
+    async def _user(self, conn: Conn, experiment: experiments.ExperimentRow) -> link.TaskUser:
+        """Whom its tasks run as."""
+        linked = await workspaces.find_agent_user(
+            conn, experiment.user_id, experiment.workspace_id
+        )
+        return msgspec.structs.replace(self._defaults.user, **linked)
 
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
@@ -157,7 +176,6 @@ class ContainerSpecs:
             entrypoint=TRIAL_ENTRYPOINT,
             environment=environment,
             work_dir=task_spec.WORK_DIR,
-            user=self._defaults.user,
             image=str((env.get("image") or {}).get("cpu") or ""),
             force_pull_image=bool(env.get("force_pull_image")),
             files=files,

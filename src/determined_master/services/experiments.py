@@ -73,11 +73,13 @@ class Experiments:
 
         Raises:
             InvalidArgument: with every error of the configuration, or more slots than there are.
-            NotFound: the parent does not exist. FailedPrecondition: it is archived with its
-                project.
+            NotFound: the parent, the template or the project does not exist.
+            FailedPrecondition: the parent is archived with its project, or the project is.
         """
         access.may(caller, "create", "experiment")
-        prepared = await self._configs.prepare(submission.config, submission.template)
+        prepared = await self._configs.prepare(
+            submission.config, submission.template, submission.project_id
+        )
         resources = prepared.built.config["resources"]
         prepared = msgspec.structs.replace(
             prepared,
@@ -238,13 +240,14 @@ class Experiments:
     ) -> int:
         async with self._pool.acquire() as conn:
             experiment_id = await rows.next_experiment_id(conn)
-        config = prepared.built.config
+        config, place = prepared.built.config, prepared.place
+        assert place is not None
         new = rows.NewExperiment(
             id=experiment_id,
             job_id=str(entropy.new_uuid()),
             user_id=caller.user_id,
-            workspace_id=1,
-            project_id=1,
+            workspace_id=place.workspace_id,
+            project_id=place.project_id,
             name=config["name"],
             description=config.get("description") or "",
             labels=list(config.get("labels") or ()),
