@@ -38,8 +38,10 @@ class ExperimentConfigs:
         self._pool = pool
         self._layers = layers
 
-    async def prepare(self, text: str, template: str | None) -> Prepared:
-        """Check a configuration and fill it up.
+    async def prepare(
+        self, text: str, template: str | None, *, is_managed: bool = True
+    ) -> Prepared:
+        """Check a configuration and fill it up; that of a detached one needs no entrypoint.
 
         Raises:
             InvalidArgument: it has errors; all of them are named with their paths.
@@ -48,7 +50,9 @@ class ExperimentConfigs:
         layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         name = f"Experiment ({pet_name()})"
-        built = build_experiment(parsed.value, layers=layers, seed=entropy.seed(), name=name)
+        built = build_experiment(
+            parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
+        )
         try:
             build(built.typed.searcher, built.typed.hyperparameters, built.typed.seed)
         except SearchError as error:
