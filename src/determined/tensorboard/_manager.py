@@ -190,9 +190,15 @@ DirectoryTensorboardManager = SharedFSTensorboardManager
 
 
 def build(
-    checkpoint_config: Dict[str, Any], sync_path: pathlib.Path, async_upload: bool = True
+    checkpoint_config: Dict[str, Any],
+    sync_path: pathlib.Path,
+    async_upload: bool = True,
+    base_path: Optional[pathlib.Path] = None,
 ) -> TensorboardManager:
-    """The manager for an experiment's storage; errors as `storage.build`."""
+    """The manager for an experiment's storage; errors as `storage.build`.
+
+    Without `base_path` the local directory is that of this task.
+    """
     base = storage.base_path(checkpoint_config)
-    local = get_base_path(checkpoint_config)
+    local = base_path or get_base_path(checkpoint_config)
     return SharedFSTensorboardManager(base, local, sync_path, async_upload=async_upload)
