@@ -11,11 +11,20 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.services import collection_specs
 from determined_master.services.container_options import container_options
 from determined_master.services.tokens import TaskTokens
-from determined_master.store import allocations, checkpoints, collections, experiments, trials
+from determined_master.store import (
+    allocations,
+    checkpoints,
+    collections,
+    experiments,
+    trials,
+    workspaces,
+)
 from determined_wire import agent_link as link
 
 if TYPE_CHECKING:
     import asyncpg
+
+    from determined_master.store.pool import Conn
 
 TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
 SHM_SIZE_BYTES = 4 * 1024**3
@@ -69,8 +78,9 @@ class ContainerSpecs:
             if trial is None:
                 raise RuntimeError(f"trial {trial_id} has no row")
             experiment = await experiments.find_experiment(conn, trial.experiment_id)
-        if experiment is None:
-            raise RuntimeError(f"experiment {trial.experiment_id} has no row")
+            if experiment is None:
+                raise RuntimeError(f"experiment {trial.experiment_id} has no row")
+            user = await self._user(conn, experiment)
         run_id = int(state.id.rpartition(".")[2])
         run = task_spec.TrialRun(
             experiment_id=experiment.id,
@@ -87,7 +97,7 @@ class ContainerSpecs:
         spec = self._spec(state, container, experiment.config, environment, run)
         options = self._options(experiment.config, device_type)
         exposed = tuple(sorted({*spec.ports, *ports.values()}))
-        return msgspec.structs.replace(spec, ports=exposed, **options)
+        return msgspec.structs.replace(spec, ports=exposed, user=user, **options)
 
     async def _build_collection(
         self, state: alloc.Allocation, container: alloc.StartContainer
@@ -97,8 +107,9 @@ class ContainerSpecs:
             if row is None:
                 raise RuntimeError(f"the collection {state.request.task_id} has no row")
             experiment = await experiments.find_experiment(conn, row.experiment_id)
-        if experiment is None:
-            raise RuntimeError(f"experiment {row.experiment_id} has no row")
+            if experiment is None:
+                raise RuntimeError(f"experiment {row.experiment_id} has no row")
+            user = await self._user(conn, experiment)
         environment = self._base(state, container, experiment.username)
         environment.update(task_spec.user_environment(experiment.config, "cpu"))
         config = {**experiment.config, "checkpoint_storage": row.storage}
@@ -109,7 +120,7 @@ class ContainerSpecs:
             entrypoint=collection_specs.entrypoint(row),
             environment=environment,
             work_dir=task_spec.WORK_DIR,
-            user=self._defaults.user,
+            user=user,
             files=collection_specs.files(row),
             mounts=tuple(_mounts(config)),
             network_mode=self._defaults.network_mode,
@@ -119,6 +130,13 @@ class ContainerSpecs:
     def _options(self, config: dict[str, Any], device_type: str) -> dict[str, Any]:
         """What a configuration says about the container itself."""
         return container_options(config, device_type, self._defaults.shm_size_bytes)
+
+    async def _user(self, conn: Conn, experiment: experiments.ExperimentRow) -> link.TaskUser:
+        """Whom its tasks run as."""
+        linked = await workspaces.find_agent_user(
+            conn, experiment.user_id, experiment.workspace_id
+        )
+        return msgspec.structs.replace(self._defaults.user, **linked)
 
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
