@@ -71,10 +71,7 @@ class Daemon:
             *("--log-level", "warn", "--live-restore", "--max-download-attempts", "1"),
             *self._options,
         ]
-        with (self.root / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, start_new_session=True
-            )
+        self.process = self._spawn(command)
         deadline = time.monotonic() + _START_S
         while self._docker("version").returncode:
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -110,6 +107,16 @@ class Daemon:
         assert self.process is not None
         self.process.kill()
         self.process.wait()
+
+    @contextlib.contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Let it stand still, so that it takes calls and answers none."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """End the daemon, its containers and what it has started."""
