@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.domain.config.builders import ASHA, LAYERS, build, problems
 
 from determined_master.domain.config.experiment import ConfigErrors, ConfigLayers, build_experiment
@@ -17,6 +18,7 @@ def one(kind: str, **fields: Any) -> dict[str, Any]:
     return {"x": {"type": kind, **fields}}
 
 
+@covers("experiment-config 1.all_at_once 1.prefix 1.3")
 def test_all_mistakes_are_told_at_once_sorted_by_path() -> None:
     with pytest.raises(ConfigErrors) as caught:
         build(resources={"slots_per_trial": -1, "priority": 500}, checkpoint_policy="zip", bogus=1)
@@ -30,6 +32,7 @@ def test_all_mistakes_are_told_at_once_sorted_by_path() -> None:
     ]
 
 
+@covers("experiment-config 1.7 25.missing")
 def test_what_is_only_missing_is_told_as_incomplete() -> None:
     with pytest.raises(ConfigErrors, match="config is invalid or incomplete: <config>: searcher"):
         build(searcher=None)
@@ -41,11 +44,13 @@ def test_a_configuration_that_is_no_object_is_named_as_such(value: Any, name: st
         build_experiment(value, layers=LAYERS, seed=1, name="x")
 
 
+@covers("experiment-config 2.checkpoint_storage")
 def test_without_any_checkpoint_storage_the_configuration_is_incomplete() -> None:
     found = problems(ConfigLayers())
     assert found == [": checkpoint_storage is a required property"]
 
 
+@covers("experiment-config 1.eventually")
 def test_a_grid_of_a_million_points_is_allowed_and_one_of_10_to_the_12_names_its_size() -> None:
     axes = {n: {"type": "double", "minval": 0, "maxval": 1, "count": 10**3} for n in "abcd"}
     million = dict(list(axes.items())[:2])
@@ -54,6 +59,7 @@ def test_a_grid_of_a_million_points_is_allowed_and_one_of_10_to_the_12_names_its
     assert "the grid has 1,000,000,000,000 points" in found
 
 
+@covers("experiment-config 2.entrypoint 3.null")
 def test_a_detached_experiment_needs_no_entrypoint() -> None:
     submitted = {"searcher": {"name": "single", "metric": "loss"}}
     built = build_experiment(submitted, layers=LAYERS, seed=1, name="x", is_managed=False)
