@@ -161,6 +161,21 @@ def test_a_log_policy_does_not_turn_a_loss_into_a_failure() -> None:
     assert len(of_type(effects, t.RequestAllocation)) == 1
 
 
+@covers("experiment-config 16.exclude_node")
+def test_an_excluded_agent_is_left_out_of_every_later_run() -> None:
+    first = t.AgentExcluded(agent_id="a1", pattern="ECC", line="ECC error")
+    state, effects = run(first, state=active(max_restarts=5))
+    [(level, said)] = log_of(effects)
+    assert (level, "a1" in said, "ECC error" in said) == ("WARNING", True, True)
+    assert step(state, first) == (state, [])
+    state, effects = step(state, ended("failed"))
+    [request] = of_type(effects, t.RequestAllocation)
+    assert request.excluded_agents == ("a1",)
+    state, _ = step(state, msgspec.structs.replace(first, agent_id="a2"))
+    state, effects = step(state, ended("lost", run_id=2))
+    assert of_type(effects, t.RequestAllocation)[0].excluded_agents == ("a1", "a2")
+
+
 @covers("experiment-config 6.stop 17.stop_and_kill")
 def test_stopped_by_the_searcher_it_is_asked_to_leave_like_a_preempted_one() -> None:
     state, effects = step(active(), t.TrialStopped())

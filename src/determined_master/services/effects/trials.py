@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import TrialEnded
@@ -48,7 +50,9 @@ class TrialEffects:
             experiment = await experiments.find_experiment(conn, row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
-        request = _request(row, experiment)
+        request = msgspec.structs.replace(
+            _request(row, experiment), excluded_agents=effect.excluded_agents
+        )
         now = clock.now()
         new = allocations.NewAllocation(
             id=effect.allocation_id,
