@@ -82,7 +82,7 @@ async def project_trials(
             c.after.reason,
             c.after.restarts,
             c.after.run_id,
-            _ended_at(c.after.state, c.at),
+            _ended_at(c.after.state, c.after.silent_since or c.at),
         )
         for c in changes
     ]

@@ -11,19 +11,21 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.experiment import afterlife
+from determined_master.domain.experiment import afterlife, detached
 from determined_master.domain.experiment.messages import (
     CloseExperiment,
     CollectionEnded,
     CollectionPlanned,
     CreateTrial,
     DeletionRequested,
+    DetachedTrialMoved,
     EffectFailed,
     Experiment,
     ExperimentActivated,
     ExperimentCanceled,
     ExperimentContinued,
     ExperimentCreated,
+    ExperimentDetached,
     ExperimentEffect,
     ExperimentErred,
     ExperimentEvent,
@@ -47,7 +49,9 @@ Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
 _OVER = TERMINAL | LEAVING
 
 
-def step(state: Experiment | None, event: ExperimentEvent, context: SearchContext) -> Step:
+def step(  # noqa: C901 (one case an event)
+    state: Experiment | None, event: ExperimentEvent, context: SearchContext
+) -> Step:
     """Advance one experiment by one event.
 
     Args:
@@ -57,17 +61,18 @@ def step(state: Experiment | None, event: ExperimentEvent, context: SearchContex
 
     Raises:
         NotFound: there is no such experiment, and the event does not make it.
-        FailedPrecondition: an ended or stopping experiment is to run or to pause.
+        FailedPrecondition: an ended or stopping experiment is to run or to pause; or a detached
+            one is.
     """
-    if isinstance(event, ExperimentCreated):
-        return _create(event, context) if state is None else (state, [])
+    if isinstance(event, ExperimentCreated | ExperimentDetached):
+        return _begin(state, event, context)
     if state is None:
         raise NotFound("there is no such experiment: it was never created")
+    if state.is_detached and isinstance(event, detached.OwnEvent):
+        return detached.step(state, event)
     match event:
-        case ExperimentActivated():
-            return _run(state, "ACTIVE", "activated")
-        case ExperimentPaused():
-            return _run(state, "PAUSED", "paused")
+        case ExperimentActivated() | ExperimentPaused():
+            return _run(state, event)
         case ExperimentCanceled():
             return _cancel(state)
         case ExperimentKilled():
@@ -82,6 +87,8 @@ def step(state: Experiment | None, event: ExperimentEvent, context: SearchContex
             return _trial_ended(state, event, context)
         case EffectFailed():
             return _effect_failed(state, event)
+        case DetachedTrialMoved():
+            return state, []  # it is told of detached experiments alone
         case _:
             return _after_the_end(state, event)
 
@@ -109,6 +116,16 @@ def _after_the_end(
             assert_never(event)
 
 
+def _begin(
+    state: Experiment | None, event: ExperimentCreated | ExperimentDetached, context: SearchContext
+) -> Step:
+    if state is not None:
+        return state, []
+    if isinstance(event, ExperimentDetached):
+        return detached.create(event)
+    return _create(event, context)
+
+
 def _create(event: ExperimentCreated, context: SearchContext) -> Step:
     state = Experiment(id=event.experiment_id, state="ACTIVE" if event.activate else "PAUSED")
     try:
@@ -118,7 +135,10 @@ def _create(event: ExperimentCreated, context: SearchContext) -> Step:
     return _settle(*_follow(state, decision))
 
 
-def _run(state: Experiment, to: RunState, verb: str) -> Step:
+def _run(state: Experiment, event: ExperimentActivated | ExperimentPaused) -> Step:
+    is_to_run = isinstance(event, ExperimentActivated)
+    verb = "activated" if is_to_run else "paused"
+    to: RunState = "ACTIVE" if is_to_run else "PAUSED"
     if state.state in _OVER:
         raise FailedPrecondition(
             f"experiment in terminal state: experiment {state.id} is {state.state} and cannot be "
@@ -130,7 +150,7 @@ def _run(state: Experiment, to: RunState, verb: str) -> Step:
         )
     if state.state == to:
         return state, []
-    signal = SignalTrials(signal="activate" if to == "ACTIVE" else "pause")
+    signal = SignalTrials(signal="activate" if is_to_run else "pause")
     return replace(state, state=to), [signal]
 
 
@@ -272,7 +292,8 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord
 
     ERROR only when all have failed: one that worked is a result.
     """
-    if state.trials_closed < state.trials_requested or _is_searching(state) and state.is_growing:
+    is_growing = _is_searching(state) and state.is_growing
+    if state.trials_closed < state.trials_requested or is_growing:
         return state, effects
     reason = state.reason
     stopping = state.state
