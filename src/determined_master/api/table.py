@@ -25,6 +25,7 @@ from determined_master.api import (
     project_columns,
     projects,
     runs,
+    schemas,
     search_previews,
     series,
     stories,
@@ -61,6 +62,7 @@ MODULES = (
     logs,
     allocations,
     search_previews,
+    schemas,
     templates,
     experiment_lives,
     experiment_bulk,
@@ -77,6 +79,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/experiments/{id}/story"),
         ("GET", "/api/v1/allocations/{id}/story"),
         ("GET", "/api/v1/agents/join-token"),
+        ("GET", "/api/v1/schemas/experiment-config"),
         ("GET", "/api/v1/master/loop-stall"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }

@@ -55,7 +55,13 @@ async def project_experiments(
     if removed:
         await removal.delete_experiments(conn, removed)
     rows = [
-        (c.after.id, c.after.state, c.after.reason, _ended_at(c.after.state, c.at))
+        (
+            c.after.id,
+            c.after.state,
+            c.after.reason,
+            _ended_at(c.after.state, c.at),
+            c.after.progress,
+        )
         for c in changes
         if c.after.state != "DELETED"
     ]
