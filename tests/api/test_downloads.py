@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.api.cases_experiments import CONFIG, FILE, until
 from tests.api.client import Client
+from tests.covers import covers
 
 from determined_master import entropy
 
@@ -66,6 +67,7 @@ async def stored(admin: Client, root: Path) -> tuple[str, Path]:
         ({}, "application/x-tar", "r:"),
     ],
 )
+@covers("experiment-config 14.download")
 async def test_a_checkpoint_comes_as_the_tar_that_is_asked_for(
     admin: Client, tmp_path: Path, accept: dict[str, str], kind: str, mode: Any
 ) -> None:
@@ -114,6 +116,7 @@ async def test_a_checkpoint_that_is_itself_a_link_has_no_files(
     assert (answer.status, uuid in answer.text) == (404, True)
 
 
+@covers("experiment-config 14.download")
 async def test_what_the_master_cannot_read_names_the_way_around(admin: Client) -> None:
     uuid = await registered(admin, {"type": "s3", "bucket": "b"})
     answer = await admin("GET", f"/checkpoints/{uuid}")

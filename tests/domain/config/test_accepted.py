@@ -170,7 +170,8 @@ def space(spec: Any) -> dict[str, Any]:
             }}}},
             "environment.pod_spec",
         ),
-        accepted("13.container_path", {"bind_mounts": [{"host_path": "/a", "container_path": "b"}]},
+        accepted("13.container_path",
+                 {"bind_mounts": [{"host_path": "/a", "container_path": "b"}]},
                  "bind_mounts.0.container_path"),
         accepted("13.read_only 13.propagation", {"bind_mounts": [
             {"host_path": "/a", "container_path": "b", "read_only": True, "propagation": "shared"}
@@ -215,7 +216,8 @@ def space(spec: Any) -> dict[str, Any]:
         # log policies
         accepted("16.pattern", {"log_policies": [{"name": "n"}]}, "log_policies.0"),
         *[
-            accepted("16.action", {"log_policies": [{"name": "n", "pattern": "x", "action": word}]},
+            accepted("16.action",
+                     {"log_policies": [{"name": "n", "pattern": "x", "action": word}]},
                      "log_policies.0")
             for word in ("cancel_retries", "exclude_node")
         ],

@@ -1,4 +1,4 @@
-"""Every mistake is named with its path (experiment-config 2 to 16 and 25)."""
+"""How mistakes are told: all at once, sorted, with what is only missing told apart."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ from typing import Any
 
 import pytest
 from tests.covers import covers
-from tests.domain.config.builders import ASHA, LAYERS, build, problems
+from tests.domain.config.builders import LAYERS, build, problems
 
 from determined_master.domain.config.experiment import ConfigErrors, ConfigLayers, build_experiment
 
 GRID = {"name": "grid", "metric": "loss"}
-SHARED = {"type": "shared_fs", "host_path": "/shared"}
-
-
-def one(kind: str, **fields: Any) -> dict[str, Any]:
-    return {"x": {"type": kind, **fields}}
 
 
 @covers("experiment-config 1.all_at_once 1.prefix 1.3")

@@ -143,9 +143,8 @@ def test_azure_credentials_are_taken_from_one_side() -> None:
     }
 
 
-@covers(
-    "experiment-config 18.container_defaults 18.layer.5 18.layer.7 18.layer.10 18.capabilities 18.batch_args 12.capabilities"
-)
+@covers("experiment-config 18.container_defaults 18.layer.5 18.layer.7 18.layer.10")
+@covers("experiment-config 18.capabilities 18.batch_args 12.capabilities")
 def test_container_defaults_of_pool_and_cluster_reach_the_experiment() -> None:
     cluster = {
         "image": "cluster:1",
@@ -215,6 +214,98 @@ def test_a_policy_wins_over_the_user() -> None:
         **build(admin).config["resources"],
         "priority": 60,
         "weight": 2,
+    }
+
+
+@covers("experiment-config 1.5 18.layer.1 18.layer.3 18.layer.4 18.layer.5 18.layer.7 18.layer.11")
+def test_of_all_layers_the_highest_that_says_something_wins() -> None:
+    said = {
+        "policies": Policies(invariant_config={"preemption_timeout": 1}),
+        "user": {"preemption_timeout": 2},
+        "template": {"preemption_timeout": 3},
+        "pools": {"default": PoolLayer(task_container_defaults={"preemption_timeout": 4})},
+        "task_container_defaults": {"preemption_timeout": 5},
+    }
+    found = []
+    for count in range(len(said) + 1):
+        lower = dict(list(said.items())[count:])
+        user = lower.pop("user", {})
+        found.append(build(layers(**lower), **user).config["preemption_timeout"])
+    assert found == [1, 2, 3, 4, 5, 3600]
+
+
+@covers("experiment-config 18.container_defaults")
+def test_zero_seconds_of_the_cluster_are_a_value() -> None:
+    none = layers(task_container_defaults={"preemption_timeout": 0})
+    assert build(none).config["preemption_timeout"] == 0
+
+
+@covers("experiment-config 18.container_defaults 18.bind_mounts 18.log_policies")
+def test_devices_mounts_policies_and_credentials_of_the_cluster_are_added() -> None:
+    cluster = {
+        "devices": ["/dev/a:/dev/a", "/dev/b:/dev/b"],
+        "bind_mounts": [{"host_path": "/c", "container_path": "c"}],
+        "log_policies": [{"name": "mine", "pattern": "low"}, {"name": "low", "pattern": "x"}],
+        "registry_auth": {"username": "u", "serveraddress": "r"},
+        "force_pull_image": True,
+        "pbs": {"pbsbatch_args": ["-A c"]},
+    }
+    config = build(
+        layers(task_container_defaults=cluster),
+        resources={"devices": ["/dev/z:/dev/a"]},
+        log_policies=[{"name": "mine", "pattern": "high"}],
+    ).config
+    devices = [(d["host_path"], d["container_path"]) for d in config["resources"]["devices"]]
+    assert devices == [("/dev/z", "/dev/a"), ("/dev/b", "/dev/b")]
+    assert [m["host_path"] for m in config["bind_mounts"]] == ["/c"]
+    policies = [(p["name"], p["pattern"]) for p in config["log_policies"]][:2]
+    assert policies == [("mine", "high"), ("low", "x")]
+    assert config["environment"]["registry_auth"] == cluster["registry_auth"]
+    assert config["environment"]["force_pull_image"] is True
+    assert config["pbs"] == cluster["pbs"]
+    quiet = build(
+        layers(task_container_defaults=cluster), environment={"force_pull_image": False}
+    ).config
+    assert quiet["environment"]["force_pull_image"] is False
+
+
+@covers("experiment-config 1.4 24.gpu")
+def test_older_forms_are_rewritten_before_layers_meet() -> None:
+    user, template = {"image": {"cuda": "new:1"}}, {"image": {"gpu": "old:1", "cpu": "c:1"}}
+    image = merged({"environment": user}, {"environment": template})["environment"]["image"]
+    assert (image["cuda"], image["cpu"]) == ("new:1", "c:1")
+    template = {"searcher": {**ASHA, "name": "async_halving", "num_rungs": 9}}
+    searcher = merged({"searcher": {"name": "asha", "num_rungs": 2}}, template)["searcher"]
+    assert (searcher["num_rungs"], searcher["max_trials"]) == (2, 16)
+
+
+@covers("experiment-config 1.eventuallyRequired 1.7")
+def test_what_is_required_may_come_from_any_layer() -> None:
+    template = {"searcher": {"metric": "loss"}, "entrypoint": "x"}
+    bare = {"searcher": {"name": "single", "metric": None}, "entrypoint": None}
+    config = merged(bare, template)
+    assert (config["searcher"]["metric"], config["entrypoint"]) == ("loss", "x")
+
+
+@covers("experiment-config 18.proxy_ports")
+def test_proxied_ports_merge_by_port() -> None:
+    user = {"proxy_ports": [{"proxy_port": 80, "proxy_tcp": True}]}
+    template = {"proxy_ports": [{"proxy_port": 80}, {"proxy_port": 81}]}
+    ports = merged({"environment": user}, {"environment": template})["environment"]["proxy_ports"]
+    assert [(p["proxy_port"], p["proxy_tcp"]) for p in ports] == [(80, True), (81, False)]
+
+
+@covers("experiment-config 18.pod_spec")
+def test_lists_of_a_pod_merge_by_the_key_that_tells_their_items_apart() -> None:
+    mounts = [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}]
+    low = {"containers": [{"name": "c", "volumeMounts": mounts}], "tolerations": [{"key": "a"}]}
+    extra = [{"name": "w", "mountPath": "/b"}]
+    high = {"containers": [{"name": "c", "volumeMounts": extra}], "tolerations": [{"key": "b"}]}
+    spec = {"environment": {"pod_spec": {"spec": high}}}
+    found = merged(spec, {"environment": {"pod_spec": {"spec": low}}})
+    assert found["environment"]["pod_spec"]["spec"] == {
+        "containers": [{"name": "c", "volumeMounts": [*extra, mounts[0]]}],
+        "tolerations": [{"key": "b"}],
     }
 
 

@@ -139,9 +139,9 @@ def test_words_are_booleans_where_the_schema_wants_one_and_that_is_said(
         {"entrypoint": "model_def:Trial"},
     ],
 )
-@covers(
-    "experiment-config 24.periods 24.profiling 24.ignored 24.max_length 24.trial_class 2.scheduling_unit 2.optimizations 2.data_layer 11.agent_label 5.stop_once 5.max_length"
-)
+@covers("experiment-config 9.periods 24.periods 24.profiling 24.ignored 24.max_length")
+@covers("experiment-config 2.scheduling_unit 2.optimizations 2.data_layer 11.agent_label")
+@covers("experiment-config 5.stop_once 5.max_length 24.trial_class")
 def test_24_what_has_no_effect_any_more_is_said(overrides: dict[str, Any]) -> None:
     assert len(build(**overrides).warnings) == 1
 
@@ -169,6 +169,7 @@ def test_14_a_prefix_is_normalised() -> None:
     assert build(checkpoint_storage=storage).config["checkpoint_storage"]["prefix"] == "/a/b/c"
 
 
+@covers("experiment-config 1.null")
 def test_null_is_the_same_as_absent() -> None:
     nulls = {"description": None, "resources": None, "environment": {"image": None}}
     assert build(**nulls).config == build().config

@@ -9,7 +9,7 @@ from determined_master.domain.search.adaptive_asha import (
     split_concurrency,
     split_trials,
 )
-from determined_master.domain.search.asha import Bracket
+from determined_master.domain.search.asha import Bracket, HalvingSearch
 from determined_master.domain.search.method import SearchError, TrialCount, build
 
 WORKED = [
@@ -157,3 +157,10 @@ def test_a_search_without_its_time_is_refused(missing) -> None:
 def test_a_search_that_cannot_be_laid_out_is_refused_by_field(field, value) -> None:
     with pytest.raises(SearchError, match=f"searcher.{field}"):
         build(adaptive(**{field: value}), SPACE, 1)
+
+
+@covers("experiment-config 7.default_minimum")
+def test_by_default_the_first_verdict_comes_after_a_256th_of_the_time() -> None:
+    method = build(adaptive(max_time=2560, max_trials=1000), SPACE, 1)
+    assert isinstance(method, HalvingSearch)
+    assert method._brackets[0].thresholds[0] == 10

@@ -76,10 +76,8 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
     match event:
         case AllocationEnded() | EarlyExitReported() | EarlyExitExpired():
             return _run_changed(state, event)
-        case RetriesCanceled() if state.retries_canceled is None:
-            return replace(state, retries_canceled=_quote(event)), []
         case RetriesCanceled():
-            return state, []
+            return replace(state, retries_canceled=state.retries_canceled or _quote(event)), []
         case AgentExcluded():
             return _exclude(state, event)
         case EffectFailed():
