@@ -13,6 +13,7 @@ from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.schedule import fifo
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
@@ -218,7 +219,7 @@ class App:
             trials=trials,
             metrics=Metrics(engine, pool, self.flusher),
             checkpoints=checkpoints,
-            checkpoint_files=CheckpointFiles(pool, checkpoints),
+            checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
             collections=self._collections,
             task_logs=self.logs,
             tasks=Tasks(pool),
