@@ -205,10 +205,16 @@ class ObjectTensorboardManager(TensorboardManager):
 
 
 def build(
-    checkpoint_config: Dict[str, Any], sync_path: pathlib.Path, async_upload: bool = True
+    checkpoint_config: Dict[str, Any],
+    sync_path: pathlib.Path,
+    async_upload: bool = True,
+    base_path: Optional[pathlib.Path] = None,
 ) -> TensorboardManager:
-    """The manager for an experiment's storage; errors as `storage.build`."""
-    local = get_base_path(checkpoint_config)
+    """The manager for an experiment's storage; errors as `storage.build`.
+
+    Without `base_path` the local directory is that of this task.
+    """
+    local = base_path or get_base_path(checkpoint_config)
     if checkpoint_config.get("type") in storage.OBJECT_KINDS:
         manager = storage.build(checkpoint_config)
         return ObjectTensorboardManager(manager, local, sync_path, async_upload=async_upload)
