@@ -290,7 +290,7 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord
 
     ERROR only when all have failed: one that worked is a result.
     """
-    if state.trials_closed < state.trials_requested or _is_searching(state) and state.is_growing:
+    if state.trials_closed < state.trials_requested or (_is_searching(state) and state.is_growing):
         return state, effects
     reason = state.reason
     stopping = state.state
