@@ -28,6 +28,7 @@ from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
+from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
@@ -79,6 +80,7 @@ from determined_master.store.pool import (
     connect,
     embedded_address,
 )
+from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.silence import watch_silence
 
@@ -269,6 +271,8 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
             group.create_task(watch_silence(self.services.detached))
+            waits = CollectionWaits(self.engine, self._pool, self.backend)
+            group.create_task(watch_collections(waits))
             group.create_task(self.flusher.run())
             group.create_task(self._deletions.run())
             group.create_task(self._retention.run())

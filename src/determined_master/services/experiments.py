@@ -20,7 +20,7 @@ from determined_master.domain.states import TERMINAL
 from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.pools import Pools
-from determined_master.services.search_sources import check_source
+from determined_master.services.search_sources import check_source, hold_source
 from determined_master.store import detached
 from determined_master.store import experiments as rows
 
@@ -282,6 +282,7 @@ class Experiments:
         )
 
         async def store(conn: Conn) -> None:
+            await hold_source(conn, config["searcher"])
             if model.digest is not None and model.tgz is not None:
                 await rows.insert_model_definition(conn, model.digest, model.tgz)
             await rows.insert_experiment(conn, new)

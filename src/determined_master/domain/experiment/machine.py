@@ -16,6 +16,7 @@ from determined_master.domain.experiment.messages import (
     CloseExperiment,
     CollectionEnded,
     CollectionPlanned,
+    CollectionWaits,
     CreateTrial,
     DeletionRequested,
     DetachedTrialMoved,
@@ -97,6 +98,7 @@ def _after_the_end(
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionWaits
     | ExperimentRemoved,
 ) -> Step:
     match event:
@@ -108,6 +110,8 @@ def _after_the_end(
             return afterlife.collect(state, event)
         case CollectionEnded():
             return afterlife.collected(state, event)
+        case CollectionWaits():
+            return afterlife.waits(state, event)
         case ExperimentRemoved():
             return afterlife.removed(state)
         case _:
