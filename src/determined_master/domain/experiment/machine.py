@@ -50,7 +50,9 @@ Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
 _OVER = TERMINAL | LEAVING
 
 
-def step(state: Experiment | None, event: ExperimentEvent, context: SearchContext) -> Step:
+def step(  # noqa: C901 (one case an event)
+    state: Experiment | None, event: ExperimentEvent, context: SearchContext
+) -> Step:
     """Advance one experiment by one event.
 
     Args:
@@ -294,7 +296,8 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord
 
     ERROR only when all have failed: one that worked is a result.
     """
-    if state.trials_closed < state.trials_requested or (_is_searching(state) and state.is_growing):
+    is_growing = _is_searching(state) and state.is_growing
+    if state.trials_closed < state.trials_requested or is_growing:
         return state, effects
     reason = state.reason
     stopping = state.state
