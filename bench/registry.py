@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bench.figure import Figure
 from bench.figures import (
     api_reads,
+    checkpoint_throughput,
     cluster_up,
     command_line,
     empty_trial,
@@ -30,6 +31,7 @@ FIGURES: Sequence[Figure] = (
     cluster_up.FIGURE,
     idle.FIGURE,
     engine_steps.FIGURE,
+    checkpoint_throughput.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
     command_line.VERSION,

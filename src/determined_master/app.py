@@ -13,6 +13,7 @@ from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.schedule import fifo
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
@@ -27,6 +28,7 @@ from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
+from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
@@ -78,6 +80,7 @@ from determined_master.store.pool import (
     connect,
     embedded_address,
 )
+from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.silence import watch_silence
 
@@ -235,7 +238,7 @@ class App:
             detached=detached,
             metrics=Metrics(engine, pool, self.flusher, detached.note_report),
             checkpoints=checkpoints,
-            checkpoint_files=CheckpointFiles(pool, checkpoints),
+            checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
             collections=self._collections,
             task_logs=self.logs,
             log_retention=self._retention,
@@ -268,6 +271,8 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
             group.create_task(watch_silence(self.services.detached))
+            waits = CollectionWaits(self.engine, self._pool, self.backend)
+            group.create_task(watch_collections(waits))
             group.create_task(self.flusher.run())
             group.create_task(self._deletions.run())
             group.create_task(self._retention.run())

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 from determined_master import clock
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.access import Caller
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
@@ -139,7 +140,7 @@ async def running_services(
         await engine.wait_until_leading()
         pools = Pools(settings, backend, live)
         checkpoints = Checkpoints(pool)
-        checkpoint_files = CheckpointFiles(pool, checkpoints)
+        checkpoint_files = CheckpointFiles(pool, checkpoints, ObjectStorage())
         trials = Trials(engine, pool, live, flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
         tasks = Tasks(pool)

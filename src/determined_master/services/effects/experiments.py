@@ -10,7 +10,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Posting
-from determined_master.store import checkpoints, experiments, trials
+from determined_master.store import checkpoints, collections, experiments, trials
 
 if TYPE_CHECKING:
     import asyncpg
@@ -67,6 +67,8 @@ class ExperimentEffects:
         )
 
         async def store(conn: Conn) -> None:
+            if source is not None and known is None:
+                await _hold(conn, source)
             await trials.insert_trial(conn, new)
 
         created = trial.TrialCreated(
@@ -152,3 +154,14 @@ class ExperimentEffects:
     async def _is_active(self, experiment_id: int) -> bool:
         state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))
         return state is not None and state.state == "ACTIVE"
+
+
+async def _hold(conn: Conn, source: str) -> None:
+    """Keep a trial's source from being deleted between its choice and the trial's row.
+
+    Raises:
+        RuntimeError: it was deleted meanwhile, or is about to be.
+    """
+    await collections.lock_checkpoints(conn, [source])
+    if not await collections.is_to_stay(conn, source):
+        raise RuntimeError(f"checkpoint {source}, which new trials start from, was deleted")
