@@ -22,6 +22,7 @@ from bench.figures import (
     metric_batch,
     metric_points,
     metric_report,
+    search_events,
     submit_to_user_code,
 )
 
@@ -29,6 +30,7 @@ FIGURES: Sequence[Figure] = (
     cluster_up.FIGURE,
     idle.FIGURE,
     engine_steps.FIGURE,
+    search_events.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
     command_line.VERSION,
