@@ -23,6 +23,7 @@ from bench.figures import (
     metric_points,
     metric_report,
     search_events,
+    series_read,
     submit_to_user_code,
 )
 
@@ -45,4 +46,5 @@ FIGURES: Sequence[Figure] = (
     log_ingest.FIGURE,
     loop_stall.FIGURE,
     experiment_list.FIGURE,
+    series_read.FIGURE,
 )

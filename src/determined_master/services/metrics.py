@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -36,10 +36,18 @@ MAX_METRICS_A_REPORT = 100_000
 class Metrics:
     """Reports of trials."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, flusher: Flusher) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        pool: asyncpg.Pool,
+        flusher: Flusher,
+        note_report: Callable[[int], Awaitable[None]],
+    ) -> None:
+        """`note_report` is told of detached trials that report, by their ids."""
         self._engine = engine
         self._pool = pool
         self._flusher = flusher
+        self._note_report = note_report
         self._facts: OrderedDict[int, TrialFacts] = OrderedDict()
         self._look_up = Gathering(self._fetch_facts)
 
@@ -135,6 +143,7 @@ class Metrics:
                 smaller_is_better=row["smaller_is_better"],
                 wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
                 time_metric=row["time_metric"],
+                is_detached=row["unmanaged"],
             )
             for row in found
         }
@@ -146,7 +155,10 @@ class Metrics:
                 f"{len(report.metrics)} metrics in one report: at most {MAX_METRICS_A_REPORT}, "
                 "report fewer names or aggregate them"
             )
-        return await self.facts(report.trial_id)
+        facts = await self.facts(report.trial_id)
+        if facts.is_detached:
+            await self._note_report(report.trial_id)
+        return facts
 
     async def _answer(self, report: Report, facts: TrialFacts) -> DetError | None:
         try:

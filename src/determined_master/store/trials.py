@@ -66,6 +66,7 @@ class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
     user_id: int
     started_at: datetime
     warm_start_checkpoint: str | None = None
+    external_id: str | None = None
 
 
 class NextTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,12 +103,13 @@ async def insert_trials(conn: Conn, new: Sequence[NewTrial]) -> None:
     """Store trials and their tasks, and count them in their experiments."""
     trial = """
         INSERT INTO trials (id, experiment_id, request_id, task_id, state, hparams, seed,
-                            started_at, warm_start_checkpoint)
+                            started_at, warm_start_checkpoint, external_id)
         SELECT id, experiment_id, request_id, task_id, 'PAUSED', hparams::jsonb, seed, started_at,
-               checkpoint
+               checkpoint, external_id
           FROM unnest($1::int[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::bigint[],
-                      $7::timestamptz[], $8::uuid[])
-               AS n (id, experiment_id, request_id, task_id, hparams, seed, started_at, checkpoint)
+                      $7::timestamptz[], $8::uuid[], $9::text[])
+               AS n (id, experiment_id, request_id, task_id, hparams, seed, started_at,
+                     checkpoint, external_id)
          ORDER BY id
     """
     task = """
@@ -125,9 +127,9 @@ async def insert_trials(conn: Conn, new: Sequence[NewTrial]) -> None:
     task_ids, started = [t.task_id for t in new], [t.started_at for t in new]
     hparams = [msgspec.json.encode(t.hparams).decode() for t in new]
     requests, seeds = [t.request_id for t in new], [t.seed for t in new]
-    sources = [t.warm_start_checkpoint for t in new]
+    sources, names = [t.warm_start_checkpoint for t in new], [t.external_id for t in new]
     await conn.execute(
-        trial, ids, experiments, requests, task_ids, hparams, seeds, started, sources
+        trial, ids, experiments, requests, task_ids, hparams, seeds, started, sources, names
     )
     jobs, users = [t.job_id for t in new], [t.user_id for t in new]
     await conn.execute(task, task_ids, jobs, ids, experiments, users, started)
