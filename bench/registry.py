@@ -23,6 +23,7 @@ from bench.figures import (
     metric_batch,
     metric_points,
     metric_report,
+    search_events,
     series_read,
     submit_to_user_code,
 )
@@ -32,6 +33,7 @@ FIGURES: Sequence[Figure] = (
     idle.FIGURE,
     engine_steps.FIGURE,
     checkpoint_throughput.FIGURE,
+    search_events.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
     command_line.VERSION,

@@ -67,6 +67,18 @@ class Rows:
     item: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Inserting:
+    """The `RowWriter` around a store function that inserts several rows."""
+
+    insert: Callable[[Conn, Sequence[Any]], Awaitable[None]]
+
+    async def write(self, conn: Conn, items: Sequence[Any]) -> Sequence[DetError | None]:
+        """Insert all."""
+        await self.insert(conn, items)
+        return [None] * len(items)
+
+
 Within = Callable[[Conn], Awaitable[None]] | Rows
 """What is written in the transaction of an event, before its `step`."""
 
