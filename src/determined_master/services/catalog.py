@@ -12,22 +12,28 @@ from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
 from determined_master.services.continuations import Continuations
+from determined_master.services.detached import Detached
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
+from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
+from determined_master.services.model_files import ModelFiles
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.projects import Projects
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
@@ -43,6 +49,7 @@ class Services:
     auth: Auth
     users: Users
     master: Master
+    cluster_messages: ClusterMessages
     identities: Identities
     experiments: Experiments
     experiment_lists: ExperimentLists
@@ -54,18 +61,23 @@ class Services:
     experiment_bulk: ExperimentBulk
     continuations: Continuations
     trials: Trials
+    detached: Detached
     metrics: Metrics
     checkpoints: Checkpoints
     collections: Collections
     checkpoint_files: CheckpointFiles
+    model_files: ModelFiles
     task_logs: TaskLogs
+    log_retention: LogRetention
     tasks: Tasks
+    task_control: TaskControl
     templates: Templates
     allocations: Allocations
     agents: Agents
     search_previews: SearchPreviews
     pools: Pools
     workspaces: Workspaces
+    projects: Projects
     stories: Stories
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]

@@ -103,7 +103,7 @@ class Flusher:
             if await self.store.store_known(conn, reports):
                 return [None] * len(reports)
             async with conn.transaction():
-                return await self.store.store(conn, reports)
+                return await self.store.write(conn, reports)
         except asyncpg.DeadlockDetectedError:
             self._forget(reports)
             if deadlocks == MAX_DEADLOCKS:

@@ -53,24 +53,24 @@ class MetricStore:
         self._keep(touched)
         return True
 
-    async def store(
-        self, conn: Conn, reports: Sequence[tuple[Report, TrialFacts]]
+    async def write(
+        self, conn: Conn, items: Sequence[tuple[Report, TrialFacts]]
     ) -> list[DetError | None]:
-        """Store reports inside the caller's transaction.
+        """Store reports inside the caller's transaction; an engine's `RowWriter`.
 
         Returns:
             For each report None, or why it is refused.
         """
-        locks = await rows.lock_trials(conn, sorted({r.trial_id for r, _ in reports}))
-        outcomes = [_refusal(report, locks.get(report.trial_id)) for report, _ in reports]
+        locks = await rows.lock_trials(conn, sorted({r.trial_id for r, _ in items}))
+        outcomes = [_refusal(report, locks.get(report.trial_id)) for report, _ in items]
         accepted = [i for i, outcome in enumerate(outcomes) if outcome is None]
         if not accepted:
             return outcomes
-        touched = await self._touch(conn, locks, [reports[i] for i in accepted])
-        ids = await rows.insert_reports(conn, [_row(*reports[i]) for i in accepted])
+        touched = await self._touch(conn, locks, [items[i] for i in accepted])
+        ids = await rows.insert_reports(conn, [_row(*items[i]) for i in accepted])
         changed: dict[int, _Touched] = {}
         for i, row_id in zip(accepted, ids, strict=True):
-            report, facts = reports[i]
+            report, facts = items[i]
             if row_id is None:
                 outcomes[i] = await _merge(conn, report)
                 continue

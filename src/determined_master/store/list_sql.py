@@ -139,6 +139,8 @@ class Composed:
         self._note(expression)
         if condition.column == "state":
             condition = msgspec.structs.replace(condition, value=_stored_state(condition.value))
+            if condition.value == "ACTIVE":  # detached ones are stored as what others are shown as
+                expression = f"replace({expression}, 'RUNNING', 'ACTIVE')"
         if condition.operator == "isEmpty":
             return _empty(expression, condition.type)
         if condition.operator == "notEmpty":
