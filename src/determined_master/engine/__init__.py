@@ -14,6 +14,7 @@ from determined_master.engine.kind import (
     Posting,
     Rows,
     RowWriter,
+    Touching,
     Within,
 )
 from determined_master.engine.story import StoryLine, list_story
@@ -41,6 +42,7 @@ __all__ = [
     "RowWriter",
     "Rows",
     "StoryLine",
+    "Touching",
     "Within",
     "list_story",
 ]

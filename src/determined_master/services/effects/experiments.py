@@ -9,7 +9,7 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
 from determined_master.domain.trial import messages as trial
-from determined_master.engine import Posting
+from determined_master.engine import Posting, Touching
 from determined_master.store import checkpoints, experiments, trials
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class ExperimentEffects:
             max_restarts=int(row.config["max_restarts"]),
             activate=await self._is_active(experiment_id),
         )
-        await ctx.post("trial", str(trial_id), created, within=store)
+        within = Touching(store, [experiment_id])
+        await ctx.post("trial", str(trial_id), created, within=within)
 
     async def continue_trial(self, effect: exp.ContinueTrial, ctx: EffectContext) -> None:
         """Give the trial its next task and open it again, in one transaction."""
