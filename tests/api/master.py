@@ -53,6 +53,7 @@ from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -62,6 +63,7 @@ from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -157,6 +159,8 @@ async def running_services(
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
+            run_bulk=RunBulk(pool),
+            trial_sources=TrialSources(pool, trials, checkpoints),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections),

@@ -152,6 +152,7 @@ EXPERIMENT: Kind[exp.Experiment, exp.ExperimentEvent, Any] = Kind(
     step=experiment_machine.step,
     project=project_experiments,
     context=SearchContexts(),
+    rows="experiments",
 )
 TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     name="trial",
@@ -160,6 +161,7 @@ TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     effect=trial.TrialOrder,
     step=trial_machine.step,
     project=project_trials,
+    rows="trials",
 )
 ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     name="allocation",

@@ -71,7 +71,8 @@ class ExperimentEffects:
                 max_restarts=int(row.config["max_restarts"]),
                 activate=is_active,
             )
-            await ctx.post("trial", str(new.id), created, within=Rows(TRIALS, new))
+            within = Rows(TRIALS, new, experiments=[experiment_id])
+            await ctx.post("trial", str(new.id), created, within=within)
 
         results = await asyncio.gather(*(create(*o) for o in orders), return_exceptions=True)
         for result in results:
