@@ -46,6 +46,8 @@ from determined_master.services.log_policies import LogPolicies
 from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -57,6 +59,7 @@ from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -227,6 +230,9 @@ class App:
             task_logs=self.logs,
             tasks=Tasks(pool),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             pools=pools,

@@ -23,6 +23,8 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.runs import Runs
@@ -32,6 +34,7 @@ from determined_master.services.stories import Stories
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -63,6 +66,9 @@ class Services:
     task_logs: TaskLogs
     tasks: Tasks
     templates: Templates
+    models: Models
+    model_versions: ModelVersions
+    trial_sources: TrialSources
     allocations: Allocations
     agents: Agents
     search_previews: SearchPreviews
