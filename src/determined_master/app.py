@@ -26,6 +26,7 @@ from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
@@ -43,18 +44,23 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.log_policies import LogPolicies
+from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
+from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.project_deletions import ProjectDeletions
+from determined_master.services.projects import Projects
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
@@ -196,6 +202,9 @@ class App:
             self.engine, pool, tokens, self._collections, aux_pool or DEFAULT_POOL
         ).register()
         AllocationEffects(self.engine, self.backend, specs).register()
+        self._deletions = ProjectDeletions(self.engine, pool)
+        kept = settings.retention_policy
+        self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
         self.services = self._services(facts, passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
 
@@ -206,18 +215,22 @@ class App:
         pools = Pools(self.settings, self.backend, self.live)
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
+        experiments = Experiments(engine, pool, configs, pools)
+        tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
             master=Master(facts, pool, self.settings.masked),
-            experiments=Experiments(engine, pool, configs, pools),
+            cluster_messages=ClusterMessages(pool),
+            experiments=experiments,
+            model_files=ModelFiles(experiments),
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
             project_columns=ProjectColumns(pool),
-            series=SeriesReads(pool),
+            series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
@@ -228,7 +241,9 @@ class App:
             checkpoint_files=CheckpointFiles(pool, checkpoints),
             collections=self._collections,
             task_logs=self.logs,
-            tasks=Tasks(pool),
+            log_retention=self._retention,
+            tasks=tasks,
+            task_control=TaskControl(tasks, trials, experiments, self.live),
             templates=Templates(pool),
             models=Models(pool),
             model_versions=ModelVersions(pool),
@@ -236,7 +251,8 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             pools=pools,
-            workspaces=Workspaces(pool),
+            workspaces=Workspaces(pool, pools, self._deletions),
+            projects=Projects(pool, self._deletions),
             identities=self.identities,
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
@@ -259,6 +275,8 @@ class App:
             group.create_task(keep_house(self._pool))
             group.create_task(watch_silence(self.services.detached))
             group.create_task(self.flusher.run())
+            group.create_task(self._deletions.run())
+            group.create_task(self._retention.run())
             group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loop.run())
             group.create_task(self._keep_comparing())

@@ -24,6 +24,7 @@ from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
@@ -41,18 +42,23 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
 from determined_master.services.log_policies import LogPolicies
+from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
+from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.project_deletions import ProjectDeletions
+from determined_master.services.projects import Projects
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
@@ -122,6 +128,7 @@ async def running_services(
     ExperimentEffects(engine, pool).register()
     TrialEffects(engine, pool, tokens).register()
     collections = Collections(engine, pool)
+    deletions = ProjectDeletions(engine, pool)
     CollectionEffects(engine, pool, tokens, collections, "default").register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
     AllocationEffects(engine, backend, specs).register()
@@ -130,12 +137,15 @@ async def running_services(
         await task_logs.ensure_partitions(conn, clock.now().date())
     facts = MasterFacts(version="0.39.0", master_id=MASTER_ID, cluster_id=cluster.cluster_id)
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(engine.run()), group.create_task(flusher.run())]
+        loops = (engine.run(), flusher.run(), deletions.run())
+        running = [group.create_task(loop) for loop in loops]
         await engine.wait_until_leading()
         pools = Pools(settings, backend, live)
         checkpoints = Checkpoints(pool)
         checkpoint_files = CheckpointFiles(pool, checkpoints)
         trials = Trials(engine, pool, live, flusher.summaries)
+        experiments = Experiments(engine, pool, configs, pools)
+        tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         services = Services(
@@ -143,12 +153,14 @@ async def running_services(
             users=Users(pool, passwords, identities),
             master=Master(facts, pool, settings.masked),
             identities=identities,
-            experiments=Experiments(engine, pool, configs, pools),
+            cluster_messages=ClusterMessages(pool),
+            experiments=experiments,
+            model_files=ModelFiles(experiments),
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
             project_columns=ProjectColumns(pool),
-            series=SeriesReads(pool),
+            series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
@@ -159,7 +171,9 @@ async def running_services(
             checkpoint_files=checkpoint_files,
             collections=collections,
             task_logs=logs,
-            tasks=Tasks(pool),
+            log_retention=LogRetention(pool, None, None),
+            tasks=tasks,
+            task_control=TaskControl(tasks, trials, experiments, live),
             templates=Templates(pool),
             models=Models(pool),
             model_versions=ModelVersions(pool),
@@ -168,7 +182,8 @@ async def running_services(
             agents=Agents(backend, live, cluster.join_token),
             search_previews=SearchPreviews(layers),
             pools=pools,
-            workspaces=Workspaces(pool),
+            workspaces=Workspaces(pool, pools, deletions),
+            projects=Projects(pool, deletions),
             stories=Stories(pool),
             live=live,
             serve_agent=cast(Any, None),

@@ -14,6 +14,7 @@ from tests.api import (
     cases_lists,
     cases_lives,
     cases_models,
+    cases_projects,
     cases_search,
     cases_templates,
     cases_users,
@@ -40,6 +41,7 @@ CASES: dict[str, Case] = {
     **cases_templates.CASES,
     **cases_cluster.CASES,
     **cases_lists.CASES,
+    **cases_projects.CASES,
 }
 SAMPLES = load()
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import List
 
-from determined.cli import connect, errors, experiment_change, show
+from determined.cli import connect, errors, experiment_change, show, transfers
 from determined.cli.declare import Command, arg, flag
 from determined.common.experimental import checkpoint as sdk
 
@@ -44,6 +44,7 @@ NOUN = Command(
                     help="'direct': from checkpoint storage; 'master': through the master; "
                     "'auto': direct, and through the master where that fails",
                 ),
+                transfers.NO_VERIFY,
             ),
         ),
         Command(
@@ -154,8 +155,13 @@ def _uuids(args: argparse.Namespace) -> List[str]:
 
 
 def _fetch(checkpoint: sdk.Checkpoint, args: argparse.Namespace, mode: sdk.DownloadMode) -> None:
+    checkpoint.reload()
+    total = sum((checkpoint.resources or {}).values())
     try:
-        path = checkpoint.download(path=args.output_dir, mode=mode)
+        with transfers.shown(f"checkpoint {checkpoint.uuid}", total, args.quiet) as moved:
+            path = checkpoint.download(
+                path=args.output_dir, mode=mode, verify=not args.no_verify, progress=moved
+            )
     except sdk.DOWNLOAD_FAILURES as error:
         raise errors.CliError(str(error)) from None
     if args.quiet:

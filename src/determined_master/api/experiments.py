@@ -147,6 +147,17 @@ async def unarchive_experiment(
     return wire.UnarchiveExperimentResponse()
 
 
+@route("POST", "/api/v1/experiments/{experiment_id}/move")
+async def move_experiment(
+    call: Call, request: wire.MoveExperimentRequest
+) -> wire.MoveExperimentResponse:
+    """Put an experiment into another project."""
+    await call.services.projects.move_experiment(
+        call.caller, request.experiment_id, request.destination_project_id
+    )
+    return wire.MoveExperimentResponse()
+
+
 @route("PATCH", "/api/v1/experiments/{experiment.id}")
 async def patch_experiment(
     call: Call, request: wire.PatchExperimentRequest

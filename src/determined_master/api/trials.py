@@ -115,6 +115,24 @@ async def get_trial_workloads(
     )
 
 
+@route("PUT", "/api/v1/trials/{trial_id}/retain_logs")
+async def retain_trial_logs(
+    call: Call, request: wire.PutTrialRetainLogsRequest
+) -> wire.PutTrialRetainLogsResponse:
+    """Say for how many days the logs of one trial are kept; -1 is for ever."""
+    await call.services.log_retention.retain_trial(call.caller, request.trial_id, request.num_days)
+    return wire.PutTrialRetainLogsResponse()
+
+
+@route("GET", "/api/v1/trials/{id}/remaining_log_retention_days")
+async def get_remaining_days(
+    call: Call, request: wire.GetTrialRemainingLogRetentionDaysRequest
+) -> wire.GetTrialRemainingLogRetentionDaysResponse:
+    """For how many days more the logs of a trial are kept; -1 is for ever."""
+    days = await call.services.log_retention.remaining_days(call.caller, request.id)
+    return wire.GetTrialRemainingLogRetentionDaysResponse(remaining_days=days)
+
+
 @route("POST", "/api/v1/trials/{id}/kill")
 async def kill_trial(call: Call, request: wire.KillTrialRequest) -> wire.KillTrialResponse:
     """End a trial at once."""

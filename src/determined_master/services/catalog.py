@@ -12,6 +12,7 @@ from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
 from determined_master.services.continuations import Continuations
 from determined_master.services.detached import Detached
@@ -21,16 +22,20 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
+from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
+from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.projects import Projects
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
@@ -47,6 +52,7 @@ class Services:
     auth: Auth
     users: Users
     master: Master
+    cluster_messages: ClusterMessages
     identities: Identities
     experiments: Experiments
     experiment_lists: ExperimentLists
@@ -63,8 +69,11 @@ class Services:
     checkpoints: Checkpoints
     collections: Collections
     checkpoint_files: CheckpointFiles
+    model_files: ModelFiles
     task_logs: TaskLogs
+    log_retention: LogRetention
     tasks: Tasks
+    task_control: TaskControl
     templates: Templates
     models: Models
     model_versions: ModelVersions
@@ -74,6 +83,7 @@ class Services:
     search_previews: SearchPreviews
     pools: Pools
     workspaces: Workspaces
+    projects: Projects
     stories: Stories
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]

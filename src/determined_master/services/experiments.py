@@ -19,6 +19,7 @@ from determined_master.domain.states import TERMINAL
 from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.pools import Pools
+from determined_master.services.search_sources import check_source
 from determined_master.store import detached
 from determined_master.store import experiments as rows
 
@@ -77,12 +78,15 @@ class Experiments:
 
         Raises:
             InvalidArgument: with every error of the configuration, or more slots than there are.
-            NotFound: the parent does not exist. FailedPrecondition: it is archived with its
-                project.
+            NotFound: the parent, the template or the project does not exist.
+            FailedPrecondition: the parent is archived with its project, or the project is.
         """
         access.may(caller, "create", "experiment")
         prepared = await self._configs.prepare(
-            submission.config, submission.template, is_managed=not submission.is_detached
+            submission.config,
+            submission.template,
+            submission.project_id,
+            is_managed=not submission.is_detached,
         )
         resources = prepared.built.config["resources"]
         prepared = msgspec.structs.replace(
@@ -90,6 +94,7 @@ class Experiments:
             exceeds_slots=not submission.is_detached
             and self._pools.check_slots(resources["resource_pool"], resources["slots_per_trial"]),
         )
+        await check_source(self._pool, prepared.built.typed.searcher)
         if submission.parent_id:
             await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:
@@ -242,13 +247,14 @@ class Experiments:
     ) -> int:
         async with self._pool.acquire() as conn:
             experiment_id = await rows.next_experiment_id(conn)
-        config = prepared.built.config
+        config, place = prepared.built.config, prepared.place
+        assert place is not None
         new = rows.NewExperiment(
             id=experiment_id,
             job_id=str(entropy.new_uuid()),
             user_id=caller.user_id,
-            workspace_id=1,
-            project_id=1,
+            workspace_id=place.workspace_id,
+            project_id=place.project_id,
             name=config["name"],
             description=config.get("description") or "",
             labels=list(config.get("labels") or ()),

@@ -14,6 +14,7 @@ from determined_master.domain import access
 from determined_master.domain.errors import DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.summary import as_number
+from determined_master.engine import Rows
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.store import metrics as rows
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
-    from determined_master.store.pool import Conn
 
 HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
 """Searches that decide on validations; the others only count ends."""
@@ -170,15 +170,11 @@ class Metrics:
             reported=tuple(sorted(report.metrics)[:20]),
         )
 
-        async def store(conn: Conn) -> None:
-            [error] = await self._flusher.store.store(conn, [(report, facts)])
-            if error is not None:
-                raise error
-
         cause = f"validation:{report.trial_id}:{report.run_id}:{report.steps}"
+        rows_of = Rows(self._flusher.store, (report, facts))
         try:
             outcome = await self._engine.post(
-                "experiment", str(facts.experiment_id), event, cause=cause, within=store
+                "experiment", str(facts.experiment_id), event, cause=cause, within=rows_of
             )
         except BaseException:
             self._flusher.summaries.forget([report.trial_id])

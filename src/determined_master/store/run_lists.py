@@ -55,6 +55,8 @@ RUNS = TableSql(
     },
     run_of_metric="r.id",
     has_run="r.id IN ({runs})",
+    of_experiment="r.experiment_id",
+    totals="run_numbers",
 )
 
 

@@ -33,6 +33,8 @@ from determined_master.domain.experiment.messages import (
     ExperimentPaused,
     ExperimentRecord,
     ExperimentRemoved,
+    GrowSearch,
+    SearchGrown,
     SignalTrials,
     StopTrial,
     TrialEnded,
@@ -47,7 +49,9 @@ Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
 _OVER = TERMINAL | LEAVING
 
 
-def step(state: Experiment | None, event: ExperimentEvent, context: SearchContext) -> Step:
+def step(  # noqa: C901 (one case an event)
+    state: Experiment | None, event: ExperimentEvent, context: SearchContext
+) -> Step:
     """Advance one experiment by one event.
 
     Args:
@@ -77,6 +81,8 @@ def step(state: Experiment | None, event: ExperimentEvent, context: SearchContex
             return _fail(state, event.reason)
         case ValidationReported():
             return _judge(state, event, context)
+        case SearchGrown():
+            return _grow(state, context)
         case TrialEnded():
             return _trial_ended(state, event, context)
         case EffectFailed():
@@ -191,6 +197,16 @@ def _judge(state: Experiment, event: ValidationReported, context: SearchContext)
     return _settle(*_follow(state, decision))
 
 
+def _grow(state: Experiment, context: SearchContext) -> Step:
+    if not _is_searching(state) or not state.is_growing:
+        return state, []
+    try:
+        decision = context.method.go_on(state.search, context.memory)
+    except SearchError as error:
+        return _fail(state, str(error))
+    return _settle(*_follow(replace(state, is_growing=False), decision))
+
+
 def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -> Step:
     if state.state in _OVER:
         return state, []
@@ -241,7 +257,10 @@ def _is_searching(state: Experiment) -> bool:
 
 
 def _follow(state: Experiment, decision: Decision) -> Step:
-    """Carry the search's decision into records, effects and the count of trials."""
+    """Carry the search's decision into records, effects and the count of trials.
+
+    What is left for later is asked for after the trials of this decision, and only once.
+    """
     effects: list[ExperimentEffect | ExperimentRecord] = [*decision.records]
     created = 0
     for action in decision.actions:
@@ -257,8 +276,15 @@ def _follow(state: Experiment, decision: Decision) -> Step:
                 effects.append(StopTrial(request_id=action.request_id))
             case _:
                 assert_never(action)
-    requested = state.trials_requested + created
-    return replace(state, trials_requested=requested, search=decision.state), effects
+    if decision.has_more and not state.is_growing:
+        effects.append(GrowSearch())
+    after = replace(
+        state,
+        trials_requested=state.trials_requested + created,
+        search=decision.state,
+        is_growing=state.is_growing or decision.has_more,
+    )
+    return after, effects
 
 
 def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord]) -> Step:
@@ -266,7 +292,8 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord
 
     ERROR only when all have failed: one that worked is a result.
     """
-    if state.trials_closed < state.trials_requested:
+    is_growing = _is_searching(state) and state.is_growing
+    if state.trials_closed < state.trials_requested or is_growing:
         return state, effects
     reason = state.reason
     stopping = state.state

@@ -32,6 +32,8 @@ class Experiment(State, frozen=True):
     """What the first of them failed with since its deletion was asked for."""
     is_deletion_planned: bool = False
     """Whether all tasks that its deletion needs are known."""
+    is_growing: bool = False
+    """Whether its search has trials to make now that were too many for one decision."""
     is_detached: bool = False
     """Whether programs outside the cluster make and run its trials."""
     detached_trials: dict[str, int] = msgspec.field(default_factory=dict)
@@ -131,6 +133,10 @@ class ValidationReported(Event, frozen=True, tag="validation_reported"):
     """Names in the report, at most 20, for the error when one that is needed is missing."""
 
 
+class SearchGrown(Event, frozen=True, tag="search_grown"):
+    """The trials of the decision before are made: the search may make the next."""
+
+
 class TrialEnded(Event, frozen=True, tag="trial_ended"):
     """A trial is closed."""
 
@@ -164,6 +170,7 @@ ExperimentEvent = (
     | CollectionEnded
     | ExperimentRemoved
     | ValidationReported
+    | SearchGrown
     | TrialEnded
     | EffectFailed
 )
@@ -176,6 +183,11 @@ class CreateTrial(Effect, frozen=True, tag="create_trial"):
     seed: int
     hparams: dict[str, Any]
 
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
+
 
 class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
     """Open a closed trial again, as a new task."""
@@ -184,11 +196,25 @@ class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
     hparams: dict[str, Any] | None = None
     """New ones; None leaves those it has."""
 
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
+
 
 class StopTrial(Effect, frozen=True, tag="stop_trial"):
     """The search has seen enough of a trial: ask it to save its work and leave."""
 
     request_id: str
+
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
+
+
+class GrowSearch(Effect, frozen=True, tag="grow_search"):
+    """Ask for the next trials of the search once all that were ordered before are made."""
 
 
 class SignalTrials(Effect, frozen=True, tag="signal_trials"):
@@ -255,6 +281,7 @@ ExperimentEffect = (
     CreateTrial
     | ContinueTrial
     | StopTrial
+    | GrowSearch
     | SignalTrials
     | CloseExperiment
     | PlanDeletion
