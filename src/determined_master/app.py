@@ -51,6 +51,8 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -232,7 +234,6 @@ class App:
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
             run_bulk=RunBulk(pool),
-            trial_sources=TrialSources(pool, trials, checkpoints),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections),
@@ -249,6 +250,9 @@ class App:
             tasks=tasks,
             task_control=TaskControl(tasks, trials, experiments, self.live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             pools=pools,

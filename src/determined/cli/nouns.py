@@ -13,6 +13,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
     ("experiment|e", "manage experiments", "determined.cli.experiment"),
     ("master", "manage master", "determined.cli.master"),
+    ("model|m", "manage models", "determined.cli.model"),
     ("preview-search", "preview search", "determined.cli.preview_search"),
     ("slot|s", "manage slots", "determined.cli.slot"),
     ("template|tpl", "manage config templates", "determined.cli.template"),
