@@ -1,10 +1,11 @@
 # Everything below makes its own virtual environment; only Python 3.11+ and pip are needed.
 PYTHON ?= python3
 VENV := .venv
+TESTS ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench bench-smoke test-compat docs clean
+.PHONY: demo test test-unprivileged check bench bench-smoke test-compat docs clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -18,7 +19,10 @@ demo: $(STAMP)  ## a local cluster and a search on real data
 	@$(BIN)/python examples/digits/demo.py
 
 test: $(STAMP)  ## all tests
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q $(TESTS)
+
+test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made for it (needs root)
+	@tests/unprivileged.sh $(TESTS)
 
 test-compat: $(STAMP)  ## the published client (0.38.1) against this master
 	@$(BIN)/python -m pytest -q tests/compat

@@ -22,6 +22,7 @@ from bench.figures import (
     metric_batch,
     metric_points,
     metric_report,
+    series_read,
     submit_to_user_code,
 )
 
@@ -43,4 +44,5 @@ FIGURES: Sequence[Figure] = (
     log_ingest.FIGURE,
     loop_stall.FIGURE,
     experiment_list.FIGURE,
+    series_read.FIGURE,
 )

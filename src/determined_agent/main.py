@@ -18,6 +18,7 @@ from determined_agent.devices.detect import detect
 from determined_agent.devices.rocm import MalformedOutput
 from determined_agent.log_format import configure_logging
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
+from determined_agent.runtimes.docker import DockerRuntime
 from determined_agent.runtimes.process import ProcessRuntime
 from determined_agent.runtimes.unavailable import Unavailable
 from determined_agent.settings import Settings, SettingsError, load
@@ -58,7 +59,7 @@ async def run(settings: Settings) -> int:
 async def _run(settings: Settings, root: Path) -> int:
     devices = detect(settings)
     runtime = _runtime(settings, root, devices)
-    runtime.check()
+    await runtime.check()
     identity = Identity(
         boot_id=str(entropy.new_uuid()),
         version=_version(),
@@ -131,6 +132,8 @@ def _runtime(settings: Settings, root: Path, devices: tuple[Device, ...]) -> Run
     if settings.container_runtime == "process":
         has_gpus = any(d.type != "cpu" for d in devices)
         return ProcessRuntime(settings, root, has_gpus=has_gpus)
+    if settings.container_runtime in ("docker", "podman"):
+        return DockerRuntime(settings, root)
     return Unavailable(settings.container_runtime)
 
 

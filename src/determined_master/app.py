@@ -31,6 +31,7 @@ from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, task_defaults
+from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
@@ -78,6 +79,7 @@ from determined_master.store.pool import (
     embedded_address,
 )
 from determined_master.sweeps.maintenance import keep_house
+from determined_master.sweeps.silence import watch_silence
 
 if TYPE_CHECKING:
     from determined_master.settings import Settings
@@ -213,6 +215,7 @@ class App:
         experiments = Experiments(engine, pool, configs, pools)
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
+        detached = Detached(engine, pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -224,12 +227,13 @@ class App:
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
             project_columns=ProjectColumns(pool),
-            series=SeriesReads(pool),
+            series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
-            metrics=Metrics(engine, pool, self.flusher),
+            detached=detached,
+            metrics=Metrics(engine, pool, self.flusher, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints),
             collections=self._collections,
@@ -263,6 +267,7 @@ class App:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
+            group.create_task(watch_silence(self.services.detached))
             group.create_task(self.flusher.run())
             group.create_task(self._deletions.run())
             group.create_task(self._retention.run())

@@ -29,6 +29,7 @@ from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, task_defaults
+from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
@@ -143,6 +144,7 @@ async def running_services(
         experiments = Experiments(engine, pool, configs, pools)
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
+        detached = Detached(engine, pool)
         services = Services(
             auth=Auth(pool, passwords, identities),
             users=Users(pool, passwords, identities),
@@ -155,12 +157,13 @@ async def running_services(
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
             project_columns=ProjectColumns(pool),
-            series=SeriesReads(pool),
+            series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
-            metrics=Metrics(engine, pool, flusher),
+            detached=detached,
+            metrics=Metrics(engine, pool, flusher, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=checkpoint_files,
             collections=collections,

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from tests.api import (
     cases_cluster,
+    cases_detached,
     cases_experiments,
     cases_lists,
     cases_lives,
@@ -33,6 +34,7 @@ CASES: dict[str, Case] = {
     **cases_users.CASES,
     **cases_experiments.CASES,
     **cases_lives.CASES,
+    **cases_detached.CASES,
     **cases_search.CASES,
     **cases_templates.CASES,
     **cases_cluster.CASES,

@@ -163,7 +163,7 @@ def test_storage_that_cannot_be_written_is_named(task: Task, python: str) -> Non
     task.env["DET_SHARED_FS_PATH"] = "/proc/nowhere"
     done = task.enter(python)
     assert done.returncode == 1
-    assert "checkpoint storage of type shared_fs cannot be written" in done.stderr
+    assert "checkpoint storage of type shared_fs cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import pathlib
 from typing import List, Optional
 
-from determined.cli import connect, errors, progress, show
+from determined.cli import connect, errors, show, transfers
 from determined.cli.confirm import YES, confirm
 from determined.cli.declare import Command, arg, flag
 from determined.common.experimental import checkpoint as sdk
@@ -44,6 +43,7 @@ NOUN = Command(
                     help="'direct': from checkpoint storage; 'master': through the master; "
                     "'auto': direct, and through the master where that fails",
                 ),
+                transfers.NO_VERIFY,
             ),
         ),
         Command(
@@ -156,26 +156,31 @@ def _uuids(args: argparse.Namespace) -> List[str]:
 
 
 def _fetch(checkpoint: sdk.Checkpoint, args: argparse.Namespace, mode: sdk.DownloadMode) -> None:
-    path = fetch(checkpoint, args.output_dir, mode)
+    path = fetch(checkpoint, args.output_dir, args, mode)
     if args.quiet:
         print(path)
     else:
         print(f"Local checkpoint path:\n{path}")
 
 
-def fetch(checkpoint: sdk.Checkpoint, directory: Optional[str], mode: sdk.DownloadMode) -> str:
-    """Copy a checkpoint's files into a directory, with a bar; the directory.
+def fetch(
+    checkpoint: sdk.Checkpoint,
+    directory: Optional[str],
+    args: argparse.Namespace,
+    mode: sdk.DownloadMode = sdk.DownloadMode.AUTO,
+) -> str:
+    """Copy a checkpoint's files into a directory, with a bar unless `--quiet`; the directory.
 
     Raises:
         CliError: they cannot be had.
     """
     checkpoint.reload()
-    target = pathlib.Path(directory or pathlib.Path("checkpoints", checkpoint.uuid))
+    total = sum((checkpoint.resources or {}).values())
     try:
-        with progress.of_files(
-            f"Checkpoint {checkpoint.uuid}", target, checkpoint.resources or {}
-        ):
-            return checkpoint.download(path=directory, mode=mode)
+        with transfers.shown(f"checkpoint {checkpoint.uuid}", total, args.quiet) as moved:
+            return checkpoint.download(
+                path=directory, mode=mode, verify=not args.no_verify, progress=moved
+            )
     except sdk.DOWNLOAD_FAILURES as error:
         raise errors.CliError(str(error)) from None
 

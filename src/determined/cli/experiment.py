@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Optional
 
-from determined.cli import connect, experiment_change, log_stream, pages, story
+from determined.cli import connect, experiment_change, log_stream, pages, story, transfers
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common.api import BaseSession
 
@@ -86,6 +86,7 @@ _SHOWING = (
             arg("--sort-by", help="the validation metric to choose by, not the searcher's"),
             arg("--smaller-is-better", help="whether a smaller --sort-by metric is better"),
             flag("-q", "--quiet", help="only print the paths of the checkpoints"),
+            transfers.NO_VERIFY,
         ),
     ),
     Command(

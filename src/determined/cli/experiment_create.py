@@ -17,6 +17,7 @@ from determined.cli import (
     log_stream,
     progress,
     show,
+    transfers,
 )
 from determined.common import config_text, context, submit
 from determined.common.api import BaseSession
@@ -83,14 +84,14 @@ def wait(args: argparse.Namespace) -> None:
         CliError: it ended in another state than COMPLETED.
     """
     session = connect.session(args)
-    with progress.of_share(f"Experiment {args.experiment_id}") as tell:
+    with progress.shown(f"Experiment {args.experiment_id}") as tell:
         state = _ended_state(session, args.experiment_id, args.polling_interval, tell)
     if state != "COMPLETED":
         raise errors.CliError(f"experiment {args.experiment_id} ended in state {state}")
 
 
 def _ended_state(
-    session: BaseSession, number: int, interval_s: float, tell: Callable[[float, str], None]
+    session: BaseSession, number: int, interval_s: float, tell: progress.Tell
 ) -> str:
     away_since_s: Optional[float] = None
     while True:
@@ -129,14 +130,18 @@ def _judge_test(session: BaseSession, number: int) -> None:
 def _upload() -> Iterator[Callable[[int, int], None]]:
     """What is told of each piece that was sent; the bar comes with the first one."""
     with contextlib.ExitStack() as stack:
-        bars: List[progress.Tell] = []
+        moved: Optional[transfers.Moved] = None
+        before = 0
 
         def told(sent: int, total: int) -> None:
+            nonlocal moved, before
             if total < _WORTH_TELLING_BYTES:
                 return
-            if not bars:
-                bars.append(stack.enter_context(progress.of_bytes("Sending files", total)))
-            bars[0](sent)
+            if before == 0 and moved is None:
+                moved = stack.enter_context(transfers.shown("Sending files", total))
+            if moved is not None:
+                moved(max(0, sent - before))  # what is sent again moves nothing
+            before = max(before, sent)
 
         yield told
 

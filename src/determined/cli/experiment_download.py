@@ -7,7 +7,6 @@ import os
 
 from determined.cli import connect, errors
 from determined.cli.checkpoint import fetch, truth
-from determined.common.experimental import checkpoint as sdk
 from determined.common.experimental.experiment import Experiment
 
 
@@ -33,4 +32,4 @@ def download(args: argparse.Namespace) -> None:
         print("Local checkpoint paths:")
     for found in best:
         where = os.path.join(args.output_dir, found.uuid)
-        print(fetch(found, where, sdk.DownloadMode.AUTO), flush=True)
+        print(fetch(found, where, args), flush=True)

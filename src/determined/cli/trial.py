@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
-from determined.cli import connect, log_stream, pages, retention, show, story
+from determined.cli import connect, log_stream, pages, retention, show, story, transfers
 from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.trial"
@@ -49,6 +49,7 @@ NOUN = Command(
                 arg("--sort-by", help="the validation metric to choose --best by"),
                 arg("--smaller-is-better", help="whether a smaller --sort-by metric is better"),
                 flag("-q", "--quiet", help="Only print the path to the checkpoint."),
+                transfers.NO_VERIFY,
             ),
         ),
         Command("kill", "forcibly terminate a trial", f"{_HERE}:kill", (_ID,)),

@@ -23,6 +23,7 @@ from determined_agent.environment import (
 )
 from determined_agent.pythonpath import interpreter, link_harness
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
+from determined_agent.runtimes.host_paths import give, make_dirs
 from determined_agent.runtimes.shim_process import ShimProcess, find_shim, start_shim
 from determined_agent.settings import Settings
 from determined_agent.shim import MAGIC
@@ -50,7 +51,7 @@ class ProcessRuntime:
         self._has_gpus = has_gpus
         self._host: Host | None = None
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """Raises RuntimeUnavailable."""
         if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
             raise RuntimeUnavailable(
@@ -93,6 +94,12 @@ class ProcessRuntime:
         """Find the shim again by its lock, process id and start time."""
         return await find_shim(directory, record.ports)
 
+    async def remove(self, container_id: str) -> None:
+        """Nothing of a process is left outside of its directory."""
+
+    async def sweep(self, known: frozenset[str]) -> None:
+        """Processes are known by their directories alone."""
+
     def _note_ignored(self, directory: ContainerDirectory, start: Start) -> None:
         ignored = ignored_options(start.spec, may_switch_user=os.getuid() == 0)
         if not ignored:
@@ -117,10 +124,10 @@ class ProcessRuntime:
                 owner = None if file.is_root_owned else user
                 _put_file(directory, path, file.content, file.mode, owner)
         cwd = placed(spec.work_dir or "/run/determined/workdir", run_dir)
-        _make_dirs(cwd, 0o700, user)
+        make_dirs(cwd, 0o700, user)
         for mount in spec.mounts:
             if mount.container_path == "/determined_shared_fs":
-                _make_dirs(mount.host_path, 0o755, user)
+                make_dirs(mount.host_path, 0o755, user)
         host = self._host_facts(user)
         env = process_environment(start, self._settings, host, run_dir)
         argv = [placed(argument, run_dir) for argument in spec.entrypoint]
@@ -181,7 +188,7 @@ def _make_run_dir(directory: ContainerDirectory, user: TaskUser | None) -> None:
     for name in ("", "info", "pythonuserbase", "workdir"):
         path = directory.run_dir / name
         path.mkdir(mode=0o755 if name == "info" else 0o700)
-        _give(str(path), user)
+        give(str(path), user)
 
 
 def _put_file(
@@ -189,22 +196,9 @@ def _put_file(
 ) -> None:
     if Path(os.path.normpath(path)) != Path(path):
         raise ValueError(f"the file {path} would lie outside of its directory")
-    _make_dirs(os.path.dirname(path), 0o700, user)
+    make_dirs(os.path.dirname(path), 0o700, user)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(content)
         os.fchmod(fd, mode)
-    _give(path, user)
-
-
-def _make_dirs(path: str, mode: int, user: TaskUser | None) -> None:
-    if os.path.isdir(path):
-        return
-    _make_dirs(os.path.dirname(path), mode, user)
-    os.mkdir(path, mode)
-    _give(path, user)
-
-
-def _give(path: str, user: TaskUser | None) -> None:
-    if user is not None:
-        os.chown(path, user.uid, user.gid)
+    give(path, user)

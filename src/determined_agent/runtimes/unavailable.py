@@ -16,7 +16,7 @@ class Unavailable:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """Raises RuntimeUnavailable."""
         raise self._refusal()
 
@@ -32,6 +32,14 @@ class Unavailable:
     async def attach(
         self, directory: ContainerDirectory, record: ContainerRecord
     ) -> Handle | Exit:
+        """Raises RuntimeUnavailable."""
+        raise self._refusal()
+
+    async def remove(self, container_id: str) -> None:
+        """Raises RuntimeUnavailable."""
+        raise self._refusal()
+
+    async def sweep(self, known: frozenset[str]) -> None:
         """Raises RuntimeUnavailable."""
         raise self._refusal()
 

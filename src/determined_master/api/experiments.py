@@ -32,20 +32,7 @@ async def create_experiment(
 
     A client may send an `Idempotency-Key` header: the same key again gives the same experiment.
     """
-    files = [
-        ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
-        for f in request.model_definition
-    ]
-    submission = Submission(
-        config=request.config,
-        files=files,
-        activate=request.activate,
-        validate_only=request.validate_only,
-        project_id=request.project_id,
-        parent_id=request.parent_id,
-        template=request.template,
-        idempotency_key=call.http.header("idempotency-key") or None,
-    )
+    submission = submission_of(call, request)
     experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
     too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
     warnings = [too_large] if prepared.exceeds_slots else []
@@ -230,6 +217,28 @@ async def get_best_metric(
     """The best value of the searcher's metric so far."""
     metric = await call.services.experiments.best_metric(call.caller, request.experiment_id)
     return wire.GetBestSearcherValidationMetricResponse(metric=metric)
+
+
+def submission_of(
+    call: Call, request: wire.CreateExperimentRequest, external_id: str | None = None
+) -> Submission:
+    """What a user sends to make an experiment."""
+    files = [
+        ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
+        for f in request.model_definition
+    ]
+    return Submission(
+        config=request.config,
+        files=files,
+        activate=request.activate,
+        validate_only=request.validate_only,
+        project_id=request.project_id,
+        parent_id=request.parent_id,
+        template=request.template,
+        idempotency_key=call.http.header("idempotency-key") or None,
+        is_detached=bool(request.unmanaged),
+        external_id=external_id,
+    )
 
 
 async def full_experiment(call: Call, experiment_id: int) -> Experiment:

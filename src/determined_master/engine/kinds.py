@@ -8,7 +8,7 @@ from typing import Any
 
 from determined_master.domain.allocation import machine as allocation_machine
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.config.experiment import typed_config
+from determined_master.domain.config.stored import read_stored
 from determined_master.domain.experiment import machine as experiment_machine
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.log_lines import LEVEL_NUMBERS
@@ -31,7 +31,7 @@ class SearchContexts:
         row = await experiments.find_experiment(conn, int(id))
         if row is None:
             raise RuntimeError(f"experiment {id} has no row")
-        config = typed_config(row.config)
+        config = read_stored(row.config)
         method = build(config.searcher, config.hyperparameters, config.seed)
         memory = SearchMemory.rebuild(
             await searches.list_bracket_members(conn, row.id),
@@ -82,7 +82,7 @@ async def project_trials(
             c.after.reason,
             c.after.restarts,
             c.after.run_id,
-            _ended_at(c.after.state, c.at),
+            _ended_at(c.after.state, c.after.silent_since or c.at),
         )
         for c in changes
     ]

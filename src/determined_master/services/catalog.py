@@ -15,6 +15,7 @@ from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
 from determined_master.services.continuations import Continuations
+from determined_master.services.detached import Detached
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
@@ -60,6 +61,7 @@ class Services:
     experiment_bulk: ExperimentBulk
     continuations: Continuations
     trials: Trials
+    detached: Detached
     metrics: Metrics
     checkpoints: Checkpoints
     collections: Collections

@@ -152,8 +152,8 @@ class Collections:
     async def _garbage(self, experiment_id: int) -> Plan | None:
         async with self._pool.acquire() as conn:
             experiment = await experiments.find_experiment(conn, experiment_id)
-            if experiment is None:
-                return None
+            if experiment is None or experiment.unmanaged:
+                return None  # what a detached one keeps is for its own programs to say
             saved = await rows.list_saved(conn, experiment_id)
             garbage = gc.find_garbage(saved, policy_of(experiment.config))
             if not garbage:

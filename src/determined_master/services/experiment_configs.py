@@ -45,8 +45,10 @@ class ExperimentConfigs:
         self._pool = pool
         self._layers = layers
 
-    async def prepare(self, text: str, template: str | None, project_id: int = 0) -> Prepared:
-        """Check a configuration and fill it up.
+    async def prepare(
+        self, text: str, template: str | None, project_id: int = 0, *, is_managed: bool = True
+    ) -> Prepared:
+        """Check a configuration and fill it up; that of a detached one needs no entrypoint.
 
         The experiment goes to the project that is named by its id; else to that which
         `workspace` and `project` of the configuration name; else to the first one.
@@ -61,7 +63,9 @@ class ExperimentConfigs:
         place = await self._place(project_id, (parsed.value, layers.template))
         layers = _in_workspace(layers, place)
         name = f"Experiment ({pet_name()})"
-        built = build_experiment(parsed.value, layers=layers, seed=entropy.seed(), name=name)
+        built = build_experiment(
+            parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
+        )
         try:
             build(built.typed.searcher, built.typed.hyperparameters, built.typed.seed)
         except SearchError as error:

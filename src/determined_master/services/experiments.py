@@ -19,6 +19,8 @@ from determined_master.domain.states import TERMINAL
 from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.pools import Pools
+from determined_master.services.search_sources import check_source
+from determined_master.store import detached
 from determined_master.store import experiments as rows
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     parent_id: int = 0
     template: str | None = None
     idempotency_key: str | None = None
+    is_detached: bool = False
+    """Whether programs outside the cluster run its trials; wire: `unmanaged`."""
+    external_id: str | None = None
 
 
 class Model(msgspec.Struct, frozen=True):
@@ -65,7 +70,8 @@ class Experiments:
     async def create(self, caller: Caller, submission: Submission) -> tuple[int | None, Prepared]:
         """Check a configuration and make the experiment.
 
-        A repeated idempotency key of the same user gives the first answer again.
+        A repeated idempotency key of the same user gives the first answer again; a name given
+        outside is that of one experiment.
 
         Returns:
             The experiment's id, None when it was only to be checked; and its configuration.
@@ -77,23 +83,26 @@ class Experiments:
         """
         access.may(caller, "create", "experiment")
         prepared = await self._configs.prepare(
-            submission.config, submission.template, submission.project_id
+            submission.config,
+            submission.template,
+            submission.project_id,
+            is_managed=not submission.is_detached,
         )
         resources = prepared.built.config["resources"]
         prepared = msgspec.structs.replace(
             prepared,
-            exceeds_slots=self._pools.check_slots(
-                resources["resource_pool"], resources["slots_per_trial"]
-            ),
+            exceeds_slots=not submission.is_detached
+            and self._pools.check_slots(resources["resource_pool"], resources["slots_per_trial"]),
         )
+        await check_source(self._pool, prepared.built.typed.searcher)
         if submission.parent_id:
             await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:
             return None, prepared
-        if not submission.idempotency_key:
+        if not submission.idempotency_key and submission.external_id is None:
             return await self._make(caller, submission, prepared), prepared
         # One after the other: the second of two at once finds the answer of the first.
-        key = (caller.user_id, submission.idempotency_key)
+        key = (caller.user_id, submission.idempotency_key or f"external {submission.external_id}")
         async with self._doors.setdefault(key, asyncio.Lock()):
             known = await self._known_answer(caller, submission)
             if known is None:
@@ -260,6 +269,8 @@ class Experiments:
             model_size=model.size_bytes,
             started_at=clock.now(),
             forked_from=submission.parent_id or None,
+            unmanaged=submission.is_detached,
+            external_id=submission.external_id,
         )
 
         async def store(conn: Conn) -> None:
@@ -270,10 +281,13 @@ class Experiments:
                 answer = {"experiment_id": experiment_id}
                 await rows.insert_answer(conn, caller.user_id, submission.idempotency_key, answer)
 
-        event = exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)
         try:
             await self._engine.post(
-                "experiment", str(experiment_id), event, cause="created", within=store
+                "experiment",
+                str(experiment_id),
+                _creation(experiment_id, submission),
+                cause="created",
+                within=store,
             )
         except InternalError:
             # The same request came through another process and was first.
@@ -284,9 +298,21 @@ class Experiments:
         return experiment_id
 
     async def _known_answer(self, caller: Caller, submission: Submission) -> int | None:
-        """The experiment that an earlier request with the same idempotency key has made."""
-        if not submission.idempotency_key:
-            return None
+        """The experiment that an earlier request for the same one has made."""
         async with self._pool.acquire() as conn:
+            if submission.external_id is not None:
+                found = await detached.find_experiment_id(conn, submission.external_id)
+                if found is not None:
+                    return found
+            if not submission.idempotency_key:
+                return None
             answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
         return None if answer is None else int(answer["experiment_id"])
+
+
+def _creation(
+    experiment_id: int, submission: Submission
+) -> exp.ExperimentCreated | exp.ExperimentDetached:
+    if submission.is_detached:
+        return exp.ExperimentDetached(experiment_id=experiment_id)
+    return exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)

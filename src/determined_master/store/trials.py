@@ -66,6 +66,7 @@ class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
     user_id: int
     started_at: datetime
     warm_start_checkpoint: str | None = None
+    external_id: str | None = None
 
 
 class NextTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,8 +99,8 @@ async def insert_trial(conn: Conn, new: NewTrial) -> None:
     """Store a trial and its task, and count it in its experiment."""
     trial = """
         INSERT INTO trials (id, experiment_id, request_id, task_id, state, hparams, seed,
-                            started_at, warm_start_checkpoint)
-        VALUES ($1, $2, $3, $4, 'PAUSED', $5, $6, $7, $8)
+                            started_at, warm_start_checkpoint, external_id)
+        VALUES ($1, $2, $3, $4, 'PAUSED', $5, $6, $7, $8, $9)
     """
     task = """
         INSERT INTO tasks (id, type, job_id, trial_id, experiment_id, user_id, started_at)
@@ -116,6 +117,7 @@ async def insert_trial(conn: Conn, new: NewTrial) -> None:
         new.seed,
         new.started_at,
         new.warm_start_checkpoint,
+        new.external_id,
     )
     await conn.execute(
         task, new.task_id, new.job_id, new.id, new.experiment_id, new.user_id, new.started_at

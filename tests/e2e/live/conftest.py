@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.cluster import APIException, Cluster, until
+from tests.e2e.cluster import Cluster, until
 from tests.e2e.conftest import running
 
 from determined.cli import main
+from determined.common.api.errors import NotFoundException
 
 CONFIG = """\
 name: counts
@@ -121,8 +122,7 @@ class Person:
         def is_gone() -> bool:
             try:
                 self.experiment(number)
-            except APIException as error:
-                assert error.status_code == 404
+            except NotFoundException:
                 return True
             return False
 

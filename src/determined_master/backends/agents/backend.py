@@ -237,7 +237,8 @@ class AgentBackend:
                     return
                 other.session.end("the agent has opened another connection")
                 other.disconnected()
-            agent = self._registry.add(hello.agent_id, hello.resource_pool, clock.now())
+            registry = self._registry
+            agent = registry.add(hello.agent_id, hello.resource_pool, clock.now())
             self._stop_waiting(hello.agent_id)
             session = Session(frames, agent, self._events, self._times)
             try:
@@ -245,6 +246,11 @@ class AgentBackend:
             except BaseException:
                 self._await_return(agent)
                 raise
+            if not self._is_open or registry is not self._registry:
+                # The lead ended while the agent came in, so `close` did not see the session; who
+                # kept it would be given up by the next lead as an agent that did not come back.
+                await frames.refuse("the master is going down", is_final=False)
+                return
             agent.connected(session)
         try:
             is_same_epoch = hello.acknowledged_epoch == self._identity.epoch
@@ -285,7 +291,8 @@ class AgentBackend:
 
     def _await_return(self, agent: KnownAgent) -> None:
         agent_id = agent.snapshot.id
-        if self._is_open and agent_id not in self._waits:
+        is_known = self._registry.find(agent_id) is agent
+        if self._is_open and is_known and agent_id not in self._waits:
             self._waits[agent_id] = self._spawn(self._expire(agent))
 
     def _stop_waiting(self, agent_id: str) -> None:

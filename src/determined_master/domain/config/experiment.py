@@ -9,11 +9,8 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.hyperparameters import (
-    HyperparameterSpace,
-    check_grid,
-    typed_space,
-)
+from determined_master.domain.config.grid import check_grid
+from determined_master.domain.config.hyperparameters import HyperparameterSpace, typed_space
 from determined_master.domain.config.layers import (
     TASK_CONTAINER_DEFAULTS,
     ConfigLayers,

@@ -17,6 +17,7 @@ from determined_master.domain.experiment.messages import (
     ExperimentContinued,
     ExperimentEffect,
     ExperimentRecord,
+    GrowSearch,
     PlanDeletion,
     RemoveExperiment,
     StartCollection,
@@ -47,10 +48,11 @@ def go_on(state: Experiment, event: ExperimentContinued) -> Step:
         trials_failed=max(state.trials_failed - event.failed, 0),
         trials_canceled=max(state.trials_canceled - event.canceled, 0),
     )
-    return after, [
+    effects: list[ExperimentEffect | ExperimentRecord] = [
         ContinueTrial(request_id=request_id, hparams=event.hparams)
         for request_id in event.request_ids
     ]
+    return after, [*effects, GrowSearch()] if state.is_growing else effects
 
 
 def delete(state: Experiment) -> Step:

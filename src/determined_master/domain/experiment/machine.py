@@ -11,19 +11,21 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.experiment import afterlife
+from determined_master.domain.experiment import afterlife, detached
 from determined_master.domain.experiment.messages import (
     CloseExperiment,
     CollectionEnded,
     CollectionPlanned,
     CreateTrial,
     DeletionRequested,
+    DetachedTrialMoved,
     EffectFailed,
     Experiment,
     ExperimentActivated,
     ExperimentCanceled,
     ExperimentContinued,
     ExperimentCreated,
+    ExperimentDetached,
     ExperimentEffect,
     ExperimentErred,
     ExperimentEvent,
@@ -31,6 +33,8 @@ from determined_master.domain.experiment.messages import (
     ExperimentPaused,
     ExperimentRecord,
     ExperimentRemoved,
+    GrowSearch,
+    SearchGrown,
     SignalTrials,
     StopTrial,
     TrialEnded,
@@ -55,17 +59,18 @@ def step(state: Experiment | None, event: ExperimentEvent, context: SearchContex
 
     Raises:
         NotFound: there is no such experiment, and the event does not make it.
-        FailedPrecondition: an ended or stopping experiment is to run or to pause.
+        FailedPrecondition: an ended or stopping experiment is to run or to pause; or a detached
+            one is.
     """
-    if isinstance(event, ExperimentCreated):
-        return _create(event, context) if state is None else (state, [])
+    if isinstance(event, ExperimentCreated | ExperimentDetached):
+        return _begin(state, event, context)
     if state is None:
         raise NotFound("there is no such experiment: it was never created")
+    if state.is_detached and isinstance(event, detached.OwnEvent):
+        return detached.step(state, event)
     match event:
-        case ExperimentActivated():
-            return _run(state, "ACTIVE", "activated")
-        case ExperimentPaused():
-            return _run(state, "PAUSED", "paused")
+        case ExperimentActivated() | ExperimentPaused():
+            return _run(state, event)
         case ExperimentCanceled():
             return _cancel(state)
         case ExperimentKilled():
@@ -74,10 +79,14 @@ def step(state: Experiment | None, event: ExperimentEvent, context: SearchContex
             return _fail(state, event.reason)
         case ValidationReported():
             return _judge(state, event, context)
+        case SearchGrown():
+            return _grow(state, context)
         case TrialEnded():
             return _trial_ended(state, event, context)
         case EffectFailed():
             return _effect_failed(state, event)
+        case DetachedTrialMoved():
+            return state, []  # it is told of detached experiments alone
         case _:
             return _after_the_end(state, event)
 
@@ -105,6 +114,16 @@ def _after_the_end(
             assert_never(event)
 
 
+def _begin(
+    state: Experiment | None, event: ExperimentCreated | ExperimentDetached, context: SearchContext
+) -> Step:
+    if state is not None:
+        return state, []
+    if isinstance(event, ExperimentDetached):
+        return detached.create(event)
+    return _create(event, context)
+
+
 def _create(event: ExperimentCreated, context: SearchContext) -> Step:
     state = Experiment(id=event.experiment_id, state="ACTIVE" if event.activate else "PAUSED")
     try:
@@ -114,7 +133,10 @@ def _create(event: ExperimentCreated, context: SearchContext) -> Step:
     return _settle(*_follow(state, decision))
 
 
-def _run(state: Experiment, to: RunState, verb: str) -> Step:
+def _run(state: Experiment, event: ExperimentActivated | ExperimentPaused) -> Step:
+    is_to_run = isinstance(event, ExperimentActivated)
+    verb = "activated" if is_to_run else "paused"
+    to: RunState = "ACTIVE" if is_to_run else "PAUSED"
     if state.state in _OVER:
         raise FailedPrecondition(
             f"experiment in terminal state: experiment {state.id} is {state.state} and cannot be "
@@ -126,7 +148,7 @@ def _run(state: Experiment, to: RunState, verb: str) -> Step:
         )
     if state.state == to:
         return state, []
-    signal = SignalTrials(signal="activate" if to == "ACTIVE" else "pause")
+    signal = SignalTrials(signal="activate" if is_to_run else "pause")
     return replace(state, state=to), [signal]
 
 
@@ -171,6 +193,16 @@ def _judge(state: Experiment, event: ValidationReported, context: SearchContext)
     except SearchError as error:
         return _fail(state, str(error))
     return _settle(*_follow(state, decision))
+
+
+def _grow(state: Experiment, context: SearchContext) -> Step:
+    if not _is_searching(state) or not state.is_growing:
+        return state, []
+    try:
+        decision = context.method.go_on(state.search, context.memory)
+    except SearchError as error:
+        return _fail(state, str(error))
+    return _settle(*_follow(replace(state, is_growing=False), decision))
 
 
 def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -> Step:
@@ -223,7 +255,10 @@ def _is_searching(state: Experiment) -> bool:
 
 
 def _follow(state: Experiment, decision: Decision) -> Step:
-    """Carry the search's decision into records, effects and the count of trials."""
+    """Carry the search's decision into records, effects and the count of trials.
+
+    What is left for later is asked for after the trials of this decision, and only once.
+    """
     effects: list[ExperimentEffect | ExperimentRecord] = [*decision.records]
     created = 0
     for action in decision.actions:
@@ -239,8 +274,15 @@ def _follow(state: Experiment, decision: Decision) -> Step:
                 effects.append(StopTrial(request_id=action.request_id))
             case _:
                 assert_never(action)
-    requested = state.trials_requested + created
-    return replace(state, trials_requested=requested, search=decision.state), effects
+    if decision.has_more and not state.is_growing:
+        effects.append(GrowSearch())
+    after = replace(
+        state,
+        trials_requested=state.trials_requested + created,
+        search=decision.state,
+        is_growing=state.is_growing or decision.has_more,
+    )
+    return after, effects
 
 
 def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord]) -> Step:
@@ -248,7 +290,7 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord
 
     ERROR only when all have failed: one that worked is a result.
     """
-    if state.trials_closed < state.trials_requested:
+    if state.trials_closed < state.trials_requested or _is_searching(state) and state.is_growing:
         return state, effects
     reason = state.reason
     stopping = state.state

@@ -10,12 +10,16 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from determined_master.domain.errors import NotFound
+from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.messages import WriteTaskLog, timer
 from determined_master.domain.states import SEVERITY, TERMINAL, RunState
+from determined_master.domain.trial import detached
 from determined_master.domain.trial.ending import Step, allocation_ended, close, close_stopped
 from determined_master.domain.trial.messages import (
     AllocationEnded,
+    DetachedFellSilent,
+    DetachedRunStarted,
+    DetachedStateReported,
     EarlyExitExpired,
     EarlyExitReported,
     EffectFailed,
@@ -27,6 +31,7 @@ from determined_master.domain.trial.messages import (
     TrialCanceled,
     TrialContinued,
     TrialCreated,
+    TrialDetached,
     TrialEffect,
     TrialErred,
     TrialEvent,
@@ -47,11 +52,20 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
 
     Raises:
         NotFound: there is no such trial, and the event does not make it.
+        FailedPrecondition: the event is of detached trials and this is none, or the other way.
     """
     if isinstance(event, TrialCreated):
         return _create(event) if state is None else (state, [])
+    if isinstance(event, TrialDetached):
+        return detached.create(event) if state is None else (state, [])
     if state is None:
         raise NotFound("there is no such trial: it was never created")
+    if state.is_detached:
+        return detached.step(state, event)
+    if isinstance(event, DetachedRunStarted | DetachedStateReported | DetachedFellSilent):
+        raise FailedPrecondition(
+            f"trial {state.id} is run by the cluster: its state follows from what it does there"
+        )
     if isinstance(event, TrialContinued):
         return _continue(state, event)
     if state.state in TERMINAL:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from determined_master.domain.allocation.messages import AllocationOutcome
@@ -17,6 +18,8 @@ from determined_master.domain.messages import (
 from determined_master.domain.states import RunState
 
 EarlyExitReason = Literal["INVALID_HP", "INIT_INVALID_HP"]
+DetachedState = Literal["RUNNING", "PAUSED", "COMPLETED", "CANCELED", "ERROR"]
+"""What the program of a detached trial may say of it."""
 
 
 class Trial(State, frozen=True):
@@ -38,6 +41,10 @@ class Trial(State, frozen=True):
     """Why a failure is final, when a log policy has said so."""
     is_stopped_by_searcher: bool = False
     reason: str = ""
+    is_detached: bool = False
+    """Whether a program outside the cluster runs it, and says how it goes."""
+    silent_since: datetime | None = None
+    """When it was last heard of, if it ended for its silence alone."""
 
 
 class TrialCreated(Event, frozen=True, tag="trial_created"):
@@ -57,6 +64,31 @@ class TrialContinued(Event, frozen=True, tag="trial_continued"):
     task_id: str
     max_restarts: int
     activate: bool
+
+
+class TrialDetached(Event, frozen=True, tag="trial_detached"):
+    """A program outside the cluster has made this trial, and will run it."""
+
+    trial_id: int
+    experiment_id: int
+    request_id: str
+    task_id: str
+
+
+class DetachedRunStarted(Event, frozen=True, tag="detached_run_started"):
+    """The program of a detached trial begins its next run."""
+
+
+class DetachedStateReported(Event, frozen=True, tag="detached_state_reported"):
+    """The program of a detached trial says how it goes; without a state, only that it lives."""
+
+    state: DetachedState | None = None
+
+
+class DetachedFellSilent(Event, frozen=True, tag="detached_fell_silent"):
+    """Nothing was heard of a detached trial for too long."""
+
+    since: datetime
 
 
 class TrialActivated(Event, frozen=True, tag="trial_activated"):
@@ -121,6 +153,10 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 TrialEvent = (
     TrialCreated
     | TrialContinued
+    | TrialDetached
+    | DetachedRunStarted
+    | DetachedStateReported
+    | DetachedFellSilent
     | TrialActivated
     | TrialPaused
     | TrialStopped
@@ -164,11 +200,21 @@ class ReportTrialEnd(Effect, frozen=True, tag="report_trial_end"):
     end: TrialEnd
 
 
+class ReportDetachedState(Effect, frozen=True, tag="report_detached_state"):
+    """Tell the experiment that this detached trial has left one state for another."""
+
+    experiment_id: int
+    after: RunState
+    before: RunState | None = None
+    """None of one that is new."""
+
+
 TrialOrder = (
     RequestAllocation
     | PreemptAllocation
     | KillAllocation
     | ReportTrialEnd
+    | ReportDetachedState
     | SetTimer
     | CancelTimer
 )

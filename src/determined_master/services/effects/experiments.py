@@ -39,6 +39,7 @@ class ExperimentEffects:
         handlers.register(exp.CreateTrial, self.create_trial)
         handlers.register(exp.ContinueTrial, self.continue_trial)
         handlers.register(exp.StopTrial, self.stop_trial)
+        handlers.register(exp.GrowSearch, self.grow_search)
         handlers.register(exp.SignalTrials, self.signal_trials)
 
     async def create_trial(self, effect: exp.CreateTrial, ctx: EffectContext) -> None:
@@ -113,6 +114,10 @@ class ExperimentEffects:
         if trial_id is None:
             raise RuntimeError(f"trial {effect.request_id} to be stopped does not exist")
         await ctx.post("trial", str(trial_id), trial.TrialStopped())
+
+    async def grow_search(self, effect: exp.GrowSearch, ctx: EffectContext) -> None:
+        """Let the search make its next trials: those before are made, by the order of effects."""
+        await ctx.post("experiment", ctx.aggregate_id, exp.SearchGrown())
 
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
         """Tell every live trial; each once, however often this is repeated."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.experiment.messages import TrialEnded
+from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.trial import messages as trial
 from determined_master.services.tokens import TaskTokens, token_hash
 from determined_master.store import allocations, experiments, trials
@@ -36,6 +36,7 @@ class TrialEffects:
         handlers.register(trial.PreemptAllocation, self.preempt_allocation)
         handlers.register(trial.KillAllocation, self.kill_allocation)
         handlers.register(trial.ReportTrialEnd, self.report_trial_end)
+        handlers.register(trial.ReportDetachedState, self.report_detached_state)
 
     async def request_allocation(
         self, effect: trial.RequestAllocation, ctx: EffectContext
@@ -83,6 +84,13 @@ class TrialEffects:
     async def report_trial_end(self, effect: trial.ReportTrialEnd, ctx: EffectContext) -> None:
         """Tell the experiment, and through it the search, that the trial is closed."""
         event = TrialEnded(request_id=effect.request_id, end=effect.end)
+        await ctx.post("experiment", str(effect.experiment_id), event)
+
+    async def report_detached_state(
+        self, effect: trial.ReportDetachedState, ctx: EffectContext
+    ) -> None:
+        """Tell the experiment what its detached trial has become."""
+        event = DetachedTrialMoved(before=effect.before, after=effect.after)
         await ctx.post("experiment", str(effect.experiment_id), event)
 
 
