@@ -90,9 +90,7 @@ def wait(args: argparse.Namespace) -> None:
         raise errors.CliError(f"experiment {args.experiment_id} ended in state {state}")
 
 
-def _ended_state(
-    session: BaseSession, number: int, interval_s: float, tell: progress.Tell
-) -> str:
+def _ended_state(session: BaseSession, number: int, interval_s: float, tell: progress.Tell) -> str:
     away_since_s: Optional[float] = None
     while True:
         try:

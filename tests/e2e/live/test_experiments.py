@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 from pathlib import Path
 
@@ -197,7 +196,9 @@ def test_a_table_on_a_narrow_terminal_breaks_no_line(
     person: Person, finished_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    out = person.det_on_terminal("e", "list")
-    assert max(len(line) for line in out.splitlines()) <= 80
-    assert "counts" in out
-    assert json.loads(person.det("e", "describe", finished_id, "--json").out)
+    monkeypatch.setenv("NO_COLOR", "1")
+    tables = [person.det_on_terminal("e", *words) for words in (("list",), ("lc", finished_id))]
+    for table in tables:
+        assert max(len(line) for line in table.splitlines()) <= 80
+    assert "COMPLETED" in tables[0]
+    assert person.trial(finished_id)["bestCheckpoint"]["uuid"] in tables[1]
