@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from determined.common.experimental import Experiment as Experiment
     from determined.common.experimental import ExperimentReference as ExperimentReference
     from determined.common.experimental import OrderBy as OrderBy
+    from determined.common.experimental import Project as Project
     from determined.common.experimental import Trial as Trial
     from determined.common.experimental import TrialReference as TrialReference
     from determined.common.experimental import TrialSortBy as TrialSortBy

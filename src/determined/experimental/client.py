@@ -27,9 +27,14 @@ from determined.common.experimental.experiment import Experiment as Experiment
 from determined.common.experimental.metrics import TrainingMetrics as TrainingMetrics
 from determined.common.experimental.metrics import TrialMetrics as TrialMetrics
 from determined.common.experimental.metrics import ValidationMetrics as ValidationMetrics
+from determined.common.experimental.project import Project as Project
+from determined.common.experimental.resource_pool import ResourcePool as ResourcePool
 from determined.common.experimental.trial import Trial as Trial
 from determined.common.experimental.user import User as User
 from determined.common.experimental.workspace import Workspace as Workspace
+
+CheckpointOrderBy = ExperimentOrderBy = TrialOrderBy = OrderBy
+"""Older names."""
 
 _current: Optional[Determined] = None
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from determined.common.experimental.metrics import TrainingMetrics as TrainingMetrics
     from determined.common.experimental.metrics import TrialMetrics as TrialMetrics
     from determined.common.experimental.metrics import ValidationMetrics as ValidationMetrics
+    from determined.common.experimental.project import Project as Project
+    from determined.common.experimental.resource_pool import ResourcePool as ResourcePool
     from determined.common.experimental.trial import Trial as Trial
     from determined.common.experimental.trial import TrialReference as TrialReference
     from determined.common.experimental.user import User as User
@@ -31,6 +33,8 @@ _HOMES = {
     "ExperimentState": "enums",
     "LogLevel": "enums",
     "OrderBy": "enums",
+    "Project": "project",
+    "ResourcePool": "resource_pool",
     "TrainingMetrics": "metrics",
     "Trial": "trial",
     "TrialMetrics": "metrics",
@@ -41,7 +45,7 @@ _HOMES = {
     "ValidationMetrics": "metrics",
     "Workspace": "workspace",
 }
-_RENAMED = {"TrialOrderBy": "OrderBy"}
+_RENAMED = dict.fromkeys(("CheckpointOrderBy", "ExperimentOrderBy", "TrialOrderBy"), "OrderBy")
 
 
 def __getattr__(name: str) -> Any:
