@@ -3,10 +3,10 @@
     @covers("experiment-config 7.7")
     @covers("experiment-config 2.name 2.labels")
 
-The first word names a file of `tests/data/references`, each further word a row: its section, a dot,
-and the row's key there. A row is covered when a test that carries its mark asserts that very
-behaviour; `tests/repo/test_covers.py` lists the rows that none covers. The mark also goes on single
-cases: `pytest.param(..., marks=covers("..."))`.
+The first word names a file of `tests/data/references`, each further word a row: its section, a
+dot, and the row's key there. A row is covered when a test that carries its mark asserts that very
+behaviour; `tests/repo/test_covers.py` lists the rows that none covers. The mark also goes on
+single cases: `pytest.param(..., marks=covers("..."))`.
 """
 
 from __future__ import annotations

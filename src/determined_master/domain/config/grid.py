@@ -1,4 +1,4 @@
-"""What a space needs to be searched as a grid: a count on every range, and a size within reason."""
+"""What a space needs to be searched as a grid: a count on each range, and a size within reason."""
 
 from __future__ import annotations
 

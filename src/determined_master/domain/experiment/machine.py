@@ -16,6 +16,7 @@ from determined_master.domain.experiment.messages import (
     CloseExperiment,
     CollectionEnded,
     CollectionPlanned,
+    CollectionWaits,
     CreateTrial,
     DeletionRequested,
     DetachedTrialMoved,
@@ -49,7 +50,9 @@ Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
 _OVER = TERMINAL | LEAVING
 
 
-def step(state: Experiment | None, event: ExperimentEvent, context: SearchContext) -> Step:
+def step(  # noqa: C901 (one case an event)
+    state: Experiment | None, event: ExperimentEvent, context: SearchContext
+) -> Step:
     """Advance one experiment by one event.
 
     Args:
@@ -97,6 +100,7 @@ def _after_the_end(
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionWaits
     | ExperimentRemoved,
 ) -> Step:
     match event:
@@ -108,6 +112,8 @@ def _after_the_end(
             return afterlife.collect(state, event)
         case CollectionEnded():
             return afterlife.collected(state, event)
+        case CollectionWaits():
+            return afterlife.waits(state, event)
         case ExperimentRemoved():
             return afterlife.removed(state)
         case _:
@@ -192,7 +198,7 @@ def _judge(state: Experiment, event: ValidationReported, context: SearchContext)
         )
     except SearchError as error:
         return _fail(state, str(error))
-    return _settle(*_follow(state, decision))
+    return _settle(*_follow(_measure(state, context), decision))
 
 
 def _grow(state: Experiment, context: SearchContext) -> Step:
@@ -222,7 +228,7 @@ def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -
         )
     except SearchError as error:
         return _fail(counted, str(error))
-    return _settle(*_follow(counted, decision))
+    return _settle(*_follow(_measure(counted, context), decision))
 
 
 def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
@@ -252,6 +258,12 @@ def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
 
 def _is_searching(state: Experiment) -> bool:
     return state.state in ("ACTIVE", "PAUSED")
+
+
+def _measure(state: Experiment, context: SearchContext) -> Experiment:
+    """Note the progress; that of an event itself shows with the next one."""
+    closed = state.trials_closed / max(state.trials_requested, 1)
+    return replace(state, progress=context.method.progress(state.search, context.memory, closed))
 
 
 def _follow(state: Experiment, decision: Decision) -> Step:
@@ -290,7 +302,8 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord
 
     ERROR only when all have failed: one that worked is a result.
     """
-    if state.trials_closed < state.trials_requested or _is_searching(state) and state.is_growing:
+    is_growing = _is_searching(state) and state.is_growing
+    if state.trials_closed < state.trials_requested or is_growing:
         return state, effects
     reason = state.reason
     stopping = state.state

@@ -16,8 +16,8 @@ from determined_master.domain.search.stream import Stream
 class RandomSearch:
     """Independent random points; a trial that found its point invalid is replaced.
 
-    State: `position` in the random stream, `created` trials less the replaced ones, `replaced`, and
-    `due`: trials that may run at once and are not made yet.
+    State: `position` in the random stream, `created` trials less the replaced ones, `replaced`,
+    and `due`: trials that may run at once and are not made yet.
     Source: Bergstra and Bengio 2012, JMLR 13 281-305.
     """
 
