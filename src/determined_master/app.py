@@ -14,12 +14,14 @@ from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.object_storage import ObjectStorage
+from determined_master.domain.errors import DetError
 from determined_master.domain.schedule import fifo
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import ALLOCATION, KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolLoop
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -255,6 +257,7 @@ class App:
             trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=pools,
             workspaces=Workspaces(pool, pools, self._deletions),
             projects=Projects(pool, self._deletions),
@@ -295,6 +298,7 @@ class App:
         while True:
             try:
                 await self._compare_live()
+                await self.services.agent_switches.load()
                 return
             except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
@@ -303,8 +307,9 @@ class App:
     async def _keep_comparing(self) -> None:
         while True:
             await asyncio.sleep(COMPARE_S)
-            with contextlib.suppress(*DATABASE_ERRORS):
+            with contextlib.suppress(*DATABASE_ERRORS, DetError):
                 await self._compare_live()
+                await self.services.agent_switches.enforce()
 
     async def _compare_live(self) -> None:
         """Bring the live allocations in line with their rows."""

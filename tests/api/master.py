@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, cast
 
 from determined_master import clock
+from determined_master.backends.agents.registry import switched
 from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.access import Caller
+from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -84,21 +87,25 @@ class OneAgent:
 
     def __init__(self) -> None:
         self.orders: list[StartOrder] = []
+        self._switches: Mapping[str, Switches] = {}
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off."""
+        self._switches = switches
 
     def agents(self) -> Sequence[AgentSnapshot]:
         device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
-        return [
-            AgentSnapshot(
-                id="a1",
-                pool="default",
-                hostname="a1",
-                address="127.0.0.1",
-                devices=(device,),
-                is_connected=True,
-                registered_at=clock.now(),
-                version="0.39.0",
-            )
-        ]
+        agent = AgentSnapshot(
+            id="a1",
+            pool="default",
+            hostname="a1",
+            address="127.0.0.1",
+            devices=(device,),
+            is_connected=True,
+            registered_at=clock.now(),
+            version="0.39.0",
+        )
+        return [switched(agent, self._switches)]
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
@@ -183,6 +190,7 @@ async def running_services(
             trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, backend, live, lambda _: None),
             search_previews=SearchPreviews(layers),
             pools=pools,
             workspaces=Workspaces(pool, pools, deletions),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from determined_master.pools.live import LiveAllocations
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -82,6 +83,7 @@ class Services:
     trial_sources: TrialSources
     allocations: Allocations
     agents: Agents
+    agent_switches: AgentSwitches
     search_previews: SearchPreviews
     pools: Pools
     workspaces: Workspaces
