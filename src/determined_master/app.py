@@ -13,12 +13,11 @@ from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
-from determined_master.domain.schedule import fifo
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import ALLOCATION, KINDS
 from determined_master.pools.live import LiveAllocations
-from determined_master.pools.loop import PoolLoop
+from determined_master.pools.loops import PoolLoops
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -29,7 +28,7 @@ from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
-from determined_master.services.defaults import config_layers, task_defaults
+from determined_master.services.defaults import config_layers, pool_configs, task_defaults
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
@@ -168,6 +167,7 @@ class App:
             cluster.join_token,
             is_open=_is_join_open(settings),
             allow_process_runtime=bool(settings.security.allow_process_runtime),
+            pools=[p.pool_name for p in settings.resource_pools],
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -176,10 +176,10 @@ class App:
             version=facts.version,
         )
         self.backend = AgentBackend(
-            identity, reports, join, reconnect_wait_s=lambda pool: settings.agent_reconnect_wait_s
+            identity, reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
-        self.pool_loop = PoolLoop(
-            DEFAULT_POOL, self.engine, self.backend.agents, self.live, fifo.plan
+        self.pool_loops = PoolLoops(
+            pool_configs(settings), self.engine, self.backend.agents, self.live
         )
         self.flusher = Flusher(pool)
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
@@ -249,7 +249,7 @@ class App:
             group.create_task(keep_house(self._pool))
             group.create_task(self.flusher.run())
             group.create_task(self.services.master.loop.run())
-            group.create_task(self.pool_loop.run())
+            group.create_task(self.pool_loops.run())
             group.create_task(self._keep_comparing())
             ready.set()
             await self._let_agents_in()
@@ -296,7 +296,7 @@ class App:
             await self.backend.close()
 
     def _nudge(self, pool: str) -> None:
-        self.pool_loop.nudge()
+        self.pool_loops.nudge(pool)
 
     def _on_allocation(self, change: Changed) -> None:
         self.live.changed(change.state, change.version)

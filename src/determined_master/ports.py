@@ -27,6 +27,11 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     is_connected: bool
     registered_at: datetime
     version: str
+    is_enabled: bool = True
+    is_draining: bool = False
+    """What runs there goes on, nothing new starts."""
+    disabled_slots: frozenset[int] = frozenset()
+    draining_slots: frozenset[int] = frozenset()
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
@@ -48,8 +48,8 @@ class TrialEffects:
             experiment = await experiments.find_experiment(conn, row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
-        request = _request(row, experiment)
         now = clock.now()
+        request = _request(row, experiment, now)
         new = allocations.NewAllocation(
             id=effect.allocation_id,
             task_id=row.task_id,
@@ -87,7 +87,7 @@ class TrialEffects:
 
 
 def _request(
-    row: trials.TrialRow, experiment: experiments.ExperimentRow
+    row: trials.TrialRow, experiment: experiments.ExperimentRow, now: datetime
 ) -> alloc.AllocationRequest:
     resources = experiment.config["resources"]
     return alloc.AllocationRequest(
@@ -103,6 +103,9 @@ def _request(
         is_single_node=bool(resources.get("is_single_node")),
         priority=int(resources["priority"]),
         weight=float(resources["weight"]),
+        max_slots=resources.get("max_slots"),
+        position=experiment.queue_position,
+        requested_at=now,
         trial_id=row.id,
         experiment_id=row.experiment_id,
     )
