@@ -40,6 +40,10 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
+from determined_master.services.job_changes import JobChanges
+from determined_master.services.job_queue import JobQueue
+from determined_master.services.job_terms import JobTermsSync
+from determined_master.services.job_why import JobWhy
 from determined_master.services.log_policies import LogPolicies
 from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
@@ -181,6 +185,7 @@ class App:
         self.pool_loops = PoolLoops(
             pool_configs(settings), self.engine, self.backend.agents, self.live
         )
+        self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
         ExperimentEffects(self.engine, pool).register()
@@ -202,6 +207,7 @@ class App:
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         lists = ExperimentLists(pool)
+        queue = JobQueue(pool, self.live, pools)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -212,7 +218,7 @@ class App:
             runs=Runs(pool, self.live),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool),
-            experiment_edits=ExperimentEdits(pool, self._collections),
+            experiment_edits=ExperimentEdits(pool, self._collections, self.terms),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
@@ -228,6 +234,10 @@ class App:
             pools=pools,
             workspaces=Workspaces(pool),
             identities=self.identities,
+            job_queue=queue,
+            job_changes=JobChanges(pool, queue, pools, self.terms),
+            job_terms=self.terms,
+            job_why=JobWhy(pool, self.live, self.pool_loops.decision),
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
             live=self.live,
@@ -251,6 +261,7 @@ class App:
             group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loops.run())
             group.create_task(self._keep_comparing())
+            group.create_task(self._keep_terms())
             ready.set()
             await self._let_agents_in()
 
@@ -276,6 +287,15 @@ class App:
         rows = await self._pool.fetch(OPEN_ALLOCATIONS)
         decode = ALLOCATION.codec.state
         self.live.reconcile(known, [(decode(row["state"]), row["version"]) for row in rows])
+
+    async def _keep_terms(self) -> None:
+        """Tell live requests what was set for their jobs, should that have been lost."""
+        while True:
+            try:
+                await self.terms.sync()
+            except Exception:  # the loop must live on
+                log.exception("comparing requests with their jobs failed")
+            await asyncio.sleep(COMPARE_S)
 
     async def _let_agents_in(self) -> None:
         """While this process leads, and under each of its epochs anew."""

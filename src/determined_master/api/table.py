@@ -14,6 +14,7 @@ from determined_master.api import (
     experiment_lives,
     experiment_search,
     experiments,
+    job_queues,
     logs,
     master,
     metric_streams,
@@ -40,6 +41,7 @@ MODULES = (
     master,
     agents,
     pools,
+    job_queues,
     workspaces,
     experiments,
     experiment_search,
@@ -72,6 +74,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/allocations/{id}/story"),
         ("GET", "/api/v1/agents/join-token"),
         ("GET", "/api/v1/master/loop-stall"),
+        ("GET", "/api/v1/job-queues/{id}/why"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }
 )

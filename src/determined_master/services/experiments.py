@@ -80,8 +80,10 @@ class Experiments:
         resources = prepared.built.config["resources"]
         prepared = msgspec.structs.replace(
             prepared,
-            exceeds_slots=self._pools.check_slots(
-                resources["resource_pool"], resources["slots_per_trial"]
+            exceeds_slots=self._pools.check_fit(
+                resources["resource_pool"],
+                resources["slots_per_trial"],
+                is_single_node=bool(resources.get("is_single_node")),
             ),
         )
         if submission.parent_id:

@@ -98,6 +98,15 @@ TABLES = """
 """
 
 
+DETAILS = (
+    "name",
+    "description",
+    "labels",
+    "notes",
+    "archived",
+    "config",
+    "queue_position",
+)
 VERSION = "concat_ws('.', e.xmin, u.xmin, p.xmin, w.xmin)"
 """Changes with every write to an experiment, its user, its project or its workspace."""
 
@@ -298,9 +307,8 @@ async def list_labels(conn: Conn, project_id: int | None) -> list[str]:
 
 
 async def update_details(conn: Conn, experiment_id: int, changes: dict[str, Any]) -> None:
-    """Write a user's changes to name, description, labels, notes, archived or config."""
-    names = [n for n in ("name", "description", "labels", "notes", "archived", "config")]
-    chosen = [n for n in names if n in changes]
+    """Write a user's changes to those of `DETAILS` that are given."""
+    chosen = [n for n in DETAILS if n in changes]
     if not chosen:
         return
     assignments = ", ".join(f"{n} = ${i}" for i, n in enumerate(chosen, start=2))

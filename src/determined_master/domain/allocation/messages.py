@@ -154,7 +154,7 @@ class Assigned(Event, frozen=True, tag="assigned"):
     is_long_awaited: bool = False
 
 
-class JobTerms(msgspec.Struct, frozen=True):
+class JobTerms(msgspec.Struct, frozen=True, omit_defaults=True):
     """What of a job decides about its place in the queue."""
 
     priority: int

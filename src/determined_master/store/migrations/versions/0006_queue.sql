@@ -16,3 +16,5 @@ CREATE TABLE plan_frames (
 ALTER TABLE plan_frames ALTER COLUMN body SET STORAGE EXTERNAL;
 COMMENT ON TABLE plan_frames IS
     'the flight recorder: views and plans, zlib-compressed; a key frame is whole, others are changes';
+
+CREATE INDEX allocations_waits ON allocations (pool, requested_at);
