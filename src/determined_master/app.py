@@ -18,6 +18,7 @@ from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import ALLOCATION, KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
+from determined_master.pools.recorder import Recorder
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -126,7 +127,7 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
     try:
         await server.start()
     except DataDirInUse:
-        if settings.command != "backup":
+        if settings.command not in ("backup", "simulate"):
             raise
         yield embedded_address(server.connection_options)
         return
@@ -182,8 +183,13 @@ class App:
         self.backend = AgentBackend(
             identity, reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
+        self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
-            pool_configs(settings), self.engine, self.backend.agents, self.live
+            pool_configs(settings),
+            self.engine,
+            self.backend.agents,
+            self.live,
+            self.recorder.note,
         )
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
@@ -260,6 +266,7 @@ class App:
             group.create_task(self.flusher.run())
             group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loops.run())
+            group.create_task(self.recorder.run())
             group.create_task(self._keep_comparing())
             group.create_task(self._keep_terms())
             ready.set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tests.api.cases_experiments import finished, named
+from tests.api.cases_experiments import finished, named, running
 from tests.api.samples import Case, World
 
 from determined_master import entropy
@@ -37,6 +37,14 @@ CASES: dict[str, Case] = {
     "experiments.labels": Case(labelled),
     "plain.model_def": Case(finished),
     "plain.checkpoint.404": Case(named(uuid=str(entropy.new_uuid()))),
+    "pools.list": Case(
+        free=frozenset({"resourcePools[].details.priorityScheduler"}),
+        why="the observed pool shared its slots fairly, ours goes by priority",
+    ),
+    "jobs.v2": Case(running),
+    "jobs.v2.again": Case(
+        running, free=frozenset({"jobs[].full.entityId"}), why="the observed job was a command's"
+    ),
     "workspaces.get": Case(labelled, free=OPTIONAL, why=ONLY_ONE),
     "workspaces.list": Case(labelled, free=OPTIONAL | {"workspaces"}, why=ONLY_ONE),
     "projects.list": Case(labelled, free=frozenset({"projects[].lastExperimentStartedAt"})),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -61,7 +62,7 @@ class JobWhy:
         access.may(caller, "read", "queue")
         found = await self._find(id)
         if not found:
-            raise NotFound(f"job {id} not found: nothing of it waits or runs")
+            return await self._idle(id)
         waiting = sorted(
             (a for a in found if a.state == "PENDING"),
             key=lambda a: (a.request.requested_at or a.request.submitted_at, a.id),
@@ -87,11 +88,24 @@ class JobWhy:
         text = "its requests are newer than the last decision: ask again in a second"
         return _state(request.job_id, request.pool, found, text)
 
+    async def _idle(self, id: str) -> JobState:
+        """A job of which nothing waits or runs."""
+        async with self._pool.acquire() as conn:
+            job_id = await rows.find_job_id(conn, int(id)) if _is_number(id) else id
+            found = await rows.list_jobs(conn, [job_id]) if job_id and _is_uuid(job_id) else []
+        if not found or found[0].experiment_id is None:
+            raise NotFound(f"job {id} not found: nothing of it waits or runs")
+        [row] = found
+        text = f"experiment {row.experiment_id} is {row.state}: nothing of it waits or runs now"
+        return JobState(
+            job_id=row.job_id, pool=row.resource_pool or "", waiting=0, running=0, text=text
+        )
+
     async def _find(self, id: str) -> list[Allocation]:
         one = self._live.find(id)
         if one is not None:
             return [one]
-        if id.isascii() and id.isdigit() and len(id) < 10:
+        if _is_number(id):
             async with self._pool.acquire() as conn:
                 id = await rows.find_job_id(conn, int(id)) or id
         return self._live.of_job(id)
@@ -112,6 +126,18 @@ class JobWhy:
                 left_s = (view.now - since).total_seconds() * max(0.0, 1.0 - done) / done
                 ends[allocation_id] = view.now + timedelta(seconds=left_s)
         return ends
+
+
+def _is_number(id: str) -> bool:
+    return id.isascii() and id.isdigit() and len(id) < 10
+
+
+def _is_uuid(id: str) -> bool:
+    try:
+        uuid.UUID(id)
+    except ValueError:
+        return False
+    return True
 
 
 def sentence(why: Why) -> str:

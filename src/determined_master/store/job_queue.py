@@ -18,6 +18,8 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     job_id: str
     experiment_id: int | None
     type: str
+    state: str
+    """Of the experiment; empty for a task without one."""
     name: str
     user_id: int
     username: str
@@ -31,13 +33,13 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
     """The jobs of these ids, in no order; at most one row each."""
     query = """
-        SELECT e.job_id::text, e.id AS experiment_id, 'EXPERIMENT' AS type, e.name, e.user_id,
-               u.username, e.workspace_id, e.progress, e.resource_pool,
+        SELECT e.job_id::text, e.id AS experiment_id, 'EXPERIMENT' AS type, e.state, e.name,
+               e.user_id, u.username, e.workspace_id, e.progress, e.resource_pool,
                e.config -> 'resources' AS resources, e.queue_position
           FROM experiments e JOIN users u ON u.id = e.user_id
          WHERE e.job_id = ANY ($1::uuid[])
         UNION ALL
-        SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.type, k.type, k.user_id,
+        SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.type, '', k.type, k.user_id,
                u.username, 1, 0, NULL, NULL, NULL
           FROM tasks k JOIN users u ON u.id = k.user_id
          WHERE k.job_id = ANY ($1::uuid[])
@@ -55,7 +57,7 @@ async def find_job_id(conn: Conn, experiment_id: int) -> str | None:
 
 async def find_experiment_of(conn: Conn, job_id: str) -> int | None:
     """The experiment whose job this is."""
-    query = "SELECT id FROM experiments WHERE job_id::text = $1"
+    query = "SELECT id FROM experiments WHERE job_id = $1::uuid"
     found: int | None = await conn.fetchval(query, job_id)
     return found
 
