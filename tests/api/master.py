@@ -19,6 +19,7 @@ from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
+from determined_master.pools.loops import PoolLoops
 from determined_master.ports import AgentSnapshot, StartOrder
 from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
@@ -32,7 +33,7 @@ from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
-from determined_master.services.defaults import config_layers, task_defaults
+from determined_master.services.defaults import config_layers, pool_configs, task_defaults
 from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
@@ -45,6 +46,10 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
+from determined_master.services.job_changes import JobChanges
+from determined_master.services.job_queue import JobQueue
+from determined_master.services.job_terms import JobTermsSync
+from determined_master.services.job_why import JobWhy
 from determined_master.services.log_policies import LogPolicies
 from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master, MasterFacts
@@ -157,6 +162,9 @@ async def running_services(
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
+        terms = JobTermsSync(engine, pool, live)
+        queue = JobQueue(pool, live, pools)
+        loops = PoolLoops(pool_configs(settings), engine, backend.agents, live)
         services = Services(
             auth=Auth(pool, passwords, identities),
             users=Users(pool, passwords, identities),
@@ -171,7 +179,11 @@ async def running_services(
             run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, flusher.points),
-            experiment_edits=ExperimentEdits(pool, collections),
+            experiment_edits=ExperimentEdits(pool, collections, terms),
+            job_queue=queue,
+            job_changes=JobChanges(pool, queue, pools, terms),
+            job_terms=terms,
+            job_why=JobWhy(pool, live, loops.decision),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
