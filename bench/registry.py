@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bench.figure import Figure
 from bench.figures import (
     api_reads,
+    checkpoint_throughput,
     cluster_up,
     command_line,
     empty_trial,
@@ -22,6 +23,7 @@ from bench.figures import (
     metric_batch,
     metric_points,
     metric_report,
+    search_events,
     series_read,
     submit_to_user_code,
 )
@@ -30,6 +32,8 @@ FIGURES: Sequence[Figure] = (
     cluster_up.FIGURE,
     idle.FIGURE,
     engine_steps.FIGURE,
+    checkpoint_throughput.FIGURE,
+    search_events.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
     command_line.VERSION,

@@ -13,6 +13,7 @@ from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.schedule import fifo
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
@@ -27,6 +28,7 @@ from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
+from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
@@ -54,6 +56,7 @@ from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -63,6 +66,7 @@ from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -78,6 +82,7 @@ from determined_master.store.pool import (
     connect,
     embedded_address,
 )
+from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.silence import watch_silence
 
@@ -226,6 +231,8 @@ class App:
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
+            run_bulk=RunBulk(pool),
+            trial_sources=TrialSources(pool, trials, checkpoints),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections),
@@ -235,7 +242,7 @@ class App:
             detached=detached,
             metrics=Metrics(engine, pool, self.flusher, detached.note_report),
             checkpoints=checkpoints,
-            checkpoint_files=CheckpointFiles(pool, checkpoints),
+            checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
             collections=self._collections,
             task_logs=self.logs,
             log_retention=self._retention,
@@ -268,6 +275,8 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
             group.create_task(watch_silence(self.services.detached))
+            waits = CollectionWaits(self.engine, self._pool, self.backend)
+            group.create_task(watch_collections(waits))
             group.create_task(self.flusher.run())
             group.create_task(self._deletions.run())
             group.create_task(self._retention.run())

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 from determined_master import clock
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.access import Caller
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
@@ -52,6 +53,7 @@ from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -61,6 +63,7 @@ from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -139,7 +142,7 @@ async def running_services(
         await engine.wait_until_leading()
         pools = Pools(settings, backend, live)
         checkpoints = Checkpoints(pool)
-        checkpoint_files = CheckpointFiles(pool, checkpoints)
+        checkpoint_files = CheckpointFiles(pool, checkpoints, ObjectStorage())
         trials = Trials(engine, pool, live, flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
         tasks = Tasks(pool)
@@ -156,6 +159,8 @@ async def running_services(
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
+            run_bulk=RunBulk(pool),
+            trial_sources=TrialSources(pool, trials, checkpoints),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections),

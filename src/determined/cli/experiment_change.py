@@ -101,6 +101,7 @@ def delete(args: argparse.Namespace) -> None:
     )
     connect.session(args).delete(_path(number))
     print(f"Delete of experiment {number} is in progress")
+    print(f"(det experiment story {number} tells how far it is, and what it waits for)")
 
 
 def delete_tb_files(args: argparse.Namespace) -> None:

@@ -8,8 +8,25 @@ from determined_master.api.shapes import (
     metrics_workload,
     seconds_between,
 )
+from determined_master.services.metrics import as_stored
 from determined_master.services.trials import TrialPage
-from determined_wire.rest.types.trial import Trial, TrialState
+from determined_master.store.metrics import StoredReport
+from determined_wire.rest.types.trial import MetricsReport, Trial, TrialState
+
+
+def metrics_report(row: StoredReport) -> MetricsReport:
+    """A report as it is read back one by one."""
+    at = row.reported_at
+    return MetricsReport(
+        trial_id=row.trial_id,
+        end_time=at.replace(microsecond=at.microsecond // 1000 * 1000),
+        metrics=as_stored(row.metric_group, row),
+        total_batches=row.steps,
+        archived=row.archived,
+        id=row.id,
+        trial_run_id=row.run_id,
+        group=row.metric_group,
+    )
 
 
 def trial_message(page: TrialPage) -> Trial:

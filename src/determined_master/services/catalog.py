@@ -29,6 +29,7 @@ from determined_master.services.model_files import ModelFiles
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -37,6 +38,7 @@ from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -55,12 +57,14 @@ class Services:
     experiment_lists: ExperimentLists
     experiment_search: ExperimentSearch
     runs: Runs
+    run_bulk: RunBulk
     project_columns: ProjectColumns
     series: SeriesReads
     experiment_edits: ExperimentEdits
     experiment_bulk: ExperimentBulk
     continuations: Continuations
     trials: Trials
+    trial_sources: TrialSources
     detached: Detached
     metrics: Metrics
     checkpoints: Checkpoints

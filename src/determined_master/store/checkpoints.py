@@ -194,10 +194,12 @@ async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], sta
             UPDATE trials t SET checkpoint_size = t.checkpoint_size - before.size + $4,
                    checkpoint_count = t.checkpoint_count - ($3 = 'DELETED')::int
               FROM before WHERE t.id = before.trial_id
+         RETURNING t.id
         )
         UPDATE experiments e SET checkpoint_size = e.checkpoint_size - before.size + $4,
                checkpoint_count = e.checkpoint_count - ($3 = 'DELETED')::int
           FROM before WHERE e.id = before.experiment_id
+           AND (SELECT count(*) FROM trial) >= 0 -- the trial's row is locked first, as by all
     """
     await conn.execute(query, uuid, resources, state, sum(resources.values()))
 

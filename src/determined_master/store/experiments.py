@@ -199,9 +199,30 @@ async def update_experiment_states(
 
 
 async def insert_model_definition(conn: Conn, digest: bytes, tgz: bytes) -> None:
-    """Keep a model directory once, whoever submits it."""
-    query = "INSERT INTO model_definitions (digest, tgz) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+    """Keep a model directory once, whoever submits it.
+
+    One that is there is locked, so that it is not swept away before the experiment's row.
+    """
+    query = """
+        INSERT INTO model_definitions (digest, tgz) VALUES ($1, $2)
+        ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest
+    """
     await conn.execute(query, digest, tgz)
+
+
+async def delete_orphaned_models(conn: Conn, *, limit: int) -> int:
+    """Delete model directories that no experiment has any more; how many.
+
+    One that an experiment is being stored with stays: its row is locked until that is done.
+    """
+    query = """
+        WITH orphans AS (
+            SELECT m.digest FROM model_definitions m
+             WHERE NOT EXISTS (SELECT FROM experiments e WHERE e.model_definition = m.digest)
+             ORDER BY m.digest LIMIT $1 FOR UPDATE SKIP LOCKED)
+        DELETE FROM model_definitions m USING orphans o WHERE m.digest = o.digest
+    """
+    return int((await conn.execute(query, limit)).split()[1])
 
 
 async def find_model_definition(conn: Conn, experiment_id: int) -> bytes | None:

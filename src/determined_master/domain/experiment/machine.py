@@ -16,6 +16,7 @@ from determined_master.domain.experiment.messages import (
     CloseExperiment,
     CollectionEnded,
     CollectionPlanned,
+    CollectionWaits,
     CreateTrial,
     DeletionRequested,
     DetachedTrialMoved,
@@ -99,6 +100,7 @@ def _after_the_end(
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionWaits
     | ExperimentRemoved,
 ) -> Step:
     match event:
@@ -110,6 +112,8 @@ def _after_the_end(
             return afterlife.collect(state, event)
         case CollectionEnded():
             return afterlife.collected(state, event)
+        case CollectionWaits():
+            return afterlife.waits(state, event)
         case ExperimentRemoved():
             return afterlife.removed(state)
         case _:

@@ -117,6 +117,14 @@ class CollectionEnded(Event, frozen=True, tag="collection_ended"):
     error: str = ""
 
 
+class CollectionWaits(Event, frozen=True, tag="collection_waits"):
+    """A task that deletes checkpoints finds no place to run."""
+
+    task_id: str
+    reason: str
+    """In words for its user."""
+
+
 class ExperimentRemoved(Event, frozen=True, tag="experiment_removed"):
     """Everything that belonged to the experiment is gone."""
 
@@ -170,6 +178,7 @@ ExperimentEvent = (
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionWaits
     | ExperimentRemoved
     | ValidationReported
     | SearchGrown
