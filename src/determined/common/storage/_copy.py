@@ -93,8 +93,8 @@ def writing(path: str) -> Iterator[Callable[[Any], Any]]:
             raise
 
 
-def hash_files(root: str, paths: Iterable[str]) -> Entries:
-    """What the files of a tree are now.
+def settle_files(root: str, paths: Iterable[str]) -> Entries:
+    """What the files of a tree are now, once all of it is on the disk.
 
     Raises:
         OSError: one cannot be read.
@@ -102,13 +102,19 @@ def hash_files(root: str, paths: Iterable[str]) -> Entries:
 
     def read(path: str) -> Entry:
         digest, size = hashlib.sha256(), 0
-        for piece in pieces_of(os.path.join(root, path)):
+        whole = os.path.join(root, path)
+        for piece in pieces_of(whole):
             digest.update(piece)
             size += len(piece)
+        _sync(whole)
         return Entry(size, digest.hexdigest())
 
-    files = [path for path in paths if not path.endswith("/")]
-    return dict(zip(files, each(read, files)))
+    names = list(paths)
+    files = [path for path in names if not path.endswith("/")]
+    entries = dict(zip(files, each(read, files)))
+    for path in [path for path in names if path.endswith("/")] + [""]:
+        sync_directory(os.path.join(root, path))
+    return entries
 
 
 def write_durably(path: str, content: bytes) -> None:
@@ -133,10 +139,14 @@ def write_durably(path: str, content: bytes) -> None:
 
 def sync_directory(path: str) -> None:
     """Bring a directory's names to the disk, where its file system knows how."""
+    with contextlib.suppress(OSError):  # FUSE and NFS may not, and keep names by themselves
+        _sync(path)
+
+
+def _sync(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # FUSE and NFS may not, and keep names by themselves
-            os.fsync(descriptor)
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
