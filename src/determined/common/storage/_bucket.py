@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from determined.common.storage._manifest import Entry
+from determined.common.storage._threads import Halted
 from determined.errors import CheckpointStorageError
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class _Reading:
         self._progress = progress
         self._digest = hashlib.sha256()
         self._size = 0
-        self.problem: Optional[OSError] = None
+        self.problem: Optional[Exception] = None
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -198,7 +199,7 @@ class _Reading:
                     yield piece
                     if self._progress is not None:
                         self._progress(len(piece))
-        except OSError as error:
+        except (OSError, Halted) as error:
             self.problem = error
             raise
 

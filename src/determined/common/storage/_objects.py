@@ -15,7 +15,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence
 
 from determined._uuid import new_uuid
-from determined.common.storage._copy import Progress, writing
+from determined.common.storage._copy import Progress, halting, writing
 from determined.common.storage._files import Selector, list_directory, matches_any, with_parents
 from determined.common.storage._manager import Path, StorageManager, checked_uuid
 from determined.common.storage._manifest import (
@@ -26,7 +26,7 @@ from determined.common.storage._manifest import (
     parents_of,
     parse_manifest,
 )
-from determined.common.storage._threads import each
+from determined.common.storage._threads import Halt, each
 from determined.errors import CheckpointNotFound, CheckpointStorageError
 
 if TYPE_CHECKING:
@@ -56,10 +56,9 @@ class ObjectStorageManager(StorageManager):
         wanted = list(list_directory(source)) if paths is None else paths
         files = [path for path in wanted if not path.endswith("/")]
 
-        def put(path: str) -> Entry:
-            return self._bucket.put_file(
-                self._key(dst, path), os.path.join(source, path), progress
-            )
+        def put(path: str, halt: Halt) -> Entry:
+            moved = halting(progress, halt)
+            return self._bucket.put_file(self._key(dst, path), os.path.join(source, path), moved)
 
         return dict(zip(files, each(put, files)))
 
@@ -90,15 +89,15 @@ class ObjectStorageManager(StorageManager):
             if path.endswith("/"):
                 os.makedirs(os.path.join(target, path), exist_ok=True)
 
-        def get(path: str) -> None:
+        def get(path: str, halt: Halt) -> None:
             digest = hashlib.sha256()
+            moved = halting(progress, halt)
             with writing(os.path.join(target, path)) as put:
 
                 def take(piece: Any) -> None:
                     digest.update(piece)
                     put(piece)
-                    if progress is not None:
-                        progress(len(piece))
+                    moved(len(piece))
 
                 self._bucket.get_into(self._key(src, path), found[path], take)
                 if verify and manifest is not None:
@@ -177,7 +176,7 @@ class ObjectStorageManager(StorageManager):
     def _markers(self, uuid: str, found: Dict[str, int], folders: set[str]) -> List[str]:
         """Empty directories of an older harness, which are listed like empty files."""
         empty = [p for p, size in found.items() if not size and f"{p}/" not in folders]
-        has = each(lambda path: self._bucket.has(self._key(uuid, path)), empty)
+        has = each(lambda path, _: self._bucket.has(self._key(uuid, path)), empty)
         return [path for path, is_file in zip(empty, has) if not is_file]
 
     def _key(self, uuid: str, path: str) -> str:
