@@ -14,12 +14,14 @@ from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.object_storage import ObjectStorage
+from determined_master.domain.errors import DetError
 from determined_master.domain.schedule import fifo
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import ALLOCATION, KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolLoop
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -51,11 +53,14 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -65,6 +70,7 @@ from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -229,6 +235,7 @@ class App:
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
+            run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections),
@@ -245,8 +252,12 @@ class App:
             tasks=tasks,
             task_control=TaskControl(tasks, trials, experiments, self.live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=pools,
             workspaces=Workspaces(pool, pools, self._deletions),
             projects=Projects(pool, self._deletions),
@@ -287,6 +298,7 @@ class App:
         while True:
             try:
                 await self._compare_live()
+                await self.services.agent_switches.load()
                 return
             except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
@@ -295,8 +307,9 @@ class App:
     async def _keep_comparing(self) -> None:
         while True:
             await asyncio.sleep(COMPARE_S)
-            with contextlib.suppress(*DATABASE_ERRORS):
+            with contextlib.suppress(*DATABASE_ERRORS, DetError):
                 await self._compare_live()
+                await self.services.agent_switches.enforce()
 
     async def _compare_live(self) -> None:
         """Bring the live allocations in line with their rows."""

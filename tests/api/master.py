@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, cast
 
 from determined_master import clock
+from determined_master.backends.agents.registry import switched
 from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.access import Caller
+from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -48,11 +51,14 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -62,6 +68,7 @@ from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -80,21 +87,25 @@ class OneAgent:
 
     def __init__(self) -> None:
         self.orders: list[StartOrder] = []
+        self._switches: Mapping[str, Switches] = {}
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off."""
+        self._switches = switches
 
     def agents(self) -> Sequence[AgentSnapshot]:
         device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
-        return [
-            AgentSnapshot(
-                id="a1",
-                pool="default",
-                hostname="a1",
-                address="127.0.0.1",
-                devices=(device,),
-                is_connected=True,
-                registered_at=clock.now(),
-                version="0.39.0",
-            )
-        ]
+        agent = AgentSnapshot(
+            id="a1",
+            pool="default",
+            hostname="a1",
+            address="127.0.0.1",
+            devices=(device,),
+            is_connected=True,
+            registered_at=clock.now(),
+            version="0.39.0",
+        )
+        return [switched(agent, self._switches)]
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
@@ -157,6 +168,7 @@ async def running_services(
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
+            run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections),
@@ -173,8 +185,12 @@ async def running_services(
             tasks=tasks,
             task_control=TaskControl(tasks, trials, experiments, live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, backend, live, lambda _: None),
             search_previews=SearchPreviews(layers),
             pools=pools,
             workspaces=Workspaces(pool, pools, deletions),

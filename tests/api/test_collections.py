@@ -13,6 +13,7 @@ from tests.api.client import Client
 from tests.api.master import ADMIN, PASSWORD
 from tests.api.samples import World
 from tests.api.scenes import run, run_to_end, trials_of
+from tests.covers import covers
 
 from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
@@ -72,6 +73,7 @@ def left(uuid: str, **resources: str) -> dict[str, Any]:
     return {"checkpoints": [{"uuid": uuid, "resources": {"resources": resources}}]}
 
 
+@covers("experiment-config 14.gc_triggers 14.gc_result 14.gc_task")
 async def test_a_task_deletes_what_a_policy_does_not_keep_and_tells_what_is_left(
     world: World,
 ) -> None:
@@ -124,6 +126,7 @@ async def test_a_preview_tells_what_would_be_deleted(world: World) -> None:
     assert (await admin("GET", f"/experiments/999/preview_gc?{keep.format(0)}")).status == 404
 
 
+@covers("experiment-config 14.gc_result 14.gc_triggers")
 async def test_files_are_removed_by_pattern_and_a_part_may_be_left(world: World) -> None:
     await scene.ended(world)
     admin, uuid = world.clients["admin"], world.names["uuid"]
@@ -141,6 +144,7 @@ async def test_files_are_removed_by_pattern_and_a_part_may_be_left(world: World)
     assert await state_of(world, uuid) == "PARTIALLY_DELETED"
 
 
+@covers("experiment-config 14.gc_never")
 async def test_what_another_experiment_starts_from_is_not_deleted(world: World) -> None:
     await scene.ended(world)
     admin, number, uuid = (
@@ -179,6 +183,7 @@ async def gone(world: World, number: str) -> None:
     await scene.until_true(look, lambda status: status == 404, [])
 
 
+@covers("experiment-config 14.gc_triggers")
 async def test_an_experiment_is_deleted_with_all_it_has_once_its_files_are(world: World) -> None:
     await scene.ended(world)
     admin, number, uuid = (
@@ -250,6 +255,7 @@ async def test_tensorboard_files_of_an_ended_experiment_are_deleted(world: World
     assert (await admin("DELETE", f"{PATH}/999/tensorboard-files")).status == 404
 
 
+@covers("experiment-config 5.source_trial_id")
 async def test_new_trials_start_from_the_latest_checkpoint_of_a_source_trial(
     world: World,
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.api.cases_experiments import CONFIG, FILE, until
 from tests.api.client import Client
+from tests.covers import covers
 from tests.object_server import ObjectServer, object_server
 
 from determined_master import entropy
@@ -68,6 +69,7 @@ async def stored(admin: Client, root: Path) -> tuple[str, Path]:
         ({}, "application/x-tar", "r:"),
     ],
 )
+@covers("experiment-config 14.download")
 async def test_a_checkpoint_comes_as_the_tar_that_is_asked_for(
     admin: Client, tmp_path: Path, accept: dict[str, str], kind: str, mode: Any
 ) -> None:
@@ -127,6 +129,7 @@ def s3(objects: ObjectServer, **overrides: str) -> dict[str, Any]:
     return {"type": "s3", "endpoint_url": objects.url, **keys, **overrides}
 
 
+@covers("experiment-config 14.download")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["s3", "gcs"])
 async def test_a_checkpoint_in_a_bucket_comes_as_an_archive(

@@ -103,6 +103,7 @@ async def get_experiment_checkpoints(
         experiment_id=request.id,
         states=[s.removeprefix("STATE_") for s in request.states],
         sort=CHECKPOINT_SORTS.get(request.sort_by_attr or SortBy.SORT_BY_UUID, "uuid"),
+        metric=request.sort_by_metric,
         newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
     )
     page, pagination = cut(found, request.offset, request.limit)

@@ -23,6 +23,7 @@ from determined_master.services.pools import Pools
 from determined_master.services.search_sources import check_source, hold_source
 from determined_master.store import detached
 from determined_master.store import experiments as rows
+from determined_master.store.row_locks import lock_experiment_with_runs
 
 if TYPE_CHECKING:
     import asyncpg
@@ -200,7 +201,8 @@ class Experiments:
         if row.archived is archived:
             word = "already archived" if archived else "not archived"
             raise FailedPrecondition(f"experiment {experiment_id} is {word}")
-        async with self._pool.acquire() as conn:
+        async with self._pool.acquire() as conn, conn.transaction():
+            await lock_experiment_with_runs(conn, experiment_id)
             await rows.update_details(conn, experiment_id, {"archived": archived})
 
     async def label(

@@ -45,6 +45,7 @@ def go_on(state: Experiment, event: ExperimentContinued) -> Step:
         state,
         state="ACTIVE",
         reason="",
+        progress=0.0,
         trials_closed=state.trials_closed - len(event.request_ids),
         trials_failed=max(state.trials_failed - event.failed, 0),
         trials_canceled=max(state.trials_canceled - event.canceled, 0),
