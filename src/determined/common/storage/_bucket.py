@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from determined.common.storage._copy import Progress
     from determined.common.storage._options import Target
 
-WHOLE_BYTES = 8 << 20
-"""Up to this size a file is sent in one request."""
 PART_BYTES = 16 << 20
 PARTS_AT_ONCE = 4
 MAX_PARTS = 9000
@@ -39,8 +37,14 @@ class Bucket:
         with self._named(f"storing {key}"):
             obstore.put(self._store, key, content, use_multipart=False)
 
-    def put_file(self, key: str, path: str, progress: Progress) -> Entry:
+    def put_file(self, key: str, path: str, size: int, progress: Progress) -> Entry:
         """Store a file's content, hashed on the way; what was read of it.
+
+        Args:
+            key: of the object.
+            path: of the file.
+            size: the file's, in bytes; from `PART_BYTES` on it goes in parts.
+            progress: is told what was read.
 
         Raises:
             OSError: it cannot be read.
@@ -48,9 +52,8 @@ class Bucket:
         import obstore
 
         reading = _Reading(path, progress)
-        size = os.stat(path).st_size
         with self._named(f"storing {key}", reading):
-            if size <= WHOLE_BYTES:
+            if size < PART_BYTES:
                 obstore.put(self._store, key, b"".join(reading), use_multipart=False)
             else:
                 obstore.put(

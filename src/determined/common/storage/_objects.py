@@ -12,9 +12,22 @@ import hashlib
 import os
 import pathlib
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+)
 
 from determined._uuid import new_uuid
+from determined.common.storage._bucket import PART_BYTES
 from determined.common.storage._copy import Progress, halting, writing
 from determined.common.storage._files import Selector, list_directory, matches_any, with_parents
 from determined.common.storage._manager import Path, StorageManager, checked_uuid
@@ -31,6 +44,10 @@ from determined.errors import CheckpointNotFound, CheckpointStorageError
 
 if TYPE_CHECKING:
     from determined.common.storage._bucket import Bucket
+
+T = TypeVar("T")
+SMALL_AT_ONCE = 16
+LARGE_AT_ONCE = 3
 
 
 class ObjectStorageManager(StorageManager):
@@ -58,9 +75,11 @@ class ObjectStorageManager(StorageManager):
 
         def put(path: str, halt: Halt) -> Entry:
             moved = halting(progress, halt)
-            return self._bucket.put_file(self._key(dst, path), os.path.join(source, path), moved)
+            whole = os.path.join(source, path)
+            return self._bucket.put_file(self._key(dst, path), whole, sizes[path], moved)
 
-        return dict(zip(files, each(put, files)))
+        sizes = {path: os.stat(os.path.join(source, path)).st_size for path in files}
+        return dict(_each_by_size(put, sizes))
 
     def seal(self, dst: str, manifest: Manifest) -> None:
         self._bucket.put_bytes(self._manifest_key(dst), manifest.to_bytes())
@@ -103,7 +122,7 @@ class ObjectStorageManager(StorageManager):
                 if verify and manifest is not None:
                     manifest.check(src, path, Entry(found[path], digest.hexdigest()))
 
-        each(get, [path for path in paths if not path.endswith("/")])
+        _each_by_size(get, {path: found[path] for path in paths if not path.endswith("/")})
 
     def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
         manifest = self.readable_manifest(tgt)
@@ -133,7 +152,8 @@ class ObjectStorageManager(StorageManager):
         return self._listed(src, self.manifest(src))
 
     def upload_file(self, src: Path, path: str) -> None:
-        self._bucket.put_file(self._below(path), os.fspath(src), None)
+        whole = os.fspath(src)
+        self._bucket.put_file(self._below(path), whole, os.stat(whole).st_size, None)
 
     def delete_below(self, path: str) -> None:
         base = self._below(path)
@@ -187,3 +207,11 @@ class ObjectStorageManager(StorageManager):
 
     def _below(self, path: str) -> str:
         return f"{self._prefix}/{path}" if self._prefix else path
+
+
+def _each_by_size(act: Callable[[str, Halt], T], sizes: Mapping[str, int]) -> List[Tuple[str, T]]:
+    """Small files many at a time, for each is a wait; large ones in parts, so few at a time."""
+    small = [path for path, size in sizes.items() if size < PART_BYTES]
+    large = [path for path, size in sizes.items() if size >= PART_BYTES]
+    done = list(zip(small, each(act, small, SMALL_AT_ONCE)))
+    return done + list(zip(large, each(act, large, LARGE_AT_ONCE)))
