@@ -86,7 +86,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 DEFAULT_POOL = "default"
-COMPARE_S = 10.0
 """Between comparisons of the live allocations with their rows."""
 OPEN_ALLOCATIONS = """
     SELECT g.state, g.version FROM aggregates g JOIN allocations a ON a.id = g.id
@@ -273,7 +272,6 @@ class App:
             group.create_task(self._retention.run())
             group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loop.run())
-            group.create_task(self._keep_comparing())
             ready.set()
             await self._let_agents_in()
 
@@ -286,12 +284,6 @@ class App:
             except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
                 await asyncio.sleep(0.2)
-
-    async def _keep_comparing(self) -> None:
-        while True:
-            await asyncio.sleep(COMPARE_S)
-            with contextlib.suppress(*DATABASE_ERRORS):
-                await self._compare_live()
 
     async def _compare_live(self) -> None:
         """Bring the live allocations in line with their rows."""

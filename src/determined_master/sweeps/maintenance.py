@@ -7,7 +7,7 @@ import logging
 from datetime import timedelta
 
 from determined_master import clock
-from determined_master.store import task_logs
+from determined_master.store import journal, task_logs
 from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Pool
 
@@ -40,3 +40,7 @@ async def sweep(pool: Pool) -> None:
             "AND NOT EXISTS (SELECT FROM allocations a WHERE a.session_id = s.id)",
             now - ENDED_SESSIONS_FOR,
         )
+        month = (now.date().replace(day=1) - timedelta(days=1)).replace(day=1)
+        await journal.delete_gone_experiments(conn, month)
+        for name in await journal.delete_empty_months(conn, month):
+            log.info("dropped an old part of the journal", extra={"partition": name})
