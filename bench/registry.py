@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bench.figure import Figure
 from bench.figures import (
     api_reads,
+    asha_quality,
     cluster_up,
     command_line,
     empty_trial,
@@ -23,6 +24,7 @@ from bench.figures import (
     metric_points,
     metric_report,
     search_events,
+    search_recovery,
     series_read,
     submit_to_user_code,
 )
@@ -31,7 +33,9 @@ FIGURES: Sequence[Figure] = (
     cluster_up.FIGURE,
     idle.FIGURE,
     engine_steps.FIGURE,
+    asha_quality.FIGURE,
     search_events.FIGURE,
+    search_recovery.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
     command_line.VERSION,
