@@ -16,6 +16,10 @@ SMOKE_FACTOR = 2.0
 """How far from its target a figure may be where only a tenth of its load is given."""
 
 
+class Unavailable(Exception):
+    """What the figure is compared with cannot be had on this machine; the text says why."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """One number that is held to a target."""

@@ -23,10 +23,12 @@ from bench.figures import (
     metric_batch,
     metric_points,
     metric_report,
+    mlflow_ratio,
     search_events,
     search_recovery,
     series_read,
     submit_to_user_code,
+    tune_ratio,
 )
 
 FIGURES: Sequence[Figure] = (
@@ -38,6 +40,7 @@ FIGURES: Sequence[Figure] = (
     search_recovery.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
+    tune_ratio.FIGURE,
     command_line.VERSION,
     command_line.LIST,
     api_reads.ME,
@@ -46,6 +49,7 @@ FIGURES: Sequence[Figure] = (
     metric_report.FIGURE,
     metric_points.FIGURE,
     metric_batch.FIGURE,
+    mlflow_ratio.FIGURE,
     log_post.FIGURE,
     log_ingest.FIGURE,
     loop_stall.FIGURE,
