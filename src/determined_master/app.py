@@ -13,6 +13,7 @@ from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.schedule import fifo
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
@@ -27,6 +28,7 @@ from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
+from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
@@ -49,6 +51,8 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -80,6 +84,7 @@ from determined_master.store.pool import (
     connect,
     embedded_address,
 )
+from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.silence import watch_silence
 
@@ -229,7 +234,6 @@ class App:
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
             run_bulk=RunBulk(pool),
-            trial_sources=TrialSources(pool, trials, checkpoints),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections),
@@ -239,13 +243,16 @@ class App:
             detached=detached,
             metrics=Metrics(engine, pool, self.flusher, detached.note_report),
             checkpoints=checkpoints,
-            checkpoint_files=CheckpointFiles(pool, checkpoints),
+            checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
             collections=self._collections,
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
             task_control=TaskControl(tasks, trials, experiments, self.live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             pools=pools,
@@ -272,6 +279,8 @@ class App:
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
             group.create_task(watch_silence(self.services.detached))
+            waits = CollectionWaits(self.engine, self._pool, self.backend)
+            group.create_task(watch_collections(waits))
             group.create_task(self.flusher.run())
             group.create_task(self._deletions.run())
             group.create_task(self._retention.run())

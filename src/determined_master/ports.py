@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -80,6 +80,23 @@ class JoinPolicy(Protocol):
 
     def check(self, hello: Hello, remote_address: str) -> str | None:
         """Why not, in words for the agent's admin; None when it may."""
+
+
+class Buckets(Protocol):
+    """Object storage, by the configuration of checkpoint storage. Every call blocks.
+
+    Raises (every call):
+        Unavailable: it refuses or does not answer. Unimplemented: its client is not installed.
+    """
+
+    def sizes_below(self, config: Mapping[str, Any], path: str) -> dict[str, int]:
+        """Sizes in bytes of what lies below a path, by the rest of its path."""
+
+    def content(self, config: Mapping[str, Any], path: str) -> bytes | None:
+        """What lies at a path, if anything does."""
+
+    def pieces(self, config: Mapping[str, Any], path: str) -> Iterator[bytes]:
+        """What lies at a path, piece by piece."""
 
 
 class Authenticator(Protocol):

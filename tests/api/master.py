@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 from determined_master import clock
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.access import Caller
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
@@ -47,6 +48,8 @@ from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -141,7 +144,7 @@ async def running_services(
         await engine.wait_until_leading()
         pools = Pools(settings, backend, live)
         checkpoints = Checkpoints(pool)
-        checkpoint_files = CheckpointFiles(pool, checkpoints)
+        checkpoint_files = CheckpointFiles(pool, checkpoints, ObjectStorage())
         trials = Trials(engine, pool, live, flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
         tasks = Tasks(pool)
@@ -159,7 +162,6 @@ async def running_services(
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
             run_bulk=RunBulk(pool),
-            trial_sources=TrialSources(pool, trials, checkpoints),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections),
@@ -176,6 +178,9 @@ async def running_services(
             tasks=tasks,
             task_control=TaskControl(tasks, trials, experiments, live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
             search_previews=SearchPreviews(layers),

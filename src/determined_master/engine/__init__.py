@@ -9,12 +9,12 @@ from determined_master.engine.kind import (
     Change,
     ContextLoader,
     EffectId,
+    Inserting,
     Kind,
     Outcome,
     Posting,
     Rows,
     RowWriter,
-    Touching,
     Within,
 )
 from determined_master.engine.story import StoryLine, list_story
@@ -33,6 +33,7 @@ __all__ = [
     "EngineUnavailable",
     "Feed",
     "Handlers",
+    "Inserting",
     "InternalError",
     "Kind",
     "NotLeader",
@@ -42,7 +43,6 @@ __all__ = [
     "RowWriter",
     "Rows",
     "StoryLine",
-    "Touching",
     "Within",
     "list_story",
 ]

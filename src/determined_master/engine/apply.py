@@ -17,7 +17,7 @@ from determined_master.engine import inbox_codec, statements
 from determined_master.engine.batch import Applied, Subject, Writes, columns
 from determined_master.engine.connection import is_connection_loss
 from determined_master.engine.errors import InternalError, StaleEpoch
-from determined_master.engine.kind import Key, Outcome, Rows, RowWriter, Touching, tag_of
+from determined_master.engine.kind import Key, Outcome, Rows, RowWriter, tag_of
 from determined_master.engine.queue import Closing, Post
 from determined_master.store.pool import Conn
 from determined_master.store.row_locks import lock_rows
@@ -81,9 +81,8 @@ async def apply_batch(
     try:
         work = _Transaction(conn, term)
         await work.lock(posts)
-        await work.lock_trials(posts, closings)
+        await work.lock_listed(posts, closings)
         await work.write_rows(posts)
-        await work.lock_experiments(posts)
         await work.step_all(posts)
         await work.write(closings)
         await conn.execute("COMMIT")
@@ -145,26 +144,16 @@ class _Transaction:
             self._term.partitions.add(month)
         await self._find_timers([post for post in posts if post.timer is not None])
 
-    async def lock_trials(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
-        """Lock the trials that events write, before anything else is locked.
+    async def lock_listed(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
+        """Lock the trials, then the experiments, that events or their writers change.
 
-        Whoever locks a single row, or leaves it to a writer of rows, needs no order for it.
+        Whoever locks a single row, or leaves it to one writer of rows, needs no order for it.
         """
+        writes = [post.within for post in posts if isinstance(post.within, Rows)]
         trials = {int(post.id) for post in posts if post.kind.rows == "trials"}
-        if trials and len(posts) + len(closings) > 1:
-            for post in posts:
-                if isinstance(post.within, Rows):
-                    trials.update(post.within.trials)
-            await lock_rows(self._conn, trials)
-
-    async def lock_experiments(self, posts: Sequence[Post]) -> None:
-        """Lock the experiments that events write, once all trials are locked."""
-        touched = {
-            i
-            for post in posts
-            if isinstance(post.within, Touching)
-            for i in post.within.experiments
-        }
+        touched = {i for rows in writes for i in rows.experiments}
+        if (trials or touched) and len(posts) + len(closings) > 1:
+            await lock_rows(self._conn, trials.union(*(rows.trials for rows in writes)))
         own = {int(post.id) for post in posts if post.kind.rows == "experiments"}
         if touched and len(touched | own) > 1:
             await lock_rows(self._conn, (), touched | own)

@@ -67,20 +67,20 @@ class Rows:
     item: Any
     trials: Sequence[int] = ()
     """The trials whose rows the writer locks."""
+    experiments: Sequence[int] = ()
+    """The experiments whose rows the writer changes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Touching:
-    """SQL in the transaction of an event that changes rows of these experiments, too.
+class Inserting:
+    """The `RowWriter` around a store function that inserts several rows."""
 
-    They are locked before any event is applied, in one order for all.
-    """
+    insert: Callable[[Conn, Sequence[Any]], Awaitable[None]]
 
-    run: Callable[[Conn], Awaitable[None]]
-    experiments: Sequence[int]
-
-    async def __call__(self, conn: Conn) -> None:
-        await self.run(conn)
+    async def write(self, conn: Conn, items: Sequence[Any]) -> Sequence[DetError | None]:
+        """Insert all."""
+        await self.insert(conn, items)
+        return [None] * len(items)
 
 
 Within = Callable[[Conn], Awaitable[None]] | Rows

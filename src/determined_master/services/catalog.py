@@ -26,6 +26,8 @@ from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
@@ -64,7 +66,6 @@ class Services:
     experiment_bulk: ExperimentBulk
     continuations: Continuations
     trials: Trials
-    trial_sources: TrialSources
     detached: Detached
     metrics: Metrics
     checkpoints: Checkpoints
@@ -76,6 +77,9 @@ class Services:
     tasks: Tasks
     task_control: TaskControl
     templates: Templates
+    models: Models
+    model_versions: ModelVersions
+    trial_sources: TrialSources
     allocations: Allocations
     agents: Agents
     search_previews: SearchPreviews

@@ -222,7 +222,9 @@ class AgentBackend:
     async def _admit(self, hello: Hello, frames: Frames) -> None:
         """Let one agent in, after the one before it with the same id has left."""
         door = self._doors.setdefault(hello.agent_id, asyncio.Lock())
-        address = shown_address(frames.remote_address, hello.hostname, self._hostname)
+        address = hello.address or shown_address(
+            frames.remote_address, hello.hostname, self._hostname
+        )
         async with door:
             other = self._registry.find(hello.agent_id)
             if other is not None and other.session is not None:
