@@ -6,7 +6,7 @@ as well. More than this is no metric but a file: it would hold up the reports of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from determined_master.domain.errors import InvalidArgument
@@ -15,6 +15,8 @@ MAX_VALUES = 100_000
 MAX_NAME_BYTES = 1000
 """Of a metric, and of a group: lists have an index of both together."""
 MAX_DEPTH = 50
+
+_CONTAINERS = frozenset({dict, list})
 
 
 def find_problem(
@@ -35,16 +37,13 @@ def find_problem(
                 f"the name {name[:40]!r}… has {size} bytes: at most {MAX_NAME_BYTES}, choose a "
                 "shorter one"
             )
-    for values in sets:
-        for name, value in values.items():
-            kind = type(value)
-            if kind is dict or kind is list:
-                found = _count(value, 1)
-                if found is None:
-                    return InvalidArgument(
-                        f"metric {name!r} is nested deeper than {MAX_DEPTH} levels: flatten it"
-                    )
-                count += found - 1
+    for name, value in _containers(sets):
+        found = _count(value, 1)
+        if found is None:
+            return InvalidArgument(
+                f"metric {name!r} is nested deeper than {MAX_DEPTH} levels: flatten it"
+            )
+        count += found - 1
     if count > MAX_VALUES:
         return InvalidArgument(
             f"{count} values in one report: at most {MAX_VALUES}, report fewer or aggregate them, "
@@ -53,10 +52,19 @@ def find_problem(
     return None
 
 
-def _long_names(sets: Iterable[Mapping[str, Any]]) -> list[str]:
+def _long_names(sets: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Names that may be too long: no character has more than four bytes."""
     shortest = MAX_NAME_BYTES // 4
-    return [name for names in sets for name in names if len(name) > shortest]
+    for names in sets:
+        if max(map(len, names), default=0) > shortest:  # hardly ever, so look at all at once
+            yield from (name for name in names if len(name) > shortest)
+
+
+def _containers(sets: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Metrics that are lists or objects."""
+    for values in sets:
+        if not _CONTAINERS.isdisjoint(map(type, values.values())):
+            yield from ((n, v) for n, v in values.items() if type(v) in _CONTAINERS)
 
 
 def _count(value: Any, depth: int) -> int | None:
