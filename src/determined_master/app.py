@@ -60,6 +60,7 @@ from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.system_metrics import SystemMetrics
 from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -195,13 +196,14 @@ class App:
         self.flusher = Flusher(pool)
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
         ExperimentEffects(self.engine, pool).register()
-        TrialEffects(self.engine, pool, tokens).register()
+        self._pools = Pools(settings, self.backend, self.live)
+        TrialEffects(self.engine, pool, tokens, self._pools).register()
         self._collections = Collections(self.engine, pool)
         aux_pool = settings.resource_manager.default_aux_resource_pool
         CollectionEffects(
             self.engine, pool, tokens, self._collections, aux_pool or DEFAULT_POOL
         ).register()
-        AllocationEffects(self.engine, self.backend, specs).register()
+        AllocationEffects(self.engine, self.backend, specs, policies).register()
         self._deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
@@ -212,13 +214,14 @@ class App:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        pools = Pools(self.settings, self.backend, self.live)
+        pools = self._pools
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
+        samples = SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -236,7 +239,8 @@ class App:
             continuations=Continuations(engine, pool, configs),
             trials=trials,
             detached=detached,
-            metrics=Metrics(engine, pool, self.flusher, detached.note_report),
+            system_metrics=samples,
+            metrics=Metrics(engine, pool, self.flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints),
             collections=self._collections,

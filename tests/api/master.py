@@ -58,6 +58,7 @@ from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.system_metrics import SystemMetrics
 from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -121,17 +122,19 @@ async def running_services(
     identities = Identities(pool)
     tokens = TaskTokens(cluster.secret)
     flusher = Flusher(pool)
-    logs = TaskLogs(pool, LogPolicies(engine, pool))
+    policies = LogPolicies(engine, pool)
+    logs = TaskLogs(pool, policies)
     backend = OneAgent()
     configs = ExperimentConfigs(pool, config_layers(settings, None))
     layers = config_layers(settings, None)
     ExperimentEffects(engine, pool).register()
-    TrialEffects(engine, pool, tokens).register()
+    pools = Pools(settings, backend, live)
+    TrialEffects(engine, pool, tokens, pools).register()
     collections = Collections(engine, pool)
     deletions = ProjectDeletions(engine, pool)
     CollectionEffects(engine, pool, tokens, collections, "default").register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
-    AllocationEffects(engine, backend, specs).register()
+    AllocationEffects(engine, backend, specs, policies).register()
     engine.feed.listen("allocation", lambda change: live.changed(change.state, change.version))
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
@@ -140,7 +143,6 @@ async def running_services(
         loops = (engine.run(), flusher.run(), deletions.run())
         running = [group.create_task(loop) for loop in loops]
         await engine.wait_until_leading()
-        pools = Pools(settings, backend, live)
         checkpoints = Checkpoints(pool)
         checkpoint_files = CheckpointFiles(pool, checkpoints)
         trials = Trials(engine, pool, live, flusher.summaries)
@@ -148,6 +150,7 @@ async def running_services(
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
+        samples = SystemMetrics(pool)
         services = Services(
             auth=Auth(pool, passwords, identities),
             users=Users(pool, passwords, identities),
@@ -166,7 +169,8 @@ async def running_services(
             continuations=Continuations(engine, pool, configs),
             trials=trials,
             detached=detached,
-            metrics=Metrics(engine, pool, flusher, detached.note_report),
+            system_metrics=samples,
+            metrics=Metrics(engine, pool, flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=checkpoint_files,
             collections=collections,

@@ -17,13 +17,16 @@ from determined_master.domain.summary import as_number
 from determined_master.engine import Rows
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.system_metrics import MAX_SAMPLES, SYSTEM_GROUPS
 from determined_master.store import metrics as rows
+from determined_master.store import system_metrics
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
+    from determined_master.services.system_metrics import SystemMetrics
 
 HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
 """Searches that decide on validations; the others only count ends."""
@@ -40,9 +43,11 @@ class Metrics:
         engine: Engine,
         pool: asyncpg.Pool,
         flusher: Flusher,
+        samples: SystemMetrics,
         note_report: Callable[[int], Awaitable[None]],
     ) -> None:
         """`note_report` is told of detached trials that report, by their ids."""
+        self._samples = samples
         self._engine = engine
         self._pool = pool
         self._flusher = flusher
@@ -58,7 +63,9 @@ class Metrics:
             FailedPrecondition: the step is already reported with other values.
         """
         facts = await self._checked(caller, report)
-        if report.group == "validation" and facts.wants_validations:
+        if report.is_sample:
+            await self._samples.report(caller, [_sample(report)])
+        elif report.group == "validation" and facts.wants_validations:
             await self._report_to_search(report, facts)
         else:
             await self._flusher.report(report, facts)
@@ -79,7 +86,12 @@ class Metrics:
         answers: list[DetError | None] = []
         pending: list[Report] = []
         for report in reports:
-            if report.group == "validation" and facts.wants_validations:
+            if report.is_sample:
+                answers += await self._flusher.report_many(pending, facts) if pending else []
+                pending = []
+                await self._samples.report(caller, [_sample(report)])
+                answers.append(None)
+            elif report.group == "validation" and facts.wants_validations:
                 answers += await self._flusher.report_many(pending, facts) if pending else []
                 pending = []
                 answers.append(await self._answer(report, facts))
@@ -107,8 +119,30 @@ class Metrics:
                 if len(gathered) >= size:
                     yield gathered
                     gathered = []
+            if group in SYSTEM_GROUPS:
+                gathered += await self._sampled(trial_id, group)
         if gathered:
             yield gathered
+
+    async def _sampled(self, trial_id: int, group: str) -> list[rows.StoredReport]:
+        async with self._pool.acquire() as conn:
+            found = await system_metrics.list_samples(
+                conn, trial_id, group, after=0, limit=MAX_SAMPLES
+            )
+        return [
+            rows.StoredReport(
+                id=sample.id,
+                trial_id=trial_id,
+                metric_group=group,
+                steps=sample.batch,
+                run_id=sample.run_id,
+                reported_at=sample.reported_at,
+                metrics=sample.metrics,
+                batch_metrics=None,
+                archived=False,
+            )
+            for sample in found
+        ]
 
     async def facts(self, trial_id: int) -> TrialFacts:
         """What matters of a trial for its reports; remembered."""
@@ -181,6 +215,16 @@ class Metrics:
             raise
         if outcome.is_duplicate:
             await self._flusher.report(report, facts)  # settles equal, added or clashing values
+
+
+def _sample(report: Report) -> system_metrics.SystemSample:
+    return system_metrics.SystemSample(
+        trial_id=report.trial_id,
+        run_id=report.run_id,
+        metric_group=report.group,
+        reported_at=report.reported_at,
+        metrics=dict(report.metrics),
+    )
 
 
 def _judged(value: float | None, facts: TrialFacts) -> float | None:

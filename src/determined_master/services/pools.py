@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -69,10 +69,11 @@ class Pools:
             )
         return found
 
-    def check_slots(self, pool: str, slots: int) -> bool:
+    def check_slots(self, pool: str, slots: int, excluded: Collection[str] = ()) -> bool:
         """Compare what one trial asks for with what its pool has.
 
-        A pool without agents takes every request: they may still be on their way.
+        A pool without agents takes every request: they may still be on their way. `excluded`
+        are agents that log policies keep the trial from.
 
         Returns:
             Whether it asks for more, where the setting `launch_error` lets that pass.
@@ -81,8 +82,16 @@ class Pools:
             InvalidArgument: it asks for more.
         """
         agents = self._agents_of(pool)
-        if not agents or slots <= _slots(agents):
+        usable = [agent for agent in agents if agent.id not in excluded]
+        if not agents or (usable and slots <= _slots(usable)):
             return False
+        if self._settings.launch_error and len(usable) < len(agents):
+            left_out = sorted({agent.id for agent in agents} & set(excluded))
+            raise InvalidArgument(
+                f"log policies exclude {', '.join(left_out)}: pool {pool} has {_slots(usable)} "
+                f"slots left, and resources.slots_per_trial is {slots}; repair the agents and "
+                "start a new trial, or add agents"
+            )
         if self._settings.launch_error:
             raise InvalidArgument(
                 "invalid resource configuration: slots requested exceeds cluster capacity: "

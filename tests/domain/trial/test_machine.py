@@ -350,3 +350,22 @@ def test_a_closed_trial_goes_on_as_a_new_task_and_counts_its_runs_on(state) -> N
 def test_a_trial_that_is_not_over_does_not_begin_anew() -> None:
     event = t.TrialContinued(task_id=f"{TASK}-1", max_restarts=5, activate=True)
     assert run(event, state=active()) == (active(), [])
+
+
+def test_an_agent_that_a_log_policy_excludes_is_kept_from_later_runs() -> None:
+    excluded = t.AgentExcluded(agent_id="a1", pattern="p", line="l")
+    state, effects = run(excluded, state=active())
+    assert log_of(effects) == [
+        ("ERROR", 'its later runs will not be placed on agent a1 (log "l" matched regex "p")')
+    ]
+    assert run(excluded, state=state) == (state, [])
+    _, effects = run(ended("lost"), state=state)
+    [request] = of_type(effects, t.RequestAllocation)
+    assert request.excluded_agents == ("a1",)
+
+
+def test_excluded_agents_are_bounded_and_the_newest_count() -> None:
+    names = [f"a{n}" for n in range(60)]
+    events = [t.AgentExcluded(agent_id=name, pattern="p", line="l") for name in names]
+    state, _ = run(*events, state=active())
+    assert list(state.excluded_agents) == names[10:]

@@ -16,6 +16,7 @@ from determined_master.domain.states import SEVERITY, TERMINAL, RunState
 from determined_master.domain.trial import detached
 from determined_master.domain.trial.ending import Step, allocation_ended, close, close_stopped
 from determined_master.domain.trial.messages import (
+    AgentExcluded,
     AllocationEnded,
     DetachedFellSilent,
     DetachedRunStarted,
@@ -43,6 +44,8 @@ from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
 
 EARLY_EXIT_S = 10.0
 MAX_QUOTE_CHARACTERS = 500
+MAX_EXCLUDED_AGENTS = 50
+"""A state has to stay small; the agents that failed last count."""
 
 _KILLED_BY_USER = "user requested kill"
 
@@ -73,10 +76,8 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
     match event:
         case AllocationEnded() | EarlyExitReported() | EarlyExitExpired():
             return _run_changed(state, event)
-        case RetriesCanceled() if state.retries_canceled is None:
-            return replace(state, retries_canceled=_quote(event)), []
-        case RetriesCanceled():
-            return state, []
+        case RetriesCanceled() | AgentExcluded():
+            return _policy_matched(state, event)
         case EffectFailed():
             return _effect_failed(state, event)
         case _:
@@ -178,6 +179,19 @@ def _run_changed(
             assert_never(event)
 
 
+def _policy_matched(state: Trial, event: RetriesCanceled | AgentExcluded) -> Step:
+    if isinstance(event, RetriesCanceled):
+        if state.retries_canceled is not None:
+            return state, []
+        return replace(state, retries_canceled=_quote(event)), []
+    if event.agent_id in state.excluded_agents:
+        return state, []
+    excluded = (*state.excluded_agents, event.agent_id)[-MAX_EXCLUDED_AGENTS:]
+    said = f"its later runs will not be placed on agent {event.agent_id} {_quote(event)}"
+    logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
+    return replace(state, excluded_agents=excluded), [logged]
+
+
 def _effect_failed(state: Trial, event: EffectFailed) -> Step:
     if event.allocation_id not in ("", state.allocation_id):
         return state, []
@@ -224,7 +238,7 @@ def _invalid(state: Trial) -> str:
     return f"its code reported invalid hyperparameters ({state.early_exit})"
 
 
-def _quote(event: RetriesCanceled) -> str:
+def _quote(event: RetriesCanceled | AgentExcluded) -> str:
     line = event.line[:MAX_QUOTE_CHARACTERS]
     pattern = event.pattern[:MAX_QUOTE_CHARACTERS]
     return f'(log "{line}" matched regex "{pattern}")'

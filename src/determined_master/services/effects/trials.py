@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.trial import messages as trial
 from determined_master.services.tokens import TaskTokens, token_hash
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
+    from determined_master.services.pools import Pools
     from determined_master.store.pool import Conn
 
 USER_TOKEN_LIFE = timedelta(days=7)
@@ -24,10 +26,13 @@ USER_TOKEN_LIFE = timedelta(days=7)
 class TrialEffects:
     """Carries out the effects of trials."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, tokens: TaskTokens) -> None:
+    def __init__(
+        self, engine: Engine, pool: asyncpg.Pool, tokens: TaskTokens, pools: Pools
+    ) -> None:
         self._engine = engine
         self._pool = pool
         self._tokens = tokens
+        self._pools = pools
 
     def register(self) -> None:
         """Tell the engine who carries out what."""
@@ -49,7 +54,18 @@ class TrialEffects:
             experiment = await experiments.find_experiment(conn, row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
-        request = _request(row, experiment)
+        request = _request(row, experiment, effect.excluded_agents)
+        if effect.excluded_agents:
+            try:
+                self._pools.check_slots(request.pool, request.slots, effect.excluded_agents)
+            except InvalidArgument as error:
+                failed = trial.EffectFailed(
+                    effect="request_allocation",
+                    error=str(error),
+                    allocation_id=effect.allocation_id,
+                )
+                await ctx.post("trial", ctx.aggregate_id, failed)
+                return
         now = clock.now()
         new = allocations.NewAllocation(
             id=effect.allocation_id,
@@ -95,7 +111,7 @@ class TrialEffects:
 
 
 def _request(
-    row: trials.TrialRow, experiment: experiments.ExperimentRow
+    row: trials.TrialRow, experiment: experiments.ExperimentRow, excluded: tuple[str, ...]
 ) -> alloc.AllocationRequest:
     resources = experiment.config["resources"]
     return alloc.AllocationRequest(
@@ -111,6 +127,7 @@ def _request(
         is_single_node=bool(resources.get("is_single_node")),
         priority=int(resources["priority"]),
         weight=float(resources["weight"]),
+        excluded_agents=excluded,
         trial_id=row.id,
         experiment_id=row.experiment_id,
     )
