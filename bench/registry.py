@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from bench.figure import Figure
 from bench.figures import (
     api_reads,
+    checkpoint_throughput,
     cluster_up,
     command_line,
+    docker_grid,
+    docker_start,
     empty_trial,
     engine_steps,
     experiment_list,
@@ -22,6 +25,7 @@ from bench.figures import (
     metric_batch,
     metric_points,
     metric_report,
+    search_events,
     series_read,
     submit_to_user_code,
 )
@@ -30,8 +34,12 @@ FIGURES: Sequence[Figure] = (
     cluster_up.FIGURE,
     idle.FIGURE,
     engine_steps.FIGURE,
+    checkpoint_throughput.FIGURE,
+    search_events.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
+    docker_start.FIGURE,
+    docker_grid.FIGURE,
     command_line.VERSION,
     command_line.LIST,
     api_reads.ME,

@@ -27,6 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
 import uvloop
 
 from determined_master.domain.access import Caller
@@ -152,14 +153,14 @@ async def measure(trials: int) -> None:
             address = embedded_address(server.connection_options)
             pool = await open_pool(address)
             try:
-                await _measure(address, pool, trials)
+                await _measure(address, pool, trials, server.pid)
             finally:
                 await pool.close()
         finally:
             await server.stop()
 
 
-async def _measure(address: Address, pool: Pool, trials: int) -> None:
+async def _measure(address: Address, pool: Pool, trials: int, server_pid: int) -> None:
     async with pool.acquire() as conn:
         await migrate(conn)
     submitted = {**SUBMITTED, "searcher": {**SUBMITTED["searcher"], "max_trials": trials}}
@@ -178,9 +179,10 @@ async def _measure(address: Address, pool: Pool, trials: int) -> None:
         flushing = asyncio.create_task(flusher.run())
         created = exp.ExperimentCreated(experiment_id=1, activate=True)
         await engine.post("experiment", "1", created, cause="created")
-        cpu_s = time.process_time()
+        cpu_s, server_cpu_s = time.process_time(), _cpu_s(server_pid)
         seconds = await load.run()
         cpu_s = time.process_time() - cpu_s
+        server_cpu_s = _cpu_s(server_pid) - server_cpu_s
         await _wait_for_effects(pool)
         flushing.cancel()
         await asyncio.gather(flushing, return_exceptions=True)
@@ -196,7 +198,8 @@ async def _measure(address: Address, pool: Pool, trials: int) -> None:
         "trials": trials,
         "p50_ms": round(quantiles[49] * 1e3, 1),
         "p99_ms": round(quantiles[98] * 1e3, 1),
-        "cpu_us_an_event": round(cpu_s / events * 1e6, 1),
+        "cpu_us": round(cpu_s / events * 1e6),
+        "postgres_cpu_us": round(server_cpu_s / events * 1e6),
     }
     print(json.dumps(line), flush=True)
 
@@ -239,6 +242,13 @@ async def _fill(pool: Pool, config: dict[str, Any], drawn: list[Create]) -> None
                 AT,
             )
         await conn.execute("VACUUM ANALYZE")
+
+
+def _cpu_s(pid: int) -> float:
+    """Of a server and the processes it has now."""
+    server = psutil.Process(pid)
+    times = [process.cpu_times() for process in (server, *server.children(recursive=True))]
+    return sum(time.user + time.system for time in times)
 
 
 async def _wait_for_effects(pool: Pool) -> None:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, cast
 
 from determined_master import clock
+from determined_master.backends.agents.registry import switched
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.access import Caller
+from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -54,6 +58,7 @@ from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -83,21 +88,25 @@ class OneAgent:
 
     def __init__(self) -> None:
         self.orders: list[StartOrder] = []
+        self._switches: Mapping[str, Switches] = {}
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off."""
+        self._switches = switches
 
     def agents(self) -> Sequence[AgentSnapshot]:
         device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
-        return [
-            AgentSnapshot(
-                id="a1",
-                pool="default",
-                hostname="a1",
-                address="127.0.0.1",
-                devices=(device,),
-                is_connected=True,
-                registered_at=clock.now(),
-                version="0.39.0",
-            )
-        ]
+        agent = AgentSnapshot(
+            id="a1",
+            pool="default",
+            hostname="a1",
+            address="127.0.0.1",
+            devices=(device,),
+            is_connected=True,
+            registered_at=clock.now(),
+            version="0.39.0",
+        )
+        return [switched(agent, self._switches)]
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
@@ -144,7 +153,7 @@ async def running_services(
         running = [group.create_task(loop) for loop in loops]
         await engine.wait_until_leading()
         checkpoints = Checkpoints(pool)
-        checkpoint_files = CheckpointFiles(pool, checkpoints)
+        checkpoint_files = CheckpointFiles(pool, checkpoints, ObjectStorage())
         trials = Trials(engine, pool, live, flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
         tasks = Tasks(pool)
@@ -162,6 +171,7 @@ async def running_services(
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
+            run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections),
@@ -184,6 +194,7 @@ async def running_services(
             trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, backend, live, lambda _: None),
             search_previews=SearchPreviews(layers),
             pools=pools,
             workspaces=Workspaces(pool, pools, deletions),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from determined.common.experimental import ModelSortBy as ModelSortBy
     from determined.common.experimental import ModelVersion as ModelVersion
     from determined.common.experimental import OrderBy as OrderBy
+    from determined.common.experimental import Project as Project
     from determined.common.experimental import Trial as Trial
     from determined.common.experimental import TrialReference as TrialReference
     from determined.common.experimental import TrialSortBy as TrialSortBy

@@ -31,9 +31,14 @@ from determined.common.experimental.model import Model as Model
 from determined.common.experimental.model import ModelOrderBy as ModelOrderBy
 from determined.common.experimental.model import ModelSortBy as ModelSortBy
 from determined.common.experimental.model import ModelVersion as ModelVersion
+from determined.common.experimental.project import Project as Project
+from determined.common.experimental.resource_pool import ResourcePool as ResourcePool
 from determined.common.experimental.trial import Trial as Trial
 from determined.common.experimental.user import User as User
 from determined.common.experimental.workspace import Workspace as Workspace
+
+CheckpointOrderBy = ExperimentOrderBy = TrialOrderBy = OrderBy
+"""Older names."""
 
 _current: Optional[Determined] = None
 

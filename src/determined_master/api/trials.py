@@ -74,6 +74,7 @@ async def get_trial_checkpoints(
         trial_id=request.id,
         states=[s.removeprefix("STATE_") for s in request.states],
         sort=CHECKPOINT_SORTS.get(request.sort_by_attr or SortBy.SORT_BY_BATCH_NUMBER, "steps"),
+        metric=request.sort_by_metric,
         newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
     )
     page, pagination = cut(found, request.offset, request.limit)

@@ -55,9 +55,15 @@ async def project_experiments(
     if removed:
         await removal.delete_experiments(conn, removed)
     rows = [
-        (c.after.id, c.after.state, c.after.reason, _ended_at(c.after.state, c.at))
+        (
+            c.after.id,
+            c.after.state,
+            c.after.reason,
+            _ended_at(c.after.state, c.at),
+            c.after.progress,
+        )
         for c in changes
-        if c.after.state != "DELETED"
+        if c.after.state != "DELETED" and not _shows_the_same(c.before, c.after)
     ]
     if rows:
         await experiments.update_experiment_states(conn, rows)
@@ -69,6 +75,11 @@ async def project_experiments(
         await searches.upsert_bracket_members(conn, members)
     if entries:
         await searches.insert_rung_entries(conn, entries)
+
+
+def _shows_the_same(before: exp.Experiment | None, after: exp.Experiment) -> bool:
+    """Whether its row need not be written: most events of a search change only the search."""
+    return before is not None and (before.state, before.reason) == (after.state, after.reason)
 
 
 async def project_trials(
@@ -141,6 +152,7 @@ EXPERIMENT: Kind[exp.Experiment, exp.ExperimentEvent, Any] = Kind(
     step=experiment_machine.step,
     project=project_experiments,
     context=SearchContexts(),
+    rows="experiments",
 )
 TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     name="trial",
@@ -149,6 +161,7 @@ TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     effect=trial.TrialOrder,
     step=trial_machine.step,
     project=project_trials,
+    rows="trials",
 )
 ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     name="allocation",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from determined_master.pools.live import LiveAllocations
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -31,6 +32,7 @@ from determined_master.services.models import Models
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -59,6 +61,7 @@ class Services:
     experiment_lists: ExperimentLists
     experiment_search: ExperimentSearch
     runs: Runs
+    run_bulk: RunBulk
     project_columns: ProjectColumns
     series: SeriesReads
     experiment_edits: ExperimentEdits
@@ -82,6 +85,7 @@ class Services:
     trial_sources: TrialSources
     allocations: Allocations
     agents: Agents
+    agent_switches: AgentSwitches
     search_previews: SearchPreviews
     pools: Pools
     workspaces: Workspaces

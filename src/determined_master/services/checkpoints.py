@@ -91,9 +91,10 @@ class Checkpoints:
         experiment_id: int | None = None,
         states: Sequence[str] = (),
         sort: str = "reported_at",
+        metric: str | None = None,
         newest_first: bool = False,
     ) -> list[rows.CheckpointRow]:
-        """Checkpoints of one trial or of one experiment.
+        """Checkpoints of one trial or of one experiment, by a validation metric if one is named.
 
         Raises:
             NotFound: there is no such trial or experiment.
@@ -112,6 +113,7 @@ class Checkpoints:
                 experiment_id=experiment_id,
                 states=states,
                 sort=sort,
+                metric=metric,
                 newest_first=newest_first,
             )
 

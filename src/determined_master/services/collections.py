@@ -39,6 +39,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     globs: Sequence[str] = EVERYTHING
     removes_tensorboard: bool = False
     is_deletion: bool = False
+    spares_own: bool = True
+    """Whether what trials of the experiment itself start from stays as well."""
 
 
 class Collections:
@@ -97,7 +99,10 @@ class Collections:
                 await _check_unused(conn, stored)
         for experiment_id, group in _by_experiment(stored).items():
             plan = Plan(
-                experiment_id=experiment_id, uuids_by_storage=_by_storage(group), globs=globs
+                experiment_id=experiment_id,
+                uuids_by_storage=_by_storage(group),
+                globs=globs,
+                spares_own=False,
             )
             await self._post(plan, f"request:{caller.user_id}:{entropy.new_uuid()}")
 
@@ -150,6 +155,7 @@ class Collections:
             uuids_by_storage=_by_storage(doomed) or ({None: ()} if has_run else {}),
             removes_tensorboard=has_run,
             is_deletion=True,
+            spares_own=False,
         )
         await self._post(plan, ctx.cause, ctx)
 
@@ -187,8 +193,13 @@ class Collections:
         ]
 
         async def store(conn: Conn) -> None:
+            own = None if plan.spares_own else plan.experiment_id
             for task in tasks:
-                await rows.insert_collection(conn, task)
+                await rows.lock_checkpoints(conn, task.uuids)
+                # Looked at again: something may have begun to start from one meanwhile.
+                used = await rows.list_sources(conn, task.uuids, outside_of=own)
+                uuids = [uuid for uuid in task.uuids if uuid not in used or not task.globs]
+                await rows.insert_collection(conn, msgspec.structs.replace(task, uuids=uuids))
 
         event = exp.CollectionPlanned(
             task_ids=tuple(t.task_id for t in tasks), is_deletion=plan.is_deletion

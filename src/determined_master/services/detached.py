@@ -233,7 +233,7 @@ class Detached:
         self, experiment: ExperimentRow, hparams: Mapping[str, Any], external_id: str | None
     ) -> int:
         async with self._pool.acquire() as conn:
-            trial_id = await trials.next_trial_id(conn)
+            [trial_id] = await trials.next_trial_ids(conn, 1)
         request_id = str(entropy.new_uuid())
         is_safe = external_id is not None and _SAFE_IN_PATHS.fullmatch(external_id)
         task_id = f"{experiment.id}.{external_id if is_safe else request_id}"
@@ -251,7 +251,7 @@ class Detached:
         )
 
         async def store(conn: Conn) -> None:
-            await trials.insert_trial(conn, new)
+            await trials.insert_trials(conn, [new])
 
         event = trial.TrialDetached(
             trial_id=trial_id,

@@ -25,6 +25,9 @@ CONFIG_ECHO = '"log_policies":'
 class _Compiled(msgspec.Struct, frozen=True):
     policies: tuple[dict[str, Any], ...]
     matcher: Any
+    """Tells which patterns a line matches."""
+    sieve: Any
+    """Tells quickly whether any of many lines may match; None where that cannot be told."""
     trial_id: int
 
 
@@ -42,8 +45,8 @@ class LogPolicies:
         compiled = await self._compiled(task_id)
         if compiled is None:
             return
-        text = "\n".join(lines)
-        if not compiled.matcher.Match(text):
+        lines = [line.rstrip("\r\n") for line in lines]
+        if compiled.sieve is not None and not compiled.sieve.Match("\n".join(lines)):
             return
         for line in lines:
             if CONFIG_ECHO in line:
@@ -100,7 +103,7 @@ class LogPolicies:
 
 
 def _compile(policies: Sequence[dict[str, Any]], trial_id: int) -> _Compiled | None:
-    matcher = re2.Set.SearchSet()
+    matcher, sieve = re2.Set.SearchSet(), re2.Set.SearchSet()
     kept = []
     for policy in policies:
         if not policy.get("pattern"):
@@ -109,8 +112,15 @@ def _compile(policies: Sequence[dict[str, Any]], trial_id: int) -> _Compiled | N
             matcher.Add(policy["pattern"])
         except re2.error:
             continue  # refused when the configuration is checked; an older one may hold it
+        sieve.Add(f"(?m){policy['pattern']}")  # `^` and `$` mean those of each line
         kept.append(policy)
     if not kept:
         return None
     matcher.Compile()
-    return _Compiled(tuple(kept), matcher, trial_id)
+    sieve.Compile()
+    is_sieved = not any(mark in policy["pattern"] for policy in kept for mark in _OF_THE_TEXT)
+    return _Compiled(tuple(kept), matcher, sieve if is_sieved else None, trial_id)
+
+
+_OF_THE_TEXT = ("\\A", "\\z", "-m", "-sm")
+"""What ties a pattern to the ends of the text that it is looked for in."""

@@ -15,6 +15,7 @@ from determined_master.domain.errors import DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.summary import as_number
 from determined_master.engine import Rows
+from determined_master.services.gathering import Gathering
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.system_metrics import MAX_SAMPLES, SYSTEM_GROUPS
@@ -53,6 +54,7 @@ class Metrics:
         self._flusher = flusher
         self._note_report = note_report
         self._facts: OrderedDict[int, TrialFacts] = OrderedDict()
+        self._look_up = Gathering(self._fetch_facts)
 
     async def report(self, caller: Caller, report: Report) -> None:
         """Store one report; returns after its commit.
@@ -149,30 +151,36 @@ class Metrics:
         known = self._facts.get(trial_id)
         if known is not None:
             return known
-        query = """
-            SELECT t.experiment_id, t.request_id::text, e.searcher_metric, e.smaller_is_better,
-                   e.searcher_type, e.config->'searcher'->>'time_metric' AS time_metric,
-                   e.unmanaged
-              FROM trials t JOIN experiments e ON e.id = t.experiment_id
-             WHERE t.id = $1
-        """
-        async with self._pool.acquire() as conn:
-            row = await conn.fetchrow(query, trial_id)
-        if row is None:
+        facts = await self._look_up.find(trial_id)
+        if facts is None:
             raise NotFound(f"trial '{trial_id}' not found")
-        facts = TrialFacts(
-            experiment_id=row["experiment_id"],
-            request_id=row["request_id"],
-            searcher_metric=row["searcher_metric"],
-            smaller_is_better=row["smaller_is_better"],
-            wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
-            time_metric=row["time_metric"],
-            is_detached=row["unmanaged"],
-        )
         self._facts[trial_id] = facts
         if len(self._facts) > MAX_KNOWN_TRIALS:
             self._facts.popitem(last=False)
         return facts
+
+    async def _fetch_facts(self, trial_ids: Sequence[int]) -> dict[int, TrialFacts]:
+        query = """
+            SELECT t.id, t.experiment_id, t.request_id::text, e.searcher_metric,
+                   e.smaller_is_better, e.searcher_type, e.unmanaged,
+                   e.config->'searcher'->>'time_metric' AS time_metric
+              FROM trials t JOIN experiments e ON e.id = t.experiment_id
+             WHERE t.id = ANY ($1)
+        """
+        async with self._pool.acquire() as conn:
+            found = await conn.fetch(query, trial_ids)
+        return {
+            row["id"]: TrialFacts(
+                experiment_id=row["experiment_id"],
+                request_id=row["request_id"],
+                searcher_metric=row["searcher_metric"],
+                smaller_is_better=row["smaller_is_better"],
+                wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
+                time_metric=row["time_metric"],
+                is_detached=row["unmanaged"],
+            )
+            for row in found
+        }
 
     async def _checked(self, caller: Caller, report: Report) -> TrialFacts:
         access.may(caller, "report", "task")
@@ -205,7 +213,7 @@ class Metrics:
         )
 
         cause = f"validation:{report.trial_id}:{report.run_id}:{report.steps}"
-        rows_of = Rows(self._flusher.store, (report, facts))
+        rows_of = Rows(self._flusher.store, (report, facts), [report.trial_id])
         try:
             outcome = await self._engine.post(
                 "experiment", str(facts.experiment_id), event, cause=cause, within=rows_of

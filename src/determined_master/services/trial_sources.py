@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from determined_master.store.metrics import StoredReport
 
 
+TYPES = ("INFERENCE", "FINE_TUNING")
+MAX_REPORTS = 20_000
+
+
 class TrialSources:
     """Which trials use which checkpoints, by what their code said."""
 
@@ -39,6 +43,11 @@ class TrialSources:
         scope = caller.scope
         if scope is not None and scope.trial_id != source.trial_id:
             raise NotFound(f"trial '{source.trial_id}' not found")
+        if source.type not in TYPES:
+            raise InvalidArgument(
+                f"trialSourceInfoType is {source.type}: use one of "
+                + ", ".join(f"TRIAL_SOURCE_INFO_TYPE_{name}" for name in TYPES)
+            )
         if (source.model_id is None) is not (source.model_version is None):
             raise InvalidArgument("model id and model version must be given together, or neither")
         checked = msgspec.structs.replace(source, checkpoint=checked_uuid(source.checkpoint))
@@ -56,7 +65,12 @@ class TrialSources:
     async def of_checkpoint(
         self, caller: Caller, uuid: str, type_: str | None, group: str | None
     ) -> list[StoredReport]:
-        """What the trials that use a checkpoint have reported. Raises NotFound."""
+        """What the trials that use a checkpoint have reported.
+
+        Raises:
+            NotFound: no such checkpoint.
+            InvalidArgument: it is too much for one answer.
+        """
         access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
             if await checkpoints.find_checkpoint(conn, checked_uuid(uuid)) is None:
@@ -86,4 +100,10 @@ class TrialSources:
                     page = await metrics.list_reports(conn, trial_id, group or None, after=after)
                 found += page
                 after = page[-1].id if len(page) == metrics.PAGE else None
+                if len(found) > MAX_REPORTS:
+                    raise InvalidArgument(
+                        f"these trials have more than {MAX_REPORTS} reports: ask for one "
+                        "metricGroup, or read the trials one by one from "
+                        "/api/v1/trials/metrics/trial_metrics"
+                    )
         return found

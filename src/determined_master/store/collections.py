@@ -175,6 +175,47 @@ async def list_stored(
     return [Stored(**row) for row in await conn.fetch(query, list(uuids), experiment_id)]
 
 
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that was asked for and found no place yet."""
+
+    task_id: str
+    experiment_id: int
+    pool: str
+    requested_at: datetime
+
+
+async def list_waiting(conn: Conn, *, since: datetime, limit: int) -> list[Waiting]:
+    """Collections that wait for a place since before `since` (UTC), the longest first."""
+    query = """
+        SELECT c.task_id, c.experiment_id, a.pool, a.requested_at
+          FROM allocations a JOIN collections c ON c.task_id = a.task_id
+         WHERE a.ended_at IS NULL AND a.state = 'PENDING' AND a.requested_at < $1
+         ORDER BY a.requested_at, a.id
+         LIMIT $2
+    """
+    return [Waiting(**row) for row in await conn.fetch(query, since, limit)]
+
+
+async def lock_checkpoints(conn: Conn, uuids: Sequence[str]) -> None:
+    """Let nobody begin to start from these, or to delete them, until the transaction ends."""
+    query = "SELECT FROM checkpoints WHERE uuid = ANY ($1::uuid[]) ORDER BY uuid FOR UPDATE"
+    await conn.execute(query, list(uuids))
+
+
+async def is_to_stay(conn: Conn, uuid: str) -> bool:
+    """Whether a checkpoint is whole and no task is about to delete of it."""
+    query = """
+        SELECT EXISTS (
+            SELECT FROM checkpoints p
+             WHERE p.uuid = $1::uuid AND p.state = 'COMPLETED'
+               AND NOT EXISTS (
+                    SELECT FROM collections c JOIN tasks k ON k.id = c.task_id
+                     WHERE c.experiment_id = p.experiment_id AND k.ended_at IS NULL
+                       AND cardinality(c.globs) > 0 AND p.uuid = ANY (c.uuids)))
+    """
+    return bool(await conn.fetchval(query, uuid))
+
+
 async def has_run(conn: Conn, experiment_id: int) -> bool:
     """Whether any trial of the experiment was ever started."""
     query = "SELECT EXISTS (SELECT FROM trials WHERE experiment_id = $1 AND run_id > 0)"

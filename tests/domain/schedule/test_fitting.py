@@ -1,6 +1,7 @@
 """Which agents hold one request."""
 
 import pytest
+from tests.covers import covers
 from tests.domain.builders import agent
 
 from determined_master.domain.schedule.fitting import Demand, fit, fits_when_drained
@@ -10,6 +11,7 @@ def demand(slots: int, *, single: bool = False, excluded: tuple[str, ...] = ()) 
     return Demand(slots=slots, is_single_node=single, excluded_agents=frozenset(excluded))
 
 
+@covers("experiment-config 11.multi_slot")
 def test_a_gang_fills_the_tightest_agent_that_holds_it() -> None:
     agents = [agent("roomy"), agent("tight", free=2)]
     assert fit(demand(2), agents) == {"tight": (2, 3)}
@@ -20,6 +22,7 @@ def test_equally_tight_agents_are_taken_by_id_and_slots_by_number() -> None:
     assert fit(demand(2), agents) == {"a": (0, 1)}
 
 
+@covers("experiment-config 11.multi_slot")
 def test_a_gang_larger_than_one_agent_takes_whole_idle_agents_of_one_size() -> None:
     agents = [agent("c", 4), agent("a", 4), agent("b", 4), agent("small", 2)]
     assert fit(demand(8), agents) == {"a": (0, 1, 2, 3), "b": (0, 1, 2, 3)}
@@ -51,12 +54,14 @@ def test_a_request_that_no_whole_number_of_agents_holds_never_fits() -> None:
     assert fit(demand(16), agents) is not None
 
 
+@covers("experiment-config 11.is_single_node")
 def test_a_single_node_request_is_never_split() -> None:
     agents = [agent("a", 4), agent("b", 4)]
     assert fit(demand(8, single=True), agents) is None
     assert fit(demand(4, single=True), agents) == {"a": (0, 1, 2, 3)}
 
 
+@covers("experiment-config 16.exclude_node")
 def test_excluded_and_shut_agents_are_left_out() -> None:
     agents = [agent("a"), agent("b", is_accepting=False), agent("c")]
     assert fit(demand(1, excluded=("a",)), agents) == {"c": (0,)}

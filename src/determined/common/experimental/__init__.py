@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from determined.common.experimental.model import ModelOrderBy as ModelOrderBy
     from determined.common.experimental.model import ModelSortBy as ModelSortBy
     from determined.common.experimental.model import ModelVersion as ModelVersion
+    from determined.common.experimental.project import Project as Project
+    from determined.common.experimental.resource_pool import ResourcePool as ResourcePool
     from determined.common.experimental.trial import Trial as Trial
     from determined.common.experimental.trial import TrialReference as TrialReference
     from determined.common.experimental.user import User as User
@@ -39,6 +41,8 @@ _HOMES = {
     "ModelSortBy": "model",
     "ModelVersion": "model",
     "OrderBy": "enums",
+    "Project": "project",
+    "ResourcePool": "resource_pool",
     "TrainingMetrics": "metrics",
     "Trial": "trial",
     "TrialMetrics": "metrics",
@@ -49,7 +53,7 @@ _HOMES = {
     "ValidationMetrics": "metrics",
     "Workspace": "workspace",
 }
-_RENAMED = {"TrialOrderBy": "OrderBy"}
+_RENAMED = dict.fromkeys(("CheckpointOrderBy", "ExperimentOrderBy", "TrialOrderBy"), "OrderBy")
 
 
 def __getattr__(name: str) -> Any:

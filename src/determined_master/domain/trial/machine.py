@@ -45,7 +45,7 @@ from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
 EARLY_EXIT_S = 10.0
 MAX_QUOTE_CHARACTERS = 500
 MAX_EXCLUDED_AGENTS = 50
-"""A state has to stay small; the agents that failed last count."""
+"""More than that is no fault of an agent; and a state has to stay small."""
 
 _KILLED_BY_USER = "user requested kill"
 
@@ -76,8 +76,10 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
     match event:
         case AllocationEnded() | EarlyExitReported() | EarlyExitExpired():
             return _run_changed(state, event)
-        case RetriesCanceled() | AgentExcluded():
-            return _policy_matched(state, event)
+        case RetriesCanceled():
+            return replace(state, retries_canceled=state.retries_canceled or _quote(event)), []
+        case AgentExcluded():
+            return _exclude(state, event)
         case EffectFailed():
             return _effect_failed(state, event)
         case _:
@@ -179,19 +181,6 @@ def _run_changed(
             assert_never(event)
 
 
-def _policy_matched(state: Trial, event: RetriesCanceled | AgentExcluded) -> Step:
-    if isinstance(event, RetriesCanceled):
-        if state.retries_canceled is not None:
-            return state, []
-        return replace(state, retries_canceled=_quote(event)), []
-    if event.agent_id in state.excluded_agents:
-        return state, []
-    excluded = (*state.excluded_agents, event.agent_id)[-MAX_EXCLUDED_AGENTS:]
-    said = f"its later runs will not be placed on agent {event.agent_id} {_quote(event)}"
-    logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
-    return replace(state, excluded_agents=excluded), [logged]
-
-
 def _effect_failed(state: Trial, event: EffectFailed) -> Step:
     if event.allocation_id not in ("", state.allocation_id):
         return state, []
@@ -236,6 +225,15 @@ def _kill(state: Trial, reason: str) -> list[TrialEffect]:
 
 def _invalid(state: Trial) -> str:
     return f"its code reported invalid hyperparameters ({state.early_exit})"
+
+
+def _exclude(state: Trial, event: AgentExcluded) -> Step:
+    held = state.excluded_agents
+    if event.agent_id in held or len(held) >= MAX_EXCLUDED_AGENTS:
+        return state, []
+    said = f"agent {event.agent_id} is left out of this trial's later runs {_quote(event)}"
+    after = replace(state, excluded_agents=(*held, event.agent_id))
+    return after, [WriteTaskLog(task_id=state.task_id, text=said, level="WARNING")]
 
 
 def _quote(event: RetriesCanceled | AgentExcluded) -> str:

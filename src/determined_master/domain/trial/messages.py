@@ -40,7 +40,7 @@ class Trial(State, frozen=True):
     retries_canceled: str | None = None
     """Why a failure is final, when a log policy has said so."""
     excluded_agents: tuple[str, ...] = ()
-    """Agents that log policies keep its later runs from, the newest last."""
+    """Agents that no later run may use, because a log policy has said so."""
     is_stopped_by_searcher: bool = False
     reason: str = ""
     is_detached: bool = False
@@ -144,7 +144,7 @@ class RetriesCanceled(Event, frozen=True, tag="retries_canceled"):
 
 
 class AgentExcluded(Event, frozen=True, tag="agent_excluded"):
-    """A log policy keeps later runs from an agent."""
+    """A log policy keeps the trial's later runs from an agent."""
 
     agent_id: str
     pattern: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.trial import messages as trial
+from determined_master.engine import Inserting, Rows
+from determined_master.services.gathering import Gathering
 from determined_master.services.tokens import TaskTokens, token_hash
 from determined_master.store import allocations, experiments, trials
 
@@ -18,9 +21,10 @@ if TYPE_CHECKING:
 
     from determined_master.engine import EffectContext, Engine
     from determined_master.services.pools import Pools
-    from determined_master.store.pool import Conn
 
 USER_TOKEN_LIFE = timedelta(days=7)
+ALLOCATIONS = Inserting(allocations.insert_allocations)
+"""Writes the rows of allocations that are asked for at the same time."""
 
 
 class TrialEffects:
@@ -33,6 +37,8 @@ class TrialEffects:
         self._pool = pool
         self._tokens = tokens
         self._pools = pools
+        self._trials = Gathering(self._fetch_trials)
+        self._experiments = Gathering(self._fetch_experiments)
 
     def register(self) -> None:
         """Tell the engine who carries out what."""
@@ -47,11 +53,10 @@ class TrialEffects:
         self, effect: trial.RequestAllocation, ctx: EffectContext
     ) -> None:
         """Store the allocation with its tokens' hashes and let it wait for slots."""
-        async with self._pool.acquire() as conn:
-            row = await trials.find_trial(conn, int(ctx.aggregate_id))
-            if row is None:
-                raise RuntimeError(f"trial {ctx.aggregate_id} has no row")
-            experiment = await experiments.find_experiment(conn, row.experiment_id)
+        row = await self._trials.find(int(ctx.aggregate_id))
+        if row is None:
+            raise RuntimeError(f"trial {ctx.aggregate_id} has no row")
+        experiment = await self._experiments.find(row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
         request = _request(row, experiment, effect.excluded_agents)
@@ -79,11 +84,9 @@ class TrialEffects:
             token_expires_at=now + USER_TOKEN_LIFE,
         )
 
-        async def store(conn: Conn) -> None:
-            await allocations.insert_allocation(conn, new)
-
         event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
-        await ctx.post("allocation", effect.allocation_id, event, within=store)
+        within = Rows(ALLOCATIONS, new)
+        await ctx.post("allocation", effect.allocation_id, event, within=within)
 
     async def preempt_allocation(
         self, effect: trial.PreemptAllocation, ctx: EffectContext
@@ -108,6 +111,15 @@ class TrialEffects:
         """Tell the experiment what its detached trial has become."""
         event = DetachedTrialMoved(before=effect.before, after=effect.after)
         await ctx.post("experiment", str(effect.experiment_id), event)
+
+    async def _fetch_trials(self, ids: Sequence[int]) -> dict[int, trials.TrialRow]:
+        async with self._pool.acquire() as conn:
+            return {row.id: row for row in await trials.list_trials(conn, ids)}
+
+    async def _fetch_experiments(self, ids: Sequence[int]) -> dict[int, experiments.ExperimentRow]:
+        async with self._pool.acquire() as conn:
+            found = [await experiments.find_experiment(conn, i) for i in ids]
+        return {row.id: row for row in found if row is not None}
 
 
 def _request(
