@@ -23,6 +23,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     reported_at: datetime
     metrics: Mapping[str, Any]
     batch_metrics: Sequence[Mapping[str, Any]] | None = None
+    is_sample: bool = False
+    """A system metric: it has no steps, and is kept as it is."""
 
 
 class TrialFacts(msgspec.Struct, frozen=True, kw_only=True):

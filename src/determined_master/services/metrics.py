@@ -19,13 +19,16 @@ from determined_master.engine import Rows
 from determined_master.services.gathering import Gathering
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts, placed
+from determined_master.services.system_metrics import MAX_SAMPLES, SYSTEM_GROUPS
 from determined_master.store import metrics as rows
+from determined_master.store import system_metrics
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
+    from determined_master.services.system_metrics import SystemMetrics
 
 HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
 """Searches that decide on validations; the others only count ends."""
@@ -41,9 +44,11 @@ class Metrics:
         engine: Engine,
         pool: asyncpg.Pool,
         flusher: Flusher,
+        samples: SystemMetrics,
         note_report: Callable[[int], Awaitable[None]],
     ) -> None:
         """`note_report` is told of detached trials that report, by their ids."""
+        self._samples = samples
         self._engine = engine
         self._pool = pool
         self._flusher = flusher
@@ -63,7 +68,9 @@ class Metrics:
         problem = find_problem(report.group, report.metrics, report.batch_metrics)
         if problem is not None:
             raise problem
-        if report.group == "validation" and facts.wants_validations:
+        if report.is_sample:
+            await self._samples.report(caller, [_sample(report)])
+        elif report.group == "validation" and facts.wants_validations:
             await self._report_to_search(report, facts)
         else:
             await self._flusher.report(placed(report, facts), facts)
@@ -86,12 +93,16 @@ class Metrics:
         for report in reports:
             problem = find_problem(report.group, report.metrics, report.batch_metrics)
             is_for_search = report.group == "validation" and facts.wants_validations
-            if problem is None and not is_for_search:
+            if problem is None and not (is_for_search or report.is_sample):
                 pending.append(placed(report, facts))
                 continue
             answers += await self._flusher.report_many(pending, facts) if pending else []
             pending = []
-            answers.append(problem or await self._answer(report, facts))
+            if problem is None and report.is_sample:
+                await self._samples.report(caller, [_sample(report)])
+                answers.append(None)
+            else:
+                answers.append(problem or await self._answer(report, facts))
         return answers + (await self._flusher.report_many(pending, facts) if pending else [])
 
     async def stream(
@@ -114,8 +125,30 @@ class Metrics:
                 if len(gathered) >= size:
                     yield gathered
                     gathered = []
+            if group in SYSTEM_GROUPS:
+                gathered += await self._sampled(trial_id, group)
         if gathered:
             yield gathered
+
+    async def _sampled(self, trial_id: int, group: str) -> list[rows.StoredReport]:
+        async with self._pool.acquire() as conn:
+            found = await system_metrics.list_samples(
+                conn, trial_id, group, after=0, limit=MAX_SAMPLES
+            )
+        return [
+            rows.StoredReport(
+                id=sample.id,
+                trial_id=trial_id,
+                metric_group=group,
+                steps=sample.batch,
+                run_id=sample.run_id,
+                reported_at=sample.reported_at,
+                metrics=sample.metrics,
+                batch_metrics=None,
+                archived=False,
+            )
+            for sample in found
+        ]
 
     async def facts(self, trial_id: int) -> TrialFacts:
         """What matters of a trial for its reports; remembered."""
@@ -190,6 +223,16 @@ class Metrics:
             raise
         if outcome.is_duplicate:
             await self._flusher.report(report, facts)  # settles equal, added or clashing values
+
+
+def _sample(report: Report) -> system_metrics.SystemSample:
+    return system_metrics.SystemSample(
+        trial_id=report.trial_id,
+        run_id=report.run_id,
+        metric_group=report.group,
+        reported_at=report.reported_at,
+        metrics=dict(report.metrics),
+    )
 
 
 def _judged(value: float | None, facts: TrialFacts) -> float | None:
