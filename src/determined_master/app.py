@@ -250,7 +250,7 @@ class App:
                 self.services.master.loop.run(),
                 self.pool_loops.run(),
                 self.recorder.run(),
-                lead.keep_comparing(),
+                lead.keep_switches(),
                 lead.keep_terms(),
             ):
                 group.create_task(loop)

@@ -13,11 +13,12 @@ import msgspec
 from determined_master.domain import access
 from determined_master.domain.errors import DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
+from determined_master.domain.metric_limits import find_problem
 from determined_master.domain.summary import as_number
 from determined_master.engine import Rows
 from determined_master.services.gathering import Gathering
 from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.metric_reports import Report, TrialFacts, placed
 from determined_master.store import metrics as rows
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
 """Searches that decide on validations; the others only count ends."""
 MAX_KNOWN_TRIALS = 20_000
 MAX_BULK_REPORTS = 1000
-MAX_METRICS_A_REPORT = 100_000
 
 
 class Metrics:
@@ -60,10 +60,13 @@ class Metrics:
             FailedPrecondition: the step is already reported with other values.
         """
         facts = await self._checked(caller, report)
+        problem = find_problem(report.group, report.metrics, report.batch_metrics)
+        if problem is not None:
+            raise problem
         if report.group == "validation" and facts.wants_validations:
             await self._report_to_search(report, facts)
         else:
-            await self._flusher.report(report, facts)
+            await self._flusher.report(placed(report, facts), facts)
 
     async def report_many(
         self, caller: Caller, reports: Sequence[Report]
@@ -81,12 +84,14 @@ class Metrics:
         answers: list[DetError | None] = []
         pending: list[Report] = []
         for report in reports:
-            if report.group == "validation" and facts.wants_validations:
-                answers += await self._flusher.report_many(pending, facts) if pending else []
-                pending = []
-                answers.append(await self._answer(report, facts))
-            else:
-                pending.append(report)
+            problem = find_problem(report.group, report.metrics, report.batch_metrics)
+            is_for_search = report.group == "validation" and facts.wants_validations
+            if problem is None and not is_for_search:
+                pending.append(placed(report, facts))
+                continue
+            answers += await self._flusher.report_many(pending, facts) if pending else []
+            pending = []
+            answers.append(problem or await self._answer(report, facts))
         return answers + (await self._flusher.report_many(pending, facts) if pending else [])
 
     async def stream(
@@ -129,7 +134,7 @@ class Metrics:
         query = """
             SELECT t.id, t.experiment_id, t.request_id::text, e.searcher_metric,
                    e.smaller_is_better, e.searcher_type, e.unmanaged,
-                   e.config->'searcher'->>'time_metric' AS time_metric
+                   e.config->'searcher'->>'time_metric' AS time_metric, t.started_at
               FROM trials t JOIN experiments e ON e.id = t.experiment_id
              WHERE t.id = ANY ($1)
         """
@@ -144,17 +149,13 @@ class Metrics:
                 wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
                 time_metric=row["time_metric"],
                 is_detached=row["unmanaged"],
+                started_at=row["started_at"],
             )
             for row in found
         }
 
     async def _checked(self, caller: Caller, report: Report) -> TrialFacts:
         access.may(caller, "report", "task")
-        if len(report.metrics) > MAX_METRICS_A_REPORT:
-            raise InvalidArgument(
-                f"{len(report.metrics)} metrics in one report: at most {MAX_METRICS_A_REPORT}, "
-                "report fewer names or aggregate them"
-            )
         facts = await self.facts(report.trial_id)
         if facts.is_detached:
             await self._note_report(report.trial_id)
