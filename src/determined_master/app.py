@@ -14,12 +14,14 @@ from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.object_storage import ObjectStorage
-from determined_master.domain.schedule import fifo
+from determined_master.domain.errors import DetError
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import ALLOCATION, KINDS
 from determined_master.pools.live import LiveAllocations
-from determined_master.pools.loop import PoolLoop
+from determined_master.pools.loops import PoolLoops
+from determined_master.pools.recorder import Recorder
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -32,7 +34,7 @@ from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
-from determined_master.services.defaults import config_layers, task_defaults
+from determined_master.services.defaults import config_layers, pool_configs, task_defaults
 from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
@@ -45,12 +47,18 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
+from determined_master.services.job_changes import JobChanges
+from determined_master.services.job_queue import JobQueue
+from determined_master.services.job_terms import JobTermsSync
+from determined_master.services.job_why import JobWhy
 from determined_master.services.log_policies import LogPolicies
 from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -136,7 +144,7 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
     try:
         await server.start()
     except DataDirInUse:
-        if settings.command != "backup":
+        if settings.command not in ("backup", "simulate"):
             raise
         yield embedded_address(server.connection_options)
         return
@@ -181,6 +189,7 @@ class App:
             cluster.join_token,
             is_open=_is_join_open(settings),
             allow_process_runtime=bool(settings.security.allow_process_runtime),
+            pools=[p.pool_name for p in settings.resource_pools],
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -189,11 +198,17 @@ class App:
             version=facts.version,
         )
         self.backend = AgentBackend(
-            identity, reports, join, reconnect_wait_s=lambda pool: settings.agent_reconnect_wait_s
+            identity, reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
-        self.pool_loop = PoolLoop(
-            DEFAULT_POOL, self.engine, self.backend.agents, self.live, fifo.plan
+        self.recorder = Recorder(pool)
+        self.pool_loops = PoolLoops(
+            pool_configs(settings),
+            self.engine,
+            self.backend.agents,
+            self.live,
+            self.recorder.note,
         )
+        self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
         ExperimentEffects(self.engine, pool).register()
@@ -221,6 +236,7 @@ class App:
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
+        queue = JobQueue(pool, self.live, pools)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -232,10 +248,9 @@ class App:
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
             run_bulk=RunBulk(pool),
-            trial_sources=TrialSources(pool, trials, checkpoints),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
-            experiment_edits=ExperimentEdits(pool, self._collections),
+            experiment_edits=ExperimentEdits(pool, self._collections, self.terms),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
@@ -249,12 +264,20 @@ class App:
             tasks=tasks,
             task_control=TaskControl(tasks, trials, experiments, self.live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=pools,
             workspaces=Workspaces(pool, pools, self._deletions),
             projects=Projects(pool, self._deletions),
             identities=self.identities,
+            job_queue=queue,
+            job_changes=JobChanges(pool, queue, pools, self.terms),
+            job_terms=self.terms,
+            job_why=JobWhy(pool, self.live, self.pool_loops.decision),
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
             live=self.live,
@@ -281,8 +304,10 @@ class App:
             group.create_task(self._deletions.run())
             group.create_task(self._retention.run())
             group.create_task(self.services.master.loop.run())
-            group.create_task(self.pool_loop.run())
+            group.create_task(self.pool_loops.run())
+            group.create_task(self.recorder.run())
             group.create_task(self._keep_comparing())
+            group.create_task(self._keep_terms())
             ready.set()
             await self._let_agents_in()
 
@@ -291,6 +316,7 @@ class App:
         while True:
             try:
                 await self._compare_live()
+                await self.services.agent_switches.load()
                 return
             except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
@@ -299,8 +325,9 @@ class App:
     async def _keep_comparing(self) -> None:
         while True:
             await asyncio.sleep(COMPARE_S)
-            with contextlib.suppress(*DATABASE_ERRORS):
+            with contextlib.suppress(*DATABASE_ERRORS, DetError):
                 await self._compare_live()
+                await self.services.agent_switches.enforce()
 
     async def _compare_live(self) -> None:
         """Bring the live allocations in line with their rows."""
@@ -308,6 +335,15 @@ class App:
         rows = await self._pool.fetch(OPEN_ALLOCATIONS)
         decode = ALLOCATION.codec.state
         self.live.reconcile(known, [(decode(row["state"]), row["version"]) for row in rows])
+
+    async def _keep_terms(self) -> None:
+        """Tell live requests what was set for their jobs, should that have been lost."""
+        while True:
+            try:
+                await self.terms.sync()
+            except Exception:  # the loop must live on
+                log.exception("comparing requests with their jobs failed")
+            await asyncio.sleep(COMPARE_S)
 
     async def _let_agents_in(self) -> None:
         """While this process leads, and under each of its epochs anew."""
@@ -328,7 +364,7 @@ class App:
             await self.backend.close()
 
     def _nudge(self, pool: str) -> None:
-        self.pool_loop.nudge()
+        self.pool_loops.nudge(pool)
 
     def _on_allocation(self, change: Changed) -> None:
         self.live.changed(change.state, change.version)

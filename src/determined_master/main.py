@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 import uvloop
 
-from determined_master import __version__, app, settings
+from determined_master import __version__, app, settings, simulation
 from determined_master.corked import CorkedHttp
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
@@ -45,6 +45,10 @@ def main() -> None:
         configure_logging(chosen.log.level)
         for warning in chosen.warnings:
             log.warning(warning)
+        simulated = chosen.run.simulate
+        if simulated is not None and simulated.generate:
+            sys.stdout.write(simulation.run_generated(simulated))
+            return
         with contextlib.suppress(KeyboardInterrupt):
             uvloop.run(_run(chosen))
     except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
@@ -62,6 +66,9 @@ async def _run(chosen: settings.Settings) -> None:
             return
         conn = await connect(address)
         try:
+            if chosen.run.simulate is not None:
+                sys.stdout.write(await simulation.run_recorded(chosen.run.simulate, conn))
+                return
             move = back_up if chosen.command == "backup" else restore
             manifest = await move(conn, Path(chosen.directory))
         finally:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, cast
 
 from determined_master import clock
+from determined_master.backends.agents.registry import switched
 from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.access import Caller
+from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
+from determined_master.pools.loops import PoolLoops
 from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -29,7 +33,7 @@ from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
-from determined_master.services.defaults import config_layers, task_defaults
+from determined_master.services.defaults import config_layers, pool_configs, task_defaults
 from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
@@ -42,12 +46,18 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
+from determined_master.services.job_changes import JobChanges
+from determined_master.services.job_queue import JobQueue
+from determined_master.services.job_terms import JobTermsSync
+from determined_master.services.job_why import JobWhy
 from determined_master.services.log_policies import LogPolicies
 from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -82,21 +92,25 @@ class OneAgent:
 
     def __init__(self) -> None:
         self.orders: list[StartOrder] = []
+        self._switches: Mapping[str, Switches] = {}
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off."""
+        self._switches = switches
 
     def agents(self) -> Sequence[AgentSnapshot]:
         device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
-        return [
-            AgentSnapshot(
-                id="a1",
-                pool="default",
-                hostname="a1",
-                address="127.0.0.1",
-                devices=(device,),
-                is_connected=True,
-                registered_at=clock.now(),
-                version="0.39.0",
-            )
-        ]
+        agent = AgentSnapshot(
+            id="a1",
+            pool="default",
+            hostname="a1",
+            address="127.0.0.1",
+            devices=(device,),
+            is_connected=True,
+            registered_at=clock.now(),
+            version="0.39.0",
+        )
+        return [switched(agent, self._switches)]
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
@@ -148,6 +162,9 @@ async def running_services(
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
+        terms = JobTermsSync(engine, pool, live)
+        queue = JobQueue(pool, live, pools)
+        loops = PoolLoops(pool_configs(settings), engine, backend.agents, live)
         services = Services(
             auth=Auth(pool, passwords, identities),
             users=Users(pool, passwords, identities),
@@ -160,10 +177,13 @@ async def running_services(
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
             run_bulk=RunBulk(pool),
-            trial_sources=TrialSources(pool, trials, checkpoints),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, flusher.points),
-            experiment_edits=ExperimentEdits(pool, collections),
+            experiment_edits=ExperimentEdits(pool, collections, terms),
+            job_queue=queue,
+            job_changes=JobChanges(pool, queue, pools, terms),
+            job_terms=terms,
+            job_why=JobWhy(pool, live, loops.decision),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
@@ -177,8 +197,12 @@ async def running_services(
             tasks=tasks,
             task_control=TaskControl(tasks, trials, experiments, live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, backend, live, lambda _: None),
             search_previews=SearchPreviews(layers),
             pools=pools,
             workspaces=Workspaces(pool, pools, deletions),

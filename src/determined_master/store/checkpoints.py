@@ -121,6 +121,12 @@ async def find_checkpoint(conn: Conn, uuid: str) -> CheckpointRow | None:
     return CheckpointRow(**row) if row else None
 
 
+async def list_by_uuids(conn: Conn, uuids: Sequence[str]) -> dict[str, CheckpointRow]:
+    """Checkpoints by their UUIDs; those that are not there are left out."""
+    rows = await conn.fetch(f"{SELECT} WHERE c.uuid = ANY ($1)", list(uuids))
+    return {row["uuid"]: CheckpointRow(**row) for row in rows}
+
+
 async def list_checkpoints(
     conn: Conn,
     *,

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from determined.common.experimental.metrics import TrainingMetrics as TrainingMetrics
     from determined.common.experimental.metrics import TrialMetrics as TrialMetrics
     from determined.common.experimental.metrics import ValidationMetrics as ValidationMetrics
+    from determined.common.experimental.model import Model as Model
+    from determined.common.experimental.model import ModelOrderBy as ModelOrderBy
+    from determined.common.experimental.model import ModelSortBy as ModelSortBy
+    from determined.common.experimental.model import ModelVersion as ModelVersion
     from determined.common.experimental.project import Project as Project
     from determined.common.experimental.resource_pool import ResourcePool as ResourcePool
     from determined.common.experimental.trial import Trial as Trial
@@ -32,6 +36,10 @@ _HOMES = {
     "ExperimentSortBy": "enums",
     "ExperimentState": "enums",
     "LogLevel": "enums",
+    "Model": "model",
+    "ModelOrderBy": "model",
+    "ModelSortBy": "model",
+    "ModelVersion": "model",
     "OrderBy": "enums",
     "Project": "project",
     "ResourcePool": "resource_pool",
