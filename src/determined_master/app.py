@@ -210,20 +210,23 @@ class App:
         )
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
-        specs = ContainerSpecs(pool, tokens, task_defaults(settings))
-        ExperimentEffects(self.engine, pool).register()
-        TrialEffects(self.engine, pool, tokens).register()
         self._collections = Collections(self.engine, pool)
-        aux_pool = settings.resource_manager.default_aux_resource_pool
-        CollectionEffects(
-            self.engine, pool, tokens, self._collections, aux_pool or DEFAULT_POOL
-        ).register()
-        AllocationEffects(self.engine, self.backend, specs).register()
+        self._register_effects(tokens)
         self._deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
         self.services = self._services(facts, passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
+
+    def _register_effects(self, tokens: TaskTokens) -> None:
+        """Tell the engine who carries out what."""
+        engine, pool = self.engine, self._pool
+        specs = ContainerSpecs(pool, tokens, task_defaults(self.settings))
+        ExperimentEffects(engine, pool).register()
+        TrialEffects(engine, pool, tokens).register()
+        aux_pool = self.settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
+        CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
+        AllocationEffects(engine, self.backend, specs).register()
 
     def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
