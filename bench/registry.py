@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from bench.figure import Figure
 from bench.figures import (
+    admission,
     api_reads,
     cluster_up,
     command_line,
@@ -22,6 +23,7 @@ from bench.figures import (
     metric_batch,
     metric_points,
     metric_report,
+    plan_tick,
     submit_to_user_code,
 )
 
@@ -29,6 +31,8 @@ FIGURES: Sequence[Figure] = (
     cluster_up.FIGURE,
     idle.FIGURE,
     engine_steps.FIGURE,
+    plan_tick.FIGURE,
+    admission.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
     command_line.VERSION,

@@ -51,6 +51,9 @@ class _Queue:
         self._victims = _Victims(self.line) if self._preempts else None
         self._hopeless: set[Demand] = set()
         """Demands that neither leaving nor preempted tasks can meet in this pass."""
+        self._settled: set[Demand] = set()
+        """Those for which nothing but agents that are drained can be had in this pass."""
+        self._undrainable: set[Demand] = set()
 
     def serve(self, requests: Iterable[RequestView]) -> None:
         """Serve all in their order."""
@@ -98,13 +101,18 @@ class _Queue:
     def _serve(self, request: RequestView, is_behind: bool, first: str) -> tuple[bool, bool]:
         """Whether it was served, and whether less urgent ones must wait because it was not."""
         line = self.line
-        demand = Demand(request.slots, request.is_single_node, request.excluded_agents)
         if is_behind and not self._preempts:
             line.wait(request, "behind", first)
             return False, False
         if request.max_slots is not None and self._is_over_limit(request):
             line.wait(request, "limit")
             return False, False
+        # The same as its Demand, at a fraction of the cost: most requests end here.
+        key = (request.slots, request.is_single_node, request.excluded_agents)
+        if key in self._settled and (key in self._undrainable or not line.is_impatient(request)):
+            line.wait(request, "full")
+            return False, True
+        demand = Demand(*key)
         parts = line.fit(request, demand)
         if parts is None:
             return False, self._wait(request, demand)
@@ -138,8 +146,12 @@ class _Queue:
         kept = line.drain_for(request, demand) if is_impatient else None
         if kept is not None:
             line.wait(request, "kept", agents=kept)
-        else:
-            line.wait(request, "full")
+            return True
+        if not self._preempts or demand in self._hopeless:
+            self._settled.add(demand)
+        if line.is_undrainable(demand):
+            self._undrainable.add(demand)
+        line.wait(request, "full")
         return True
 
     def _is_over_limit(self, request: RequestView) -> bool:
