@@ -16,6 +16,10 @@ SMOKE_FACTOR = 2.0
 """How far from its target a figure may be where only a tenth of its load is given."""
 
 
+class CannotMeasure(Exception):
+    """This machine lacks what a figure needs; the text says what."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """One number that is held to a target."""

@@ -11,8 +11,11 @@ from bench.figure import Figure
 from bench.figures import (
     admission,
     api_reads,
+    checkpoint_throughput,
     cluster_up,
     command_line,
+    docker_grid,
+    docker_start,
     empty_trial,
     engine_steps,
     experiment_list,
@@ -24,6 +27,8 @@ from bench.figures import (
     metric_points,
     metric_report,
     plan_tick,
+    search_events,
+    series_read,
     submit_to_user_code,
 )
 
@@ -33,8 +38,12 @@ FIGURES: Sequence[Figure] = (
     engine_steps.FIGURE,
     plan_tick.FIGURE,
     admission.FIGURE,
+    checkpoint_throughput.FIGURE,
+    search_events.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
+    docker_start.FIGURE,
+    docker_grid.FIGURE,
     command_line.VERSION,
     command_line.LIST,
     api_reads.ME,
@@ -47,4 +56,5 @@ FIGURES: Sequence[Figure] = (
     log_ingest.FIGURE,
     loop_stall.FIGURE,
     experiment_list.FIGURE,
+    series_read.FIGURE,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Type
+from typing import Any, Dict, Optional, Type
 
 
 class EnterpriseOnlyError(Exception):
@@ -83,3 +83,21 @@ class ProxiedDownloadFailed(Exception):
 
 class MultipleDownloadsFailed(Exception):
     """Neither the storage nor the master gave the files."""
+
+
+class CheckpointCorrupted(Exception):
+    """A checkpoint's files are not those that were stored."""
+
+
+class CheckpointStorageError(OSError):
+    """The checkpoint storage does not do what it should; the text tells where, why and what to do.
+
+    `errno` is that of the cause, or None.
+    """
+
+    def __init__(self, number: Optional[int], text: str) -> None:
+        super().__init__(number, text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text

@@ -17,9 +17,10 @@ from determined_agent import entropy
 from determined_agent.devices.detect import detect
 from determined_agent.devices.rocm import MalformedOutput
 from determined_agent.log_format import configure_logging
+from determined_agent.runtimes.apptainer import ApptainerRuntime
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
+from determined_agent.runtimes.docker import DockerRuntime
 from determined_agent.runtimes.process import ProcessRuntime
-from determined_agent.runtimes.unavailable import Unavailable
 from determined_agent.settings import Settings, SettingsError, load
 from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
 from determined_agent.supervisor import Supervisor
@@ -58,7 +59,7 @@ async def run(settings: Settings) -> int:
 async def _run(settings: Settings, root: Path) -> int:
     devices = detect(settings)
     runtime = _runtime(settings, root, devices)
-    runtime.check()
+    await runtime.check()
     identity = Identity(
         boot_id=str(entropy.new_uuid()),
         version=_version(),
@@ -131,7 +132,9 @@ def _runtime(settings: Settings, root: Path, devices: tuple[Device, ...]) -> Run
     if settings.container_runtime == "process":
         has_gpus = any(d.type != "cpu" for d in devices)
         return ProcessRuntime(settings, root, has_gpus=has_gpus)
-    return Unavailable(settings.container_runtime)
+    if settings.container_runtime in ("docker", "podman"):
+        return DockerRuntime(settings, root)
+    return ApptainerRuntime(settings, root)
 
 
 def _run_hook(command: tuple[str, ...]) -> None:

@@ -16,6 +16,17 @@ PACKAGES = ("determined", "urllib3", "ruamel.yaml")
 """The harness and what it imports inside a task."""
 
 
+def locate_harness() -> dict[str, str]:
+    """Directories of the harness and of what it needs that is installed, by import name."""
+    found = {}
+    for package in PACKAGES:
+        location = _location(package)
+        if location is not None:
+            target = location.parent if "." in package else location
+            found[package.partition(".")[0]] = str(target)
+    return found
+
+
 def link_harness(directory: Path) -> list[str]:
     """Make `directory` hold links to the harness and what it needs.
 

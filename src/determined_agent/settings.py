@@ -118,6 +118,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ContainerRuntime,
         Meta(description="What runs tasks; process isolates nothing, see docs/security.md."),
     ] = "docker"
+    advertised_address: Annotated[
+        str,
+        Meta(
+            description=(
+                "Address at which other machines reach this one's containers. Default: that of "
+                "the route to the master."
+            )
+        ),
+    ] = ""
+    docker_host: Annotated[
+        str,
+        Meta(
+            description=(
+                "Address of Docker's or Podman's socket, unix:///PATH or tcp://HOST:PORT. "
+                "Default: DOCKER_HOST, else the usual socket of the runtime."
+            )
+        ),
+    ] = ""
+    container_pids_limit: Annotated[
+        int, Meta(ge=0, description="Processes and threads that one container may have; 0: any.")
+    ] = 32768
     log_spool_bytes: Annotated[
         int, Meta(ge=0, description="Bound of a task's output that is not stored yet.")
     ] = GIB

@@ -98,6 +98,7 @@ class Supervisor:
                 entry.handle = found
                 self._step(entry, machine.Launched(found.addresses()))
                 entry.task = asyncio.create_task(self._watch(entry, found))
+        await self._runtime.sweep(frozenset(self._entries))
 
     async def detach(self) -> None:
         """Let go of all containers; they run on."""
@@ -253,12 +254,22 @@ class Supervisor:
                     entry.task.cancel()
             case machine.Remove():
                 del self._entries[entry.container.container_id]
-                self._remove_files(entry.directory)
+                self._remove(entry.directory)
             case _:
                 assert_never(effect)
 
+    def _remove(self, directory: ContainerDirectory) -> None:
+        self._keep(asyncio.create_task(self._remove_all(directory)))
+
+    async def _remove_all(self, directory: ContainerDirectory) -> None:
+        """The directory last: as long as it is there, an agent that restarts tries again."""
+        await self._runtime.remove(directory.container_id)
+        await asyncio.to_thread(directory.remove)
+
     def _remove_files(self, directory: ContainerDirectory) -> None:
-        task = asyncio.create_task(asyncio.to_thread(directory.remove))
+        self._keep(asyncio.create_task(asyncio.to_thread(directory.remove)))
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
         self._removals.add(task)
         task.add_done_callback(self._removals.discard)
 

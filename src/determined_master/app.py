@@ -13,12 +13,15 @@ from determined_master import __version__, entropy
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.backends.object_storage import ObjectStorage
+from determined_master.domain.errors import DetError
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import ALLOCATION, KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -26,10 +29,13 @@ from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_messages import ClusterMessages
+from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, pool_configs, task_defaults
+from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
@@ -46,20 +52,29 @@ from determined_master.services.job_queue import JobQueue
 from determined_master.services.job_terms import JobTermsSync
 from determined_master.services.job_why import JobWhy
 from determined_master.services.log_policies import LogPolicies
+from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
+from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.project_deletions import ProjectDeletions
+from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -75,7 +90,9 @@ from determined_master.store.pool import (
     connect,
     embedded_address,
 )
+from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
+from determined_master.sweeps.silence import watch_silence
 
 if TYPE_CHECKING:
     from determined_master.settings import Settings
@@ -202,6 +219,9 @@ class App:
             self.engine, pool, tokens, self._collections, aux_pool or DEFAULT_POOL
         ).register()
         AllocationEffects(self.engine, self.backend, specs).register()
+        self._deletions = ProjectDeletions(self.engine, pool)
+        kept = settings.retention_policy
+        self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
         self.services = self._services(facts, passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
 
@@ -212,33 +232,47 @@ class App:
         pools = Pools(self.settings, self.backend, self.live)
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
+        experiments = Experiments(engine, pool, configs, pools)
+        tasks = Tasks(pool)
         lists = ExperimentLists(pool)
+        detached = Detached(engine, pool)
         queue = JobQueue(pool, self.live, pools)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
             master=Master(facts, pool, self.settings.masked),
-            experiments=Experiments(engine, pool, configs, pools),
+            cluster_messages=ClusterMessages(pool),
+            experiments=experiments,
+            model_files=ModelFiles(experiments),
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, self.live),
+            run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
-            series=SeriesReads(pool),
+            series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections, self.terms),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
-            metrics=Metrics(engine, pool, self.flusher),
+            detached=detached,
+            metrics=Metrics(engine, pool, self.flusher, detached.note_report),
             checkpoints=checkpoints,
-            checkpoint_files=CheckpointFiles(pool, checkpoints),
+            checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
             collections=self._collections,
             task_logs=self.logs,
-            tasks=Tasks(pool),
+            log_retention=self._retention,
+            tasks=tasks,
+            task_control=TaskControl(tasks, trials, experiments, self.live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=pools,
-            workspaces=Workspaces(pool),
+            workspaces=Workspaces(pool, pools, self._deletions),
+            projects=Projects(pool, self._deletions),
             identities=self.identities,
             job_queue=queue,
             job_changes=JobChanges(pool, queue, pools, self.terms),
@@ -263,7 +297,12 @@ class App:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
             group.create_task(keep_house(self._pool))
+            group.create_task(watch_silence(self.services.detached))
+            waits = CollectionWaits(self.engine, self._pool, self.backend)
+            group.create_task(watch_collections(waits))
             group.create_task(self.flusher.run())
+            group.create_task(self._deletions.run())
+            group.create_task(self._retention.run())
             group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loops.run())
             group.create_task(self.recorder.run())
@@ -277,6 +316,7 @@ class App:
         while True:
             try:
                 await self._compare_live()
+                await self.services.agent_switches.load()
                 return
             except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
@@ -285,8 +325,9 @@ class App:
     async def _keep_comparing(self) -> None:
         while True:
             await asyncio.sleep(COMPARE_S)
-            with contextlib.suppress(*DATABASE_ERRORS):
+            with contextlib.suppress(*DATABASE_ERRORS, DetError):
                 await self._compare_live()
+                await self.services.agent_switches.enforce()
 
     async def _compare_live(self) -> None:
         """Bring the live allocations in line with their rows."""

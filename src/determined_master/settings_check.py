@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from determined_master.domain.config.problems import Problem, Report
 from determined_master.domain.config.storage import STORAGE
+from determined_master.domain.cron import parse_cron
 from determined_master.settings_reader import Duration
 
 if TYPE_CHECKING:
@@ -132,14 +133,24 @@ def _check_others(settings: Settings, report: Report) -> None:
         text = f"must be from -1 to {MAX_RETENTION_DAYS} but found {days}"
         report.problem("root.retention_policy.log_retention_days", text)
     schedule = retention.schedule
-    if schedule is not None and len(schedule.split()) != 5:
-        Duration().read(schedule, "root.retention_policy.schedule", report)
+    if schedule is not None:
+        _check_schedule(schedule, "root.retention_policy.schedule", report)
     logos = settings.ui_customization.logo_paths
     for name in logos.__struct_fields__ if logos else ():
         path = getattr(logos, name)
         if not path or not os.path.isfile(path):
             text = f"there is no file {path!r}; all four logos are needed"
             report.problem(f"root.ui_customization.logo_paths.{name}", text)
+
+
+def _check_schedule(schedule: str, at: str, report: Report) -> None:
+    if len(schedule.split()) == 1:
+        Duration().read(schedule, at, report)
+        return
+    try:
+        parse_cron(schedule)
+    except ValueError as error:
+        report.problem(at, f"{error}; found {schedule!r}")
 
 
 def _refuse(settings: Settings, report: Report) -> None:

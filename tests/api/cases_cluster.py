@@ -25,18 +25,55 @@ async def labelled(world: World) -> None:
     world.names |= {"project_id": "1", "workspace_id": "1"}
 
 
-ONLY_ONE = "there is only the workspace that every cluster has, which nobody can pin yet"
-OPTIONAL = frozenset(
-    f"{at}.{name}"
-    for at in ("workspace", "workspaces[]")
-    for name in ("agentUserGroup", "checkpointStorageConfig", "pinnedAt")
-)
+async def without_message(world: World) -> None:
+    """No message for the cluster."""
+    await world.clients["admin"]("DELETE", "/api/v1/master/cluster_message")
+
+
+async def with_message(world: World) -> None:
+    """A message with an end."""
+    body = {"message": "hello", "duration": "1h"}
+    answer = await world.clients["admin"]("PUT", "/api/v1/master/cluster_message", body)
+    assert answer.status == 200, answer.body
+
+
+async def with_files(world: World) -> None:
+    """An experiment with a script and a directory with a file."""
+    await finished(world)
+    admin = world.clients["admin"]
+    file = {"type": 48, "content": "aGk=", "mtime": "1700000000", "mode": 33188}
+    config = "{entrypoint: x, searcher: {name: single, metric: loss}}"
+    files = [
+        {"path": "train.py", **file},
+        {"path": "sub", **file, "type": 53, "content": ""},
+        {"path": "sub/a.txt", **file},
+    ]
+    body = {"config": config, "modelDefinition": files, "activate": False}
+    answer = await admin("POST", "/api/v1/experiments", body)
+    world.names["experiment_id"] = world.names["int"] = str(answer.json()["experiment"]["id"])
+
+
+async def a_task(world: World) -> None:
+    """A task by its UUID-like id."""
+    await finished(world)
+    world.names["uuid"] = world.names["task_id"]
+
 
 CASES: dict[str, Case] = {
     "master.logs": Case(two_warnings),
     "experiments.labels": Case(labelled),
     "plain.model_def": Case(finished),
     "plain.checkpoint.404": Case(named(uuid=str(entropy.new_uuid()))),
+    "ser.bad_timestamp": Case(phrase="bad Timestamp: 'yesterday'"),
+    "message.get.none": Case(without_message),
+    "message.get": Case(with_message),
+    "message.long": Case(request={"message": "h" * 300}),
+    "experiments.file_tree": Case(with_files),
+    "experiments.file": Case(with_files),
+    "experiments.file.missing": Case(with_files, phrase="file does not exist"),
+    "plain.file": Case(with_files),
+    "generic.config": Case(a_task),
+    "trials.retention": Case(finished),
     "pools.list": Case(
         free=frozenset({"resourcePools[].details.priorityScheduler"}),
         why="the observed pool shared its slots fairly, ours goes by priority",
@@ -45,7 +82,4 @@ CASES: dict[str, Case] = {
     "jobs.v2.again": Case(
         running, free=frozenset({"jobs[].full.entityId"}), why="the observed job was a command's"
     ),
-    "workspaces.get": Case(labelled, free=OPTIONAL, why=ONLY_ONE),
-    "workspaces.list": Case(labelled, free=OPTIONAL | {"workspaces"}, why=ONLY_ONE),
-    "projects.list": Case(labelled, free=frozenset({"projects[].lastExperimentStartedAt"})),
 }

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, cast
 
 from determined_master import clock
+from determined_master.backends.agents.registry import switched
+from determined_master.backends.object_storage import ObjectStorage
 from determined_master.domain.access import Caller
+from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -25,10 +29,12 @@ from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, pool_configs, task_defaults
+from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
@@ -45,20 +51,29 @@ from determined_master.services.job_queue import JobQueue
 from determined_master.services.job_terms import JobTermsSync
 from determined_master.services.job_why import JobWhy
 from determined_master.services.log_policies import LogPolicies
+from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master, MasterFacts
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metrics import Metrics
+from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.project_deletions import ProjectDeletions
+from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -77,21 +92,25 @@ class OneAgent:
 
     def __init__(self) -> None:
         self.orders: list[StartOrder] = []
+        self._switches: Mapping[str, Switches] = {}
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off."""
+        self._switches = switches
 
     def agents(self) -> Sequence[AgentSnapshot]:
         device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
-        return [
-            AgentSnapshot(
-                id="a1",
-                pool="default",
-                hostname="a1",
-                address="127.0.0.1",
-                devices=(device,),
-                is_connected=True,
-                registered_at=clock.now(),
-                version="0.39.0",
-            )
-        ]
+        agent = AgentSnapshot(
+            id="a1",
+            pool="default",
+            hostname="a1",
+            address="127.0.0.1",
+            devices=(device,),
+            is_connected=True,
+            registered_at=clock.now(),
+            version="0.39.0",
+        )
+        return [switched(agent, self._switches)]
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
@@ -123,6 +142,7 @@ async def running_services(
     ExperimentEffects(engine, pool).register()
     TrialEffects(engine, pool, tokens).register()
     collections = Collections(engine, pool)
+    deletions = ProjectDeletions(engine, pool)
     CollectionEffects(engine, pool, tokens, collections, "default").register()
     specs = ContainerSpecs(pool, tokens, task_defaults(settings))
     AllocationEffects(engine, backend, specs).register()
@@ -131,13 +151,17 @@ async def running_services(
         await task_logs.ensure_partitions(conn, clock.now().date())
     facts = MasterFacts(version="0.39.0", master_id=MASTER_ID, cluster_id=cluster.cluster_id)
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(engine.run()), group.create_task(flusher.run())]
+        loops = (engine.run(), flusher.run(), deletions.run())
+        running = [group.create_task(loop) for loop in loops]
         await engine.wait_until_leading()
         pools = Pools(settings, backend, live)
         checkpoints = Checkpoints(pool)
-        checkpoint_files = CheckpointFiles(pool, checkpoints)
+        checkpoint_files = CheckpointFiles(pool, checkpoints, ObjectStorage())
         trials = Trials(engine, pool, live, flusher.summaries)
+        experiments = Experiments(engine, pool, configs, pools)
+        tasks = Tasks(pool)
         lists = ExperimentLists(pool)
+        detached = Detached(engine, pool)
         terms = JobTermsSync(engine, pool, live)
         queue = JobQueue(pool, live, pools)
         loops = PoolLoops(pool_configs(settings), engine, backend.agents, live)
@@ -146,12 +170,15 @@ async def running_services(
             users=Users(pool, passwords, identities),
             master=Master(facts, pool, settings.masked),
             identities=identities,
-            experiments=Experiments(engine, pool, configs, pools),
+            cluster_messages=ClusterMessages(pool),
+            experiments=experiments,
+            model_files=ModelFiles(experiments),
             experiment_lists=lists,
             experiment_search=ExperimentSearch(pool, lists, trials),
             runs=Runs(pool, live),
+            run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
-            series=SeriesReads(pool),
+            series=SeriesReads(pool, flusher.points),
             experiment_edits=ExperimentEdits(pool, collections, terms),
             job_queue=queue,
             job_changes=JobChanges(pool, queue, pools, terms),
@@ -160,18 +187,26 @@ async def running_services(
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
-            metrics=Metrics(engine, pool, flusher),
+            detached=detached,
+            metrics=Metrics(engine, pool, flusher, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=checkpoint_files,
             collections=collections,
             task_logs=logs,
-            tasks=Tasks(pool),
+            log_retention=LogRetention(pool, None, None),
+            tasks=tasks,
+            task_control=TaskControl(tasks, trials, experiments, live),
             templates=Templates(pool),
+            models=Models(pool),
+            model_versions=ModelVersions(pool),
+            trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, live),
             agents=Agents(backend, live, cluster.join_token),
+            agent_switches=AgentSwitches(engine, pool, backend, live, lambda _: None),
             search_previews=SearchPreviews(layers),
             pools=pools,
-            workspaces=Workspaces(pool),
+            workspaces=Workspaces(pool, pools, deletions),
+            projects=Projects(pool, deletions),
             stories=Stories(pool),
             live=live,
             serve_agent=cast(Any, None),

@@ -130,6 +130,9 @@ def check(sample: Mapping[str, Any], case: Case, answer: Any) -> None:
     if sample["response"] in ("", "<binary>"):
         assert sample["response"] or not answer.body
         return
+    if isinstance(sample["response"], str):
+        assert answer.body.decode() == sample["response"]
+        return
     got = answer.json() if "framing" not in sample else _lines(answer.body)
     if wanted >= 400:
         _check_error(sample["response"], got, case, is_defect=wanted != sample["status"])

@@ -9,9 +9,12 @@ import pytest
 import pytest_asyncio
 from tests.api import (
     cases_cluster,
+    cases_detached,
     cases_experiments,
     cases_lists,
     cases_lives,
+    cases_models,
+    cases_projects,
     cases_search,
     cases_templates,
     cases_users,
@@ -32,10 +35,13 @@ CASES: dict[str, Case] = {
     **cases_users.CASES,
     **cases_experiments.CASES,
     **cases_lives.CASES,
+    **cases_models.CASES,
+    **cases_detached.CASES,
     **cases_search.CASES,
     **cases_templates.CASES,
     **cases_cluster.CASES,
     **cases_lists.CASES,
+    **cases_projects.CASES,
 }
 SAMPLES = load()
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}

@@ -53,6 +53,9 @@ class FakeSearch:
             return Decision(state=state)
         return Decision(state={"made": made + 1}, actions=(self._create(made),))
 
+    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+        return Decision(state=state)
+
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
         return trial_progress
 

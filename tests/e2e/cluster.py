@@ -79,6 +79,8 @@ class Cluster:
         self.address = f"http://127.0.0.1:{self.port}"
         self.port_of_agents = self.port
         """Where agents and tasks find the master; another one when something stands between."""
+        self.master_options: tuple[str, ...] = ()
+        self.agent_options: tuple[str, ...] = ("--container-runtime", "process")
         self._account = account
         self._slots = slots
         self._agents = [f"agent-{n}" for n in range(agents)]
@@ -100,6 +102,7 @@ class Cluster:
             *("--host", "127.0.0.1", "--port", str(self.port)),
             *("--db-data-dir", str(self.root / "db" / "pg")),
             *("--security-initial-user-password", PASSWORD),
+            *self.master_options,
             *self._config_file(),
         )
         until(self._answers, what="an answer of the master")
@@ -139,7 +142,7 @@ class Cluster:
             "determined_agent.main",
             *("run", "--master-host", "127.0.0.1", "--master-port", str(self.port_of_agents)),
             *("--agent-id", name, "--work-dir", str(self.root / directory)),
-            *("--container-runtime", "process", "--artificial-slots", str(self._slots)),
+            *("--artificial-slots", str(self._slots), *self.agent_options),
             *self._pool_of(name),
         )
 

@@ -109,13 +109,7 @@ def behind_proxy() -> Iterator[tuple[Cluster, LossyProxy]]:
             proxy.close()
 
 
-UNSETTLED = pytest.mark.skipif(
-    "DETERMINED_LONG_TESTS" not in os.environ,
-    reason="fails at times beside other tests; its cause is not found yet",
-)
-
-
-@pytest.mark.parametrize("victim", ["master", pytest.param("postgres", marks=UNSETTLED)])
+@pytest.mark.parametrize("victim", ["master", "postgres"])
 def test_an_answer_lost_after_its_commit_is_settled(
     behind_proxy: tuple[Cluster, LossyProxy], victim: str
 ) -> None:
@@ -137,7 +131,6 @@ def test_an_answer_lost_after_its_commit_is_settled(
     check(cluster, experiment, ledger)
 
 
-@pytest.mark.skipif("DETERMINED_LONG_TESTS" not in os.environ, reason="takes over a minute")
 def test_a_search_survives_a_master_that_stands_still_for_a_minute(fresh: Cluster) -> None:
     ledger = make_ledger(fresh)
     experiment = search(fresh, ledger)

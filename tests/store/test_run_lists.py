@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.store.rows import add_experiment, add_project, add_trial, end_trial
 
 from determined_master.services.runs import Search
@@ -131,6 +132,7 @@ async def test_the_searcher_metric_is_the_best_with_its_own_sign(pool: Pool) -> 
     assert await found(pool, Search(project, where("searcherMetricsVal", "=", first))) == [first]
 
 
+@covers("experiment-config 4.flattened")
 async def test_nested_hyperparameters_texts_and_metadata_are_columns(pool: Pool) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)
@@ -221,3 +223,77 @@ async def test_pages_of_a_filtered_list(
     ids = [await add_trial(pool, experiment) for _ in range(5)]
     search = Search(project, where("state", "=", "RUNNING"), "id=asc", offset, limit)
     assert await found(pool, search) == [ids[i] for i in expected]
+
+
+async def total(pool: Pool, project: int | None, *, archived: bool = True) -> int:
+    shown = json.dumps({"showArchived": archived})
+    async with pool.acquire() as conn:
+        _, page = await find_page(conn, RUNS, Search(project, shown).parsed("run"))
+    return page.total
+
+
+async def test_totals_follow_runs_that_come_and_go_move_and_are_archived(pool: Pool) -> None:
+    old, new = await add_project(pool, "OLD"), await add_project(pool, "NEW")
+    experiment, other = [await add_experiment(pool, old) for _ in range(2)]
+    trials = [await add_trial(pool, experiment) for _ in range(3)]
+    await add_trial(pool, other)
+    archive = "UPDATE experiments SET archived = $2 WHERE id = $1"
+    await pool.execute(archive, experiment, True)
+    assert (await total(pool, old), await total(pool, old, archived=False)) == (4, 1)
+    await add_trial(pool, experiment)
+    await pool.execute("UPDATE experiments SET project_id = $2 WHERE id = $1", experiment, new)
+    assert (await total(pool, old), await total(pool, old, archived=False)) == (1, 1)
+    assert (await total(pool, new), await total(pool, new, archived=False)) == (4, 0)
+    await pool.execute(archive, experiment, False)
+    await pool.execute("DELETE FROM trials WHERE id = ANY ($1)", trials[:2])
+    assert (await total(pool, new), await total(pool, new, archived=False)) == (2, 2)
+    assert await total(pool, None) == 3
+
+
+async def test_numbers_of_runs_that_are_gone_are_not_given_again(pool: Pool) -> None:
+    project = await add_project(pool, "PROJ")
+    experiment = await add_experiment(pool, project)
+    gone = await add_trial(pool, experiment)
+    await pool.execute("DELETE FROM trials WHERE id = $1", gone)
+    trial = await add_trial(pool, experiment)
+    async with pool.acquire() as conn:
+        [run] = await list_runs(conn, [trial])
+    assert run.number == 2
+
+
+async def test_conditions_on_experiments_are_met_by_all_their_runs_and_no_others(
+    pool: Pool,
+) -> None:
+    project, other = await add_project(pool, "ONE"), await add_project(pool, "TWO")
+    wanted = await add_experiment(pool, project, name="resnet 50", searcher_type="grid")
+    runs = [await add_trial(pool, wanted) for _ in range(2)]
+    await add_trial(pool, await add_experiment(pool, project, name="vgg"))
+    await add_trial(pool, await add_experiment(pool, other, name="resnet 50"))
+    assert await found(pool, Search(project, where("experimentName", "contains", "RES"))) == runs
+    assert await found(pool, Search(project, where("searcherType", "=", "grid"))) == runs
+    assert await found(pool, Search(project, where("experimentName", "=", "none"))) == []
+
+
+async def test_a_lone_value_is_found_in_both_orders_and_page_by_page(pool: Pool) -> None:
+    project = await add_project(pool)
+    experiment = await add_experiment(pool, project)
+    runs = [await add_trial(pool, experiment, hparams={"lr": n}) for n in range(5)]
+    low = where("hp.lr", "<", 4)
+    assert await found(pool, Search(project, low)) == runs[:4]
+    assert await found(pool, Search(project, low, "id=desc", 1, 2)) == [runs[2], runs[1]]
+    assert await found(pool, Search(project, low, "id=asc", -2, 1)) == [runs[2]]
+    assert await found(pool, Search(project, low, "id=asc", 9, 1)) == []
+    await pool.execute("UPDATE experiments SET archived = true WHERE id = $1", experiment)
+    assert await found(pool, Search(project, low)) == []
+
+
+async def test_a_name_too_long_for_a_column_does_not_keep_a_run_from_ending(pool: Pool) -> None:
+    trial = await add_trial(
+        pool,
+        await add_experiment(pool, await add_project(pool)),
+        hparams={"n" * 5000: 1, "lr": 2},
+        summary_metrics=validation(**{"m" * 9000: 1.0}),
+    )
+    await end_trial(pool, trial)
+    names = await pool.fetch("SELECT name FROM run_columns")
+    assert [row["name"] for row in names] == ["hp.lr"]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 from determined._uuid import new_uuid
 from determined.common.storage import list_directory
-from determined.core._checkpoint_shards import METADATA_FILE, agree, divide, merge_metadata
+from determined.core._checkpoint_shards import METADATA_FILE, agree, merge_metadata
+from determined.core._checkpoint_store import CheckpointStore, write_metadata
 from determined.core._metrics import plain_metrics
 from determined.core._tensorboard_mode import TensorboardMode
 
@@ -40,8 +41,9 @@ class DownloadMode(enum.Enum):
 class CheckpointContext:
     """Stores checkpoints in the experiment's storage and tells the master of them.
 
-    A checkpoint counts once `upload` or the block of `store_path` has ended without an error;
-    the metrics reported before it are with the master by then.
+    A checkpoint counts once `upload` or the block of `store_path` has ended without an error:
+    its files and its manifest of sizes and hashes are stored, and the metrics reported before it
+    are with the master. Of one that could not be stored nothing is left.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class CheckpointContext:
     ) -> None:
         self._dist = dist
         self._storage = storage_manager
+        self._store = CheckpointStore(dist, storage_manager)
         self._session = session
         self._task_id = task_id
         self._allocation_id = allocation_id
@@ -95,19 +98,11 @@ class CheckpointContext:
         if folder is None:
             raise ValueError("upload needs a checkpoint directory unless shard=True")
         values = _checked(metadata)
-        _write_metadata(folder, values)
-        resources = {
-            path: size
-            for path, size in list_directory(folder).items()
-            if selector is None or selector(path)
-        }
+        write_metadata(folder, values)
+        found = list_directory(folder)
+        resources = {p: n for p, n in found.items() if selector is None or selector(p)}
         uuid = new_uuid()
-        try:
-            self._storage.upload(folder, uuid, list(resources))
-        except Exception:
-            with contextlib.suppress(Exception):
-                self._storage.delete(uuid, ["**/*"])  # leave no half of a checkpoint
-            raise
+        self._store.upload(uuid, folder, resources)
         self._report(uuid, resources, values)
         return uuid
 
@@ -118,6 +113,7 @@ class CheckpointContext:
         download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
         *,
         selector: Selector = None,
+        verify: bool = True,
     ) -> None:
         """Fetch a checkpoint's files into a directory.
 
@@ -126,18 +122,20 @@ class CheckpointContext:
             ckpt_dir: where to; the same for all ranks of a container that share the download.
             download_mode: whether they share it; then each of them must call.
             selector: which files; a shared download has what any of the ranks selects.
+            verify: compare each file with the hash that was taken when it was stored.
 
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
+            CheckpointCorrupted: a file is missing, or is not what was stored.
         """
         if download_mode is DownloadMode.NoSharedDownload:
-            self._storage.download(storage_id, ckpt_dir, selector)
+            self._store.fetch(storage_id, ckpt_dir, selector, verify)
             return
         wanted = self._selected_locally(storage_id, selector)
         problem: Optional[str] = None
         if self._dist.local_rank == 0:
             try:
-                self._storage.download(storage_id, ckpt_dir, wanted)
+                self._store.fetch(storage_id, ckpt_dir, wanted, verify)
             except Exception as error:
                 problem = str(error) or type(error).__name__
                 self._dist.broadcast_local(problem)
@@ -168,20 +166,15 @@ class CheckpointContext:
         values = merge_metadata(self._dist.allgather(metadata or {})) if shard else metadata
         values = _checked(values)
         uuid = new_uuid()
-        if shard:
-            uuid = self._dist.broadcast(uuid)
-        with self._storage.store_path(uuid) as path:
-            yield path, uuid
-            if shard:
-                self._dist.allgather(None)  # all have written
-            resources: Dict[str, int] = {}
-            if self._dist.rank == 0:
-                _write_metadata(os.fspath(path), values)
-                resources = list_directory(os.fspath(path))
-        if shard:
-            agree(self._dist, lambda: self._report_on_chief(uuid, resources, values))
-        else:
-            self._report(uuid, resources, values)
+        if not shard:
+            with self._store.directory(uuid, values) as place:
+                yield place.path, uuid
+            self._report(uuid, place.resources, values)
+            return
+        uuid = self._dist.broadcast(uuid)
+        with self._store.shared_directory(uuid, values) as place:
+            yield place.path, uuid
+        agree(self._dist, lambda: self._report_on_chief(uuid, place.resources, values))
 
     @contextlib.contextmanager
     def restore_path(
@@ -235,19 +228,9 @@ class CheckpointContext:
         self, folder: Optional[str], metadata: Metadata, selector: Selector
     ) -> str:
         values = _checked(merge_metadata(self._dist.allgather(metadata or {})))
-        share = divide(self._dist, folder, selector)
         uuid: str = self._dist.broadcast(new_uuid())
-
-        def store() -> None:
-            paths = list(share.paths)
-            if share.is_first and folder is not None:
-                _write_metadata(folder, values)
-                paths.append(METADATA_FILE)
-            if paths and folder is not None:
-                self._storage.upload(folder, uuid, paths)
-
-        agree(self._dist, store)
-        agree(self._dist, lambda: self._report_on_chief(uuid, share.resources, values))
+        resources = self._store.upload_shares(uuid, folder, values, selector)
+        agree(self._dist, lambda: self._report_on_chief(uuid, resources, values))
         return uuid
 
     def _report_on_chief(
@@ -309,6 +292,7 @@ class DummyCheckpointContext(CheckpointContext):
     def __init__(self, dist: DistributedContext, storage_manager: StorageManager) -> None:
         self._dist = dist
         self._storage = storage_manager
+        self._store = CheckpointStore(dist, storage_manager)
 
     def get_metadata(self, storage_id: str) -> Dict[str, Any]:
         """The metadata stored with a checkpoint's files.
@@ -332,11 +316,6 @@ def _checked(metadata: Metadata) -> Dict[str, Any]:
     if "steps_completed" not in values:
         raise ValueError("the metadata of a checkpoint must have steps_completed")
     return values
-
-
-def _write_metadata(folder: str, metadata: Dict[str, Any]) -> None:
-    with open(os.path.join(folder, METADATA_FILE), "w", encoding="utf-8") as file:
-        json.dump(metadata, file, indent=2)
 
 
 def _texts(resources: Dict[str, int]) -> Dict[str, str]:

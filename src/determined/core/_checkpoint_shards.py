@@ -6,7 +6,7 @@ import hashlib
 import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
 
-from determined.common.storage import list_directory
+from determined.common.storage import Entries, Entry, list_directory
 
 if TYPE_CHECKING:
     from determined.core._distributed import DistributedContext
@@ -97,6 +97,11 @@ def merge_metadata(parts: List[Dict[str, Any]]) -> Dict[str, Any]:
     for rank, part in enumerate(parts):
         _lay_over(merged, part, (), rank)
     return merged
+
+
+def merge_entries(parts: List[Any]) -> Entries:
+    """All ranks' files in one; each is of one rank. Tuples came as lists from other ranks."""
+    return {path: Entry(*entry) for part in parts for path, entry in part.items()}
 
 
 def _identity(

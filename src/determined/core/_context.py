@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import pathlib
+import shutil
 import signal
 import sys
 import threading
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from determined.core._checkpoint import CheckpointContext
     from determined.core._heartbeat import _Heartbeat
     from determined.core._metrics import _MetricsContext
+    from determined.core._process_end import ProcessEnd
     from determined.tensorboard import TensorboardManager
 
 logger = logging.getLogger("determined.core")
@@ -67,6 +70,9 @@ class Context:
         self._tensorboard_manager = _tensorboard_manager
         self._heartbeat = _heartbeat
         self._log_shipper = _log_shipper
+        self._process_end: Optional[ProcessEnd] = None
+        self._scratch: Optional[pathlib.Path] = None
+        """A directory of this context alone; it goes with it."""
         self._is_started = False
 
     def start(self) -> None:
@@ -78,8 +84,9 @@ class Context:
         for part in (
             self._metrics,
             self._tensorboard_manager,
-            self._heartbeat,
+            self._process_end,
             self._log_shipper,
+            self._heartbeat,
         ):
             if part is not None:
                 part.start()
@@ -171,14 +178,22 @@ class Context:
         ]
         if self._metrics is not None:
             closings.append(self._metrics.close)
+        closings.append(self.train._end_event_file)
         if self._tensorboard_manager is not None:
             closings.append(self._tensorboard_manager.close)
-        heartbeat = self._heartbeat
-        if heartbeat is not None:
-            failed = exc_type is not None and not _is_clean_exit(exc_val)
-            closings.append(lambda: heartbeat.close(failed))
+        scratch = self._scratch
+        if scratch is not None:
+            closings.append(lambda: shutil.rmtree(scratch, ignore_errors=True))
+        # What is printed last is sent first: who follows the log stops at the trial's end.
         if self._log_shipper is not None:
             closings.append(self._log_shipper.close)
+        failed = exc_type is not None and not _is_clean_exit(exc_val)
+        if self._process_end is not None:
+            failed = failed or self._process_end.failed
+            closings.append(self._process_end.close)
+        heartbeat = self._heartbeat
+        if heartbeat is not None:
+            closings.append(lambda: heartbeat.close(failed))
         if self._session is not None:
             closings.append(self._session.close)
         return closings

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING, Optional
 
+from determined.common.api import errors
+
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
+
+logger = logging.getLogger("determined.core")
 
 EVERY_S = 60.0
 AFTER_ERROR_S = 10.0
@@ -37,7 +42,12 @@ class _Heartbeat:
         self._stop.set()
         self._thread.join()
         self._thread = None
-        self._tell("STATE_ERROR" if failed else "STATE_COMPLETED")
+        try:
+            self._tell("STATE_ERROR" if failed else "STATE_COMPLETED")
+        except errors.APIException as error:
+            if error.status_code != 400:
+                raise
+            logger.warning("the master has ended this trial already: %s", error.message)
 
     def _run(self) -> None:
         wait_s = EVERY_S

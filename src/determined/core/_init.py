@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pathlib
-from typing import TYPE_CHECKING, Any, Dict, Optional, Union
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Union
 
 from determined._info import ClusterInfo, get_cluster_info
 from determined.common import storage
@@ -28,6 +28,7 @@ from determined.core._train import DummyTrainContext, TrainContext
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
+    from determined.tensorboard import BatchMetricWriter, TensorboardManager
 
 logger = logging.getLogger("determined.core")
 
@@ -111,43 +112,64 @@ def _make_managed(
     stored: Dict[str, Any] = dict(config.get("checkpoint_storage") or {})
     if checkpoint_storage is not None:
         stored = dict(storage.of_argument(checkpoint_storage, is_on_cluster=True))
-    manager = storage.build(stored)
     session = _session_of(info)
+    preempt = PreemptContext(session, info.allocation_id, dist, preempt_mode)
+    return assemble(Parts(info, session, dist, stored, tensorboard_mode), preempt)
+
+
+class Parts(NamedTuple):
+    """What a context that reports to a master is made of."""
+
+    info: ClusterInfo
+    session: BaseSession
+    distributed: DistributedContext
+    storage: Dict[str, Any]
+    """The configuration's `checkpoint_storage`."""
+    tensorboard_mode: TensorboardMode
+    tensorboard_path: Optional[pathlib.Path] = None
+    """The local directory of TensorBoard's files; None for that of the task."""
+
+    @property
+    def is_detached(self) -> bool:
+        """Whether the cluster did not start this process: it has no allocation of its own."""
+        return self.info.allocation_id == self.info.task_id
+
+
+def assemble(parts: Parts, preempt: PreemptContext) -> Context:
+    """A context whose trial's reports go to the master."""
+    info, session, dist = parts.info, parts.session, parts.distributed
+    trial = info.trial
     metrics = _MetricsContext(session, trial.trial_id, trial._trial_run_id)
-    tensorboard = _tensorboard_of(info, stored, dist, tensorboard_mode)
+    tensorboard = _tensorboard_of(parts)
     checkpoint = CheckpointContext(
         dist,
-        manager,
+        storage.build(parts.storage),
         session,
         info.task_id,
-        info.allocation_id,
-        tensorboard_mode,
+        None if parts.is_detached else info.allocation_id,
+        parts.tensorboard_mode,
         tensorboard,
-        _start_run(session, trial.trial_id, stored) if dist.rank == 0 else None,
+        _start_run(session, trial.trial_id, parts.storage) if dist.rank == 0 else None,
     )
     checkpoint._before_report = metrics.flush
-    writer = None
-    if tensorboard is not None and tensorboard_mode is TensorboardMode.AUTO:
-        from determined.tensorboard import get_metric_writer
-
-        writer = get_metric_writer(tensorboard.base_path)
     train = TrainContext(
         session,
         trial.trial_id,
         trial.experiment_id,
         metrics,
         dist,
-        tensorboard_mode,
+        parts.tensorboard_mode,
         tensorboard,
-        writer,
+        _writer_of(parts, tensorboard),
     )
+    searcher = trial._config.get("searcher") or {}
     return Context(
         checkpoint=checkpoint,
         _session=session,
         distributed=dist,
-        preempt=PreemptContext(session, info.allocation_id, dist, preempt_mode),
+        preempt=preempt,
         train=train,
-        searcher=_searcher_of(config.get("searcher") or {}, session, dist, trial.trial_id),
+        searcher=_searcher_of(searcher, session, dist, trial.trial_id),
         info=info,
         experimental=ExperimentalCoreContext(session, trial.trial_id),
         profiler=ProfilerContext(info.agent_id, metrics, dist),
@@ -191,18 +213,24 @@ def _start_run(session: BaseSession, trial_id: int, stored: Dict[str, Any]) -> O
     return None if number is None else int(number)
 
 
-def _tensorboard_of(
-    info: ClusterInfo, stored: Dict[str, Any], dist: DistributedContext, mode: TensorboardMode
-) -> Any:
-    if mode is TensorboardMode.AUTO and dist.rank > 0:
+def _tensorboard_of(parts: Parts) -> Optional[TensorboardManager]:
+    if parts.tensorboard_mode is TensorboardMode.AUTO and parts.distributed.rank > 0:
         return None
     from determined import tensorboard
 
-    trial = info.trial
+    trial = parts.info.trial
     path: pathlib.Path = tensorboard.get_sync_path(
-        info.cluster_id, str(trial.experiment_id), str(trial.trial_id)
+        parts.info.cluster_id, str(trial.experiment_id), str(trial.trial_id)
     )
-    return tensorboard.build(stored, path)
+    return tensorboard.build(parts.storage, path, base_path=parts.tensorboard_path)
+
+
+def _writer_of(parts: Parts, manager: Optional[TensorboardManager]) -> Optional[BatchMetricWriter]:
+    if manager is None or parts.tensorboard_mode is not TensorboardMode.AUTO:
+        return None
+    from determined.tensorboard import get_metric_writer
+
+    return get_metric_writer(manager.base_path)
 
 
 def _searcher_of(

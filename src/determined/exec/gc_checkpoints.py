@@ -34,7 +34,7 @@ def main(argv: List[str]) -> int:
     if left:
         _report(left)
     if args.delete_tensorboards:
-        _delete_tensorboards(config, args.experiment_id)
+        _delete_tensorboards(manager, args.experiment_id)
     note(f"garbage collection is done: {len(left)} of {len(uuids)} checkpoints were there")
     return 0
 
@@ -70,11 +70,11 @@ def _report(left: Dict[str, Dict[str, int]]) -> None:
     session.patch("/api/v1/checkpoints", json={"checkpoints": items})
 
 
-def _delete_tensorboards(config: Dict[str, Any], experiment_id: int) -> None:
+def _delete_tensorboards(manager: storage.StorageManager, experiment_id: int) -> None:
     from determined.tensorboard import get_experiment_sync_path
 
     below = get_experiment_sync_path(os.environ["DET_CLUSTER_ID"], str(experiment_id))
-    storage.remove_tree(os.path.join(storage.base_path(config), below))
+    manager.delete_below(below.as_posix())
 
 
 def _load(path: str) -> Any:

@@ -44,14 +44,9 @@ def validate_storage(config: Dict[str, Any]) -> None:
 
     try:
         storage.build(config).validate()
-    except ValueError as error:
-        raise EntryFailed(f"checkpoint storage cannot be used: {error}") from error
-    except OSError as error:
-        where = config.get("storage_path") or config.get("host_path") or ""
+    except (ValueError, OSError) as error:
         raise EntryFailed(
-            f"checkpoint storage of type {config.get('type')} cannot be written "
-            f"({config.get('container_path') or where}): {error}. See that the directory exists "
-            "on the agent and that the task's user may write to it"
+            f"checkpoint storage of type {config.get('type')} cannot be used: {error}"
         ) from error
 
 

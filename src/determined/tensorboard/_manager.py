@@ -189,10 +189,34 @@ class SharedFSTensorboardManager(TensorboardManager):
 DirectoryTensorboardManager = SharedFSTensorboardManager
 
 
+class ObjectTensorboardManager(TensorboardManager):
+    """Copies into a bucket, a whole file at a time."""
+
+    def __init__(self, manager: storage.StorageManager, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._storage = manager
+
+    def delete(self) -> None:
+        self._storage.delete_below(self.sync_path.as_posix())
+
+    def _upload(self, files: Upload) -> None:
+        for source, relative in files:
+            self._storage.upload_file(source, (self.sync_path / relative).as_posix())
+
+
 def build(
-    checkpoint_config: Dict[str, Any], sync_path: pathlib.Path, async_upload: bool = True
+    checkpoint_config: Dict[str, Any],
+    sync_path: pathlib.Path,
+    async_upload: bool = True,
+    base_path: Optional[pathlib.Path] = None,
 ) -> TensorboardManager:
-    """The manager for an experiment's storage; errors as `storage.build`."""
+    """The manager for an experiment's storage; errors as `storage.build`.
+
+    Without `base_path` the local directory is that of this task.
+    """
+    local = base_path or get_base_path(checkpoint_config)
+    if checkpoint_config.get("type") in storage.OBJECT_KINDS:
+        manager = storage.build(checkpoint_config)
+        return ObjectTensorboardManager(manager, local, sync_path, async_upload=async_upload)
     base = storage.base_path(checkpoint_config)
-    local = get_base_path(checkpoint_config)
     return SharedFSTensorboardManager(base, local, sync_path, async_upload=async_upload)

@@ -50,7 +50,7 @@ class Runtime(Protocol):
     def name(self) -> str:
         """As `container_runtime` calls it."""
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """Raises RuntimeUnavailable."""
 
     async def launch(
@@ -68,3 +68,9 @@ class Runtime(Protocol):
         self, directory: ContainerDirectory, record: ContainerRecord
     ) -> Handle | Exit:
         """Find a container again that an earlier agent started, or how it ended."""
+
+    async def remove(self, container_id: str) -> None:
+        """Remove what is left of a container outside of its directory. Cancelling is safe."""
+
+    async def sweep(self, known: frozenset[str]) -> None:
+        """End and remove what belongs to this agent and to none of the known containers."""

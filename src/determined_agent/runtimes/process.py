@@ -12,9 +12,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from determined_agent import clock
 from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
 from determined_agent.environment import (
+    SHARED_FS_DIR,
     Host,
     Start,
     ignored_options,
@@ -23,6 +26,7 @@ from determined_agent.environment import (
 )
 from determined_agent.pythonpath import interpreter, link_harness
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
+from determined_agent.runtimes.host_paths import give, make_dirs
 from determined_agent.runtimes.shim_process import ShimProcess, find_shim, start_shim
 from determined_agent.settings import Settings
 from determined_agent.shim import MAGIC
@@ -31,6 +35,14 @@ from determined_wire.agent_link import ContainerState, Failure, TaskUser
 
 _START_S = 30.0
 """A shim that has not started its task by then is taken for hung."""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A program to run under the shim."""
+
+    cwd: str
+    argv: list[str]
+    env: dict[str, str]
 
 
 class ProcessRuntime:
@@ -50,7 +62,7 @@ class ProcessRuntime:
         self._has_gpus = has_gpus
         self._host: Host | None = None
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """Raises RuntimeUnavailable."""
         if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
             raise RuntimeUnavailable(
@@ -93,14 +105,26 @@ class ProcessRuntime:
         """Find the shim again by its lock, process id and start time."""
         return await find_shim(directory, record.ports)
 
-    def _note_ignored(self, directory: ContainerDirectory, start: Start) -> None:
+    async def remove(self, container_id: str) -> None:
+        """Nothing of a process is left outside of its directory."""
+
+    async def sweep(self, known: frozenset[str]) -> None:
+        """Processes are known by their directories alone."""
+
+    def _ignored(self, start: Start) -> str:
+        """What the task's log says about options that have no meaning here."""
         ignored = ignored_options(start.spec, may_switch_user=os.getuid() == 0)
         if not ignored:
-            return
-        text = (
+            return ""
+        return (
             "this agent runs tasks as plain processes of its machine (container_runtime "
             f"process) and ignores {', '.join(ignored)}"
         )
+
+    def _note_ignored(self, directory: ContainerDirectory, start: Start) -> None:
+        text = self._ignored(start)
+        if not text:
+            return
         writer = SpoolWriter(str(directory.output), self._settings.log_spool_bytes)
         writer.write(NOTE, int(clock.now().timestamp() * 1e6), text.encode())
         writer.close()
@@ -116,23 +140,31 @@ class ProcessRuntime:
             if path != file.path:
                 owner = None if file.is_root_owned else user
                 _put_file(directory, path, file.content, file.mode, owner)
-        cwd = placed(spec.work_dir or "/run/determined/workdir", run_dir)
-        _make_dirs(cwd, 0o700, user)
         for mount in spec.mounts:
-            if mount.container_path == "/determined_shared_fs":
-                _make_dirs(mount.host_path, 0o755, user)
-        host = self._host_facts(user)
-        env = process_environment(start, self._settings, host, run_dir)
-        argv = [placed(argument, run_dir) for argument in spec.entrypoint]
-        if not argv:
-            raise ValueError("the container's entry point is empty")
+            if mount.container_path == SHARED_FS_DIR:
+                make_dirs(mount.host_path, 0o755, user)
+        command = self._command(directory, start, user)
         uid, gid = (user.uid, user.gid) if user else (0, 0)
-        numbers = (uid, gid, self._settings.log_spool_bytes, len(argv))
-        fields = [cwd, *map(str, numbers), *argv, *(f"{k}={v}" for k, v in env.items())]
+        numbers = (uid, gid, self._settings.log_spool_bytes, len(command.argv))
+        variables = (f"{name}={value}" for name, value in command.env.items())
+        fields = [command.cwd, *map(str, numbers), *command.argv, *variables]
         if any("\0" in field for field in fields):
             raise ValueError("a NUL in an argument or an environment variable of the task")
         encoded = [field.encode("utf-8", "surrogateescape") for field in fields]
         return b"\0".join([MAGIC, *encoded, b"end"])
+
+    def _command(
+        self, directory: ContainerDirectory, start: Start, user: TaskUser | None
+    ) -> Command:
+        """What the shim runs. Raises OSError, ValueError."""
+        run_dir = str(directory.run_dir)
+        cwd = placed(start.spec.work_dir or "/run/determined/workdir", run_dir)
+        make_dirs(cwd, 0o700, user)
+        env = process_environment(start, self._settings, self._host_facts(user), run_dir)
+        argv = [placed(argument, run_dir) for argument in start.spec.entrypoint]
+        if not argv:
+            raise ValueError("the container's entry point is empty")
+        return Command(cwd=cwd, argv=argv, env=env)
 
     def _host_facts(self, user: TaskUser | None) -> Host:
         if self._host is None:
@@ -181,7 +213,7 @@ def _make_run_dir(directory: ContainerDirectory, user: TaskUser | None) -> None:
     for name in ("", "info", "pythonuserbase", "workdir"):
         path = directory.run_dir / name
         path.mkdir(mode=0o755 if name == "info" else 0o700)
-        _give(str(path), user)
+        give(str(path), user)
 
 
 def _put_file(
@@ -189,22 +221,9 @@ def _put_file(
 ) -> None:
     if Path(os.path.normpath(path)) != Path(path):
         raise ValueError(f"the file {path} would lie outside of its directory")
-    _make_dirs(os.path.dirname(path), 0o700, user)
+    make_dirs(os.path.dirname(path), 0o700, user)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(content)
         os.fchmod(fd, mode)
-    _give(path, user)
-
-
-def _make_dirs(path: str, mode: int, user: TaskUser | None) -> None:
-    if os.path.isdir(path):
-        return
-    _make_dirs(os.path.dirname(path), mode, user)
-    os.mkdir(path, mode)
-    _give(path, user)
-
-
-def _give(path: str, user: TaskUser | None) -> None:
-    if user is not None:
-        os.chown(path, user.uid, user.gid)
+    give(path, user)

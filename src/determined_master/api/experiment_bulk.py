@@ -90,6 +90,18 @@ async def delete_experiments(
     return wire.DeleteExperimentsResponse(results=results)
 
 
+@route("POST", "/api/v1/projects/{project_id}/experiments/move")
+async def move_experiments(
+    call: Call, request: wire.MoveExperimentsRequest
+) -> wire.MoveExperimentsResponse:
+    """Put experiments into another project."""
+    act = partial(
+        call.services.projects.move_experiment, project_id=request.destination_project_id
+    )
+    results = await _each(call, request, act)
+    return wire.MoveExperimentsResponse(results=results)
+
+
 @route("PUT", "/api/v1/projects/{project_id}/experiments/retain_logs")
 async def retain_experiments_logs(
     call: Call, request: wire.PutExperimentsRetainLogsRequest

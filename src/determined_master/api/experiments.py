@@ -32,20 +32,7 @@ async def create_experiment(
 
     A client may send an `Idempotency-Key` header: the same key again gives the same experiment.
     """
-    files = [
-        ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
-        for f in request.model_definition
-    ]
-    submission = Submission(
-        config=request.config,
-        files=files,
-        activate=request.activate,
-        validate_only=request.validate_only,
-        project_id=request.project_id,
-        parent_id=request.parent_id,
-        template=request.template,
-        idempotency_key=call.http.header("idempotency-key") or None,
-    )
+    submission = submission_of(call, request)
     experiment_id, prepared = await call.services.experiments.create(call.caller, submission)
     too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
     warnings = [too_large] if prepared.exceeds_slots else []
@@ -160,6 +147,17 @@ async def unarchive_experiment(
     return wire.UnarchiveExperimentResponse()
 
 
+@route("POST", "/api/v1/experiments/{experiment_id}/move")
+async def move_experiment(
+    call: Call, request: wire.MoveExperimentRequest
+) -> wire.MoveExperimentResponse:
+    """Put an experiment into another project."""
+    await call.services.projects.move_experiment(
+        call.caller, request.experiment_id, request.destination_project_id
+    )
+    return wire.MoveExperimentResponse()
+
+
 @route("PATCH", "/api/v1/experiments/{experiment.id}")
 async def patch_experiment(
     call: Call, request: wire.PatchExperimentRequest
@@ -221,8 +219,29 @@ async def get_best_metric(
     return wire.GetBestSearcherValidationMetricResponse(metric=metric)
 
 
+def submission_of(
+    call: Call, request: wire.CreateExperimentRequest, external_id: str | None = None
+) -> Submission:
+    """What a user sends to make an experiment."""
+    files = [
+        ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
+        for f in request.model_definition
+    ]
+    return Submission(
+        config=request.config,
+        files=files,
+        activate=request.activate,
+        validate_only=request.validate_only,
+        project_id=request.project_id,
+        parent_id=request.parent_id,
+        template=request.template,
+        idempotency_key=call.http.header("idempotency-key") or None,
+        is_detached=bool(request.unmanaged),
+        external_id=external_id,
+    )
+
+
 async def full_experiment(call: Call, experiment_id: int) -> Experiment:
-    """One experiment as its own page shows it."""
     """One experiment as its own page shows it."""
     experiments = call.services.experiments
     row = await experiments.get(call.caller, experiment_id)

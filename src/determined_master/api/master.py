@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from determined_master.api.cluster_messages import shown_message
 from determined_master.api.routes import (
     ANONYMOUS,
     Call,
@@ -57,6 +58,7 @@ async def get_master(call: Call, request: GetMasterRequest) -> GetMasterResponse
         branding="determined",
         feature_switches=facts.feature_switches,
         user_management_enabled=True,
+        cluster_message=shown_message(await call.services.cluster_messages.current()),
     )
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import base64
+import posixpath
 import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl
 
 from determined_master.api.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.model_definition import ListedFile, is_text
 from determined_wire.rest import experiments as wire
+from determined_wire.rest.types.experiment import FileNode
 
 NOT_IN_FILE_NAME = re.compile(r"[^A-Za-z0-9 ._()+-]")
+NOT_IN_PATH = re.compile(r"[^A-Za-z0-9 ._()+/-]")
 ID = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -23,13 +30,80 @@ async def get_model_def(call: Call, request: wire.GetModelDefRequest) -> wire.Ge
 @plain_route("GET", "/experiments/{experiment_id}/model_def")
 async def download_model_def(call: Call) -> Reply:
     """The model directory as a file to save."""
-    text = call.parameters["experiment_id"]
-    if not ID.fullmatch(text):
-        raise InvalidArgument(f"unable to parse to int: {text}: an experiment's id is a number")
-    row = await call.services.experiments.get(call.caller, int(text))
+    row = await call.services.experiments.get(call.caller, _id(call))
     tgz = await call.services.experiments.model_definition(call.caller, row.id)
     name = NOT_IN_FILE_NAME.sub("_", row.name)
     disposition = f'attachment; filename="exp{row.id}_{name}_model_def.tar.gz"'
     return Reply(
         tgz, content_type="application/x-gtar", headers=(("content-disposition", disposition),)
     )
+
+
+@route("GET", "/api/v1/experiments/{experiment_id}/file_tree")
+async def get_model_def_tree(
+    call: Call, request: wire.GetModelDefTreeRequest
+) -> wire.GetModelDefTreeResponse:
+    """The files of the model directory, each in its directory."""
+    found = await call.services.model_files.tree(call.caller, request.experiment_id)
+    return wire.GetModelDefTreeResponse(files=_nodes(found))
+
+
+@route("POST", "/api/v1/experiments/{experiment_id}/file")
+async def get_model_def_file(
+    call: Call, request: wire.GetModelDefFileRequest
+) -> wire.GetModelDefFileResponse:
+    """One file of the model directory."""
+    contents = await call.services.model_files.read(
+        call.caller, request.experiment_id, request.path
+    )
+    return wire.GetModelDefFileResponse(file=contents)
+
+
+@plain_route("GET", "/experiments/{experiment_id}/file/download")
+async def download_model_def_file(call: Call) -> Reply:
+    """One file of the model directory as a file to save; `path` names it."""
+    experiment_id = _id(call)
+    path = dict(parse_qsl(call.http.query)).get("path", "")
+    if not path:
+        raise InvalidArgument("missing parameter: path")
+    contents = await call.services.model_files.read(call.caller, experiment_id, path)
+    name = NOT_IN_PATH.sub("_", path)
+    return Reply(
+        contents,
+        content_type=_content_type(is_text=is_text(contents)),
+        headers=(("content-disposition", f'attachment; filename="exp{experiment_id}/{name}"'),),
+    )
+
+
+def _id(call: Call) -> int:
+    text = call.parameters["experiment_id"]
+    if not ID.fullmatch(text):
+        raise InvalidArgument(f"unable to parse to int: {text}: an experiment's id is a number")
+    return int(text)
+
+
+def _nodes(files: Sequence[ListedFile]) -> list[FileNode]:
+    """What lies directly in the model directory, and in each directory what lies there."""
+    inside: dict[str, list[ListedFile]] = {}
+    for file in files:
+        inside.setdefault(posixpath.dirname(file.path), []).append(file)
+
+    def nodes(directory: str) -> list[FileNode]:
+        return [
+            FileNode(
+                path=file.path,
+                name=posixpath.basename(file.path),
+                modified_time=datetime.fromtimestamp(file.mtime_s, UTC),
+                content_length=file.size_bytes,
+                is_dir=file.is_dir,
+                content_type=_content_type(is_text=file.is_text),
+                files=nodes(file.path) if file.is_dir else (),
+            )
+            for file in inside.get(directory, ())
+        ]
+
+    return nodes("")
+
+
+def _content_type(*, is_text: bool) -> str:
+    return "text/plain; charset=utf-8" if is_text else "application/octet-stream"

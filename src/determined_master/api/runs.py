@@ -45,6 +45,7 @@ def _run(shown: ShownRun) -> FlatRun:
         workspace_name=row.workspace_name,
         parent_archived=row.parent_archived,
         experiment=_experiment(row),
+        external_run_id=row.external_run_id,
         metadata=None if row.metadata is None else raw_json(row.metadata),
         archived=row.archived,
         local_id=f"{row.project_key}-{row.number}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 
+import msgspec
+
 from determined_master.api.routes import Call, route
 from determined_master.store.allocations import AllocationRow
 from determined_wire.rest import runs as run_wire
@@ -26,6 +28,45 @@ async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResp
         end_time=task.ended_at,
     )
     return wire.GetTaskResponse(task=shown)
+
+
+@route("GET", "/api/v1/tasks/count")
+async def get_active_tasks_count(
+    call: Call, request: wire.GetActiveTasksCountRequest
+) -> wire.GetActiveTasksCountResponse:
+    """How many interactive tasks of each type are not over."""
+    counts = call.services.task_control.count_active(call.caller)
+    return wire.GetActiveTasksCountResponse(
+        commands=counts["COMMAND"],
+        notebooks=counts["NOTEBOOK"],
+        shells=counts["SHELL"],
+        tensorboards=counts["TENSORBOARD"],
+    )
+
+
+@route("GET", "/api/v1/tasks/{task_id}/config")
+async def get_task_config(
+    call: Call, request: wire.GetGenericTaskConfigRequest
+) -> wire.GetGenericTaskConfigResponse:
+    """The configuration that a task runs by, as the text of a JSON object."""
+    config = await call.services.task_control.config(call.caller, request.task_id)
+    return wire.GetGenericTaskConfigResponse(config=msgspec.json.encode(config).decode())
+
+
+@route("POST", "/api/v1/tasks/{task_id}/kill")
+async def kill_task(
+    call: Call, request: wire.KillGenericTaskRequest
+) -> wire.KillGenericTaskResponse:
+    """End a task at once."""
+    await call.services.task_control.kill(call.caller, request.task_id)
+    return wire.KillGenericTaskResponse()
+
+
+@route("POST", "/api/v1/cleanup_logs")
+async def clean_up_logs(call: Call, request: wire.CleanupLogsRequest) -> wire.CleanupLogsResponse:
+    """Remove now the lines of ended tasks that are kept no longer; for admins."""
+    removed = await call.services.log_retention.clean_up(call.caller)
+    return wire.CleanupLogsResponse(removed_count=removed)
 
 
 @route("GET", "/api/v1/tasks/{task_id}/context_directory")

@@ -1,49 +1,24 @@
-"""Routes of workspaces and projects: reading them."""
+"""Routes of workspaces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
-
 import msgspec
 
+from determined_master.api.named_lists import matching, ordered
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import cut
-from determined_master.store.workspaces import ProjectRow, WorkspaceRow
-from determined_wire.rest import projects as project_wire
+from determined_master.domain.config.masking import mask_storage
+from determined_master.domain.errors import Unimplemented
+from determined_master.services.workspaces import WorkspaceChange, shown_storage
+from determined_master.store.workspaces import WorkspaceRow
 from determined_wire.rest import workspaces as wire
-from determined_wire.rest.types.project import Note, Project
-from determined_wire.rest.types.shared import OrderBy
-from determined_wire.rest.types.workspace import Workspace
+from determined_wire.rest.types.user import AgentUserGroup
+from determined_wire.rest.types.workspace import Workspace, WorkspaceState
 
-
-class _Row(Protocol):
-    """What both kinds of rows are filtered by."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def archived(self) -> bool: ...
-    @property
-    def username(self) -> str: ...
-    @property
-    def user_id(self) -> int: ...
-
-
-class _Wanted(Protocol):
-    """What requests for both lists have."""
-
-    @property
-    def archived(self) -> bool | None: ...
-    @property
-    def users(self) -> Sequence[str]: ...
-    @property
-    def user_ids(self) -> Sequence[int]: ...
-    @property
-    def order_by(self) -> OrderBy: ...
-
-
-R = TypeVar("R", bound=_Row)
+NO_KUBERNETES = (
+    "workspace bindings and quotas of Kubernetes namespaces are not supported: "
+    "this cluster's resources are agents"
+)
 
 
 @route("GET", "/api/v1/workspaces")
@@ -53,13 +28,13 @@ async def get_workspaces(
     """Workspaces by filter; `name` is the whole name in any case."""
     found = [
         row
-        for row in _matching(await call.services.workspaces.list_all(call.caller), request)
+        for row in matching(await call.services.workspaces.list_all(call.caller), request)
         if not request.name or row.name.lower() == request.name.lower()
         if not request.name_case_sensitive or row.name == request.name_case_sensitive
-        if request.pinned is not True  # nobody can pin one yet
+        if request.pinned is None or (row.pinned_at is not None) is request.pinned
     ]
     if request.sort_by is wire.GetWorkspacesRequestSortBy.SORT_BY_NAME:
-        found = _sorted(found, request, lambda row: row.name.lower())
+        found = ordered(found, request, lambda row: row.name.lower())
     page, pagination = cut(found, request.offset, request.limit)
     return wire.GetWorkspacesResponse(
         workspaces=[_workspace(row) for row in page], pagination=pagination
@@ -72,59 +47,123 @@ async def get_workspace(
 ) -> wire.GetWorkspaceResponse:
     """One workspace."""
     row = await call.services.workspaces.get(call.caller, request.id)
-    return wire.GetWorkspaceResponse(workspace=_workspace(row))
+    return wire.GetWorkspaceResponse(workspace=_whole(row))
 
 
-@route("GET", "/api/v1/workspaces/{id}/projects")
-async def get_workspace_projects(
-    call: Call, request: wire.GetWorkspaceProjectsRequest
-) -> wire.GetWorkspaceProjectsResponse:
-    """The projects of a workspace by filter; `name` is the whole name in any case."""
-    projects = await call.services.workspaces.projects(call.caller, request.id)
-    found = [
-        row
-        for row in _matching(projects, request)
-        if not request.name or row.name.lower() == request.name.lower()
-    ]
-    sorts: dict[str, Callable[[ProjectRow], Any]] = {
-        "SORT_BY_NAME": lambda row: row.name.lower(),
-        "SORT_BY_DESCRIPTION": lambda row: row.description.lower(),
-        "SORT_BY_LAST_EXPERIMENT_START_TIME": lambda row: str(row.last_experiment_started_at),
-    }
-    if request.sort_by.name in sorts:
-        found = _sorted(found, request, sorts[request.sort_by.name])
-    page, pagination = cut(found, request.offset, request.limit)
-    return wire.GetWorkspaceProjectsResponse(
-        projects=[_project(row) for row in page], pagination=pagination
+@route("POST", "/api/v1/workspaces")
+async def post_workspace(
+    call: Call, request: wire.PostWorkspaceRequest
+) -> wire.PostWorkspaceResponse:
+    """Make a workspace; its maker has it pinned."""
+    _refuse_kubernetes(bool(request.cluster_namespace_meta or request.cluster_quota_pairs))
+    new = WorkspaceChange(
+        name=request.name,
+        agent=_agent(request.agent_user_group),
+        checkpoint_storage=request.checkpoint_storage_config,
+        default_compute_pool=request.default_compute_pool,
+        default_aux_pool=request.default_aux_pool,
     )
+    row = await call.services.workspaces.create(call.caller, new)
+    made = msgspec.structs.replace(_whole(row), pinned_at=None)
+    return wire.PostWorkspaceResponse(workspace=made)
 
 
-@route("GET", "/api/v1/projects/{id}")
-async def get_project(
-    call: Call, request: project_wire.GetProjectRequest
-) -> project_wire.GetProjectResponse:
-    """One project."""
-    row = await call.services.workspaces.project(call.caller, request.id)
-    return project_wire.GetProjectResponse(project=_project(row))
+@route("PATCH", "/api/v1/workspaces/{id}")
+async def patch_workspace(
+    call: Call, request: wire.PatchWorkspaceRequest
+) -> wire.PatchWorkspaceResponse:
+    """Change what is given of a workspace."""
+    patch = request.workspace
+    if patch is None:
+        row = await call.services.workspaces.get(call.caller, request.id)
+        return wire.PatchWorkspaceResponse(workspace=_whole(row))
+    _refuse_kubernetes(bool(patch.cluster_namespace_meta))
+    compute, aux = patch.default_compute_resource_pool, patch.default_aux_resource_pool
+    changes = WorkspaceChange(
+        name=patch.name,
+        agent=_agent(patch.agent_user_group),
+        checkpoint_storage=patch.checkpoint_storage_config,
+        default_compute_pool=patch.default_compute_pool or None if compute is None else compute,
+        default_aux_pool=patch.default_aux_pool or None if aux is None else aux,
+    )
+    row = await call.services.workspaces.change(call.caller, request.id, changes)
+    return wire.PatchWorkspaceResponse(workspace=_whole(row))
 
 
-def _matching(rows: Sequence[R], request: _Wanted) -> list[R]:
-    """In the order asked for, by id."""
-    found = [
-        row
-        for row in rows
-        if request.archived is None or row.archived is request.archived
-        if not request.users or row.username in request.users
-        if not request.user_ids or row.user_id in request.user_ids
-    ]
-    return found[::-1] if request.order_by is OrderBy.ORDER_BY_DESC else found
+@route("DELETE", "/api/v1/workspaces/{id}")
+async def delete_workspace(
+    call: Call, request: wire.DeleteWorkspaceRequest
+) -> wire.DeleteWorkspaceResponse:
+    """Delete a workspace with all in it; whether that is done already."""
+    is_done = await call.services.workspaces.delete(call.caller, request.id)
+    return wire.DeleteWorkspaceResponse(completed=is_done)
 
 
-def _sorted(rows: list[R], request: _Wanted, key: Callable[[R], Any]) -> list[R]:
-    return sorted(rows, key=key, reverse=request.order_by is OrderBy.ORDER_BY_DESC)
+@route("POST", "/api/v1/workspaces/{id}/archive")
+async def archive_workspace(
+    call: Call, request: wire.ArchiveWorkspaceRequest
+) -> wire.ArchiveWorkspaceResponse:
+    """Hide a workspace with all in it from lists."""
+    await call.services.workspaces.archive(call.caller, request.id, archived=True)
+    return wire.ArchiveWorkspaceResponse()
+
+
+@route("POST", "/api/v1/workspaces/{id}/unarchive")
+async def unarchive_workspace(
+    call: Call, request: wire.UnarchiveWorkspaceRequest
+) -> wire.UnarchiveWorkspaceResponse:
+    """Show an archived workspace again."""
+    await call.services.workspaces.archive(call.caller, request.id, archived=False)
+    return wire.UnarchiveWorkspaceResponse()
+
+
+@route("POST", "/api/v1/workspaces/{id}/pin")
+async def pin_workspace(
+    call: Call, request: wire.PinWorkspaceRequest
+) -> wire.PinWorkspaceResponse:
+    """Pin a workspace for the caller."""
+    await call.services.workspaces.pin(call.caller, request.id, pinned=True)
+    return wire.PinWorkspaceResponse()
+
+
+@route("POST", "/api/v1/workspaces/{id}/unpin")
+async def unpin_workspace(
+    call: Call, request: wire.UnpinWorkspaceRequest
+) -> wire.UnpinWorkspaceResponse:
+    """Take the caller's pin away."""
+    await call.services.workspaces.pin(call.caller, request.id, pinned=False)
+    return wire.UnpinWorkspaceResponse()
+
+
+@route("GET", "/api/v1/workspaces/{workspace_id}/available-resource-pools")
+async def get_workspace_pools(
+    call: Call, request: wire.ListRPsBoundToWorkspaceRequest
+) -> wire.ListRPsBoundToWorkspaceResponse:
+    """The resource pools that tasks of a workspace may use."""
+    names = await call.services.workspaces.pools(call.caller, request.workspace_id)
+    page, pagination = cut(names, request.offset, request.limit)
+    return wire.ListRPsBoundToWorkspaceResponse(resource_pools=page, pagination=pagination)
+
+
+def _refuse_kubernetes(is_asked_for: bool) -> None:
+    if is_asked_for:
+        raise Unimplemented(NO_KUBERNETES)
+
+
+def _agent(group: AgentUserGroup | None) -> dict[str, object] | None:
+    return None if group is None else msgspec.structs.asdict(group)
 
 
 def _workspace(row: WorkspaceRow) -> Workspace:
+    """As lists show it: without its storage."""
+    agent = None
+    if row.agent_uid is not None:
+        agent = AgentUserGroup(
+            agent_uid=row.agent_uid,
+            agent_gid=row.agent_gid,
+            agent_user=row.agent_user,
+            agent_group=row.agent_group,
+        )
     return Workspace(
         id=row.id,
         name=row.name,
@@ -132,26 +171,19 @@ def _workspace(row: WorkspaceRow) -> Workspace:
         username=row.username,
         immutable=row.immutable,
         num_projects=row.num_projects,
+        pinned=row.pinned_at is not None,
         user_id=row.user_id,
         num_experiments=row.num_experiments,
+        state=WorkspaceState[f"WORKSPACE_STATE_{row.state or 'UNSPECIFIED'}"],
+        error_message=row.error_message,
+        agent_user_group=agent,
+        pinned_at=row.pinned_at,
+        default_compute_pool=row.default_compute_pool,
+        default_aux_pool=row.default_aux_pool,
     )
 
 
-def _project(row: ProjectRow) -> Project:
-    return Project(
-        id=row.id,
-        name=row.name,
-        workspace_id=row.workspace_id,
-        description=row.description,
-        last_experiment_started_at=row.last_experiment_started_at,
-        notes=msgspec.convert(row.notes, list[Note]),
-        num_experiments=row.num_experiments,
-        num_active_experiments=row.num_active_experiments,
-        archived=row.archived,
-        username=row.username,
-        immutable=row.immutable,
-        user_id=row.user_id,
-        workspace_name=row.workspace_name,
-        key=row.key,
-        num_runs=row.num_runs,
-    )
+def _whole(row: WorkspaceRow) -> Workspace:
+    storage = shown_storage(row)
+    shown = None if storage is None else mask_storage(storage)
+    return msgspec.structs.replace(_workspace(row), checkpoint_storage_config=shown)

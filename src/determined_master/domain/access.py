@@ -45,6 +45,8 @@ OWNER_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
         ("edit", "user"),
         ("edit", "workspace"),
         ("delete", "workspace"),
+        ("edit", "project"),
+        ("delete", "project"),
         ("delete", "experiment"),
         ("delete", "model"),
     }

@@ -13,7 +13,16 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", 
 
 
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="effect", tag=True):
-    """An order that one aggregate gives to the world outside."""
+    """An order that one aggregate gives to the world outside.
+
+    Orders of one aggregate are carried out one after the other, except that those about
+    different things, each of which is named by `about`, do not wait for each other.
+    """
+
+    @property
+    def about(self) -> str | None:
+        """The one thing that the order concerns; None keeps it apart from all others."""
+        return None
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="record", tag=True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
+import posixpath
 import tarfile
 from collections.abc import Sequence
 
@@ -14,6 +16,7 @@ from determined_master.domain.errors import InvalidArgument
 DIRECTORY_TYPE = 53
 """The character code of a directory's type in tar; a file has 48."""
 MAX_BYTES = 96 * 1024 * 1024
+_SNIFFED_BYTES = 512
 
 
 class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +46,82 @@ def pack(files: Sequence[ModelFile]) -> bytes:
         for file in files:
             archive.addfile(_member(file), io.BytesIO(file.content))
     return gzip.compress(plain.getvalue(), compresslevel=1, mtime=0)
+
+
+class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file or directory of a packed model directory, without its contents."""
+
+    path: str
+    is_dir: bool
+    size_bytes: int
+    mtime_s: int
+    is_text: bool
+
+
+def list_files(tgz: bytes) -> list[ListedFile]:
+    """What a packed model directory holds, in its order; directories before what is in them.
+
+    Args:
+        tgz: as `pack` makes it; empty for none.
+    """
+    if not tgz:
+        return []
+    found: dict[str, ListedFile] = {}
+    with tarfile.open(fileobj=io.BytesIO(tgz), mode="r:gz") as archive:
+        for member in archive:
+            path = posixpath.normpath(member.name)
+            for parent in reversed(_parents(path)):
+                found.setdefault(parent, _directory(parent, int(member.mtime)))
+            if member.isdir():
+                found.setdefault(path, _directory(path, int(member.mtime)))
+                continue
+            file = archive.extractfile(member)
+            start = file.read(_SNIFFED_BYTES) if file is not None else b""
+            found[path] = ListedFile(
+                path=path,
+                is_dir=False,
+                size_bytes=member.size,
+                mtime_s=int(member.mtime),
+                is_text=is_text(start),
+            )
+    found.pop(".", None)
+    return list(found.values())
+
+
+def read_file(tgz: bytes, path: str) -> bytes | None:
+    """The contents of one file of a packed model directory; None when there is no such file."""
+    if not tgz:
+        return None
+    with tarfile.open(fileobj=io.BytesIO(tgz), mode="r:gz") as archive:
+        for member in archive:
+            if member.isfile() and posixpath.normpath(member.name) == posixpath.normpath(path):
+                file = archive.extractfile(member)
+                return file.read() if file is not None else None
+    return None
+
+
+def is_text(start: bytes) -> bool:
+    """Whether a file that begins so is text: UTF-8 without NUL, cut anywhere."""
+    if b"\0" in start:
+        return False
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        decoder.decode(start)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _parents(path: str) -> list[str]:
+    """Directories above a path, the nearest first."""
+    found = []
+    while path := posixpath.dirname(path):
+        found.append(path)
+    return found
+
+
+def _directory(path: str, mtime_s: int) -> ListedFile:
+    return ListedFile(path=path, is_dir=True, size_bytes=0, mtime_s=mtime_s, is_text=True)
 
 
 def _member(file: ModelFile) -> tarfile.TarInfo:

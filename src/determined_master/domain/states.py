@@ -4,6 +4,7 @@ from typing import Literal
 
 RunState = Literal[
     "ACTIVE",
+    "RUNNING",
     "PAUSED",
     "STOPPING_COMPLETED",
     "STOPPING_CANCELED",
@@ -16,7 +17,8 @@ RunState = Literal[
     "DELETE_FAILED",
     "DELETED",
 ]
-"""One vocabulary for experiments and trials."""
+"""One vocabulary for experiments and trials. RUNNING is stored of detached ones alone: of others
+it follows from what their allocations do."""
 
 TERMINAL: frozenset[RunState] = frozenset({"COMPLETED", "CANCELED", "ERROR"})
 LEAVING: frozenset[RunState] = frozenset({"DELETING", "DELETE_FAILED", "DELETED"})
@@ -70,6 +72,25 @@ TRIAL_NEXT: dict[RunState, frozenset[RunState]] = {
     "ERROR": frozenset({"ACTIVE", "PAUSED"}),
 }
 """Which state of a trial may follow which; a closed one goes on when its experiment does."""
+
+DETACHED_NEXT: dict[RunState, frozenset[RunState]] = {
+    "PAUSED": frozenset({"RUNNING", *TERMINAL}),
+    "RUNNING": frozenset({"PAUSED", *TERMINAL}),
+    "COMPLETED": frozenset({"RUNNING"}),
+    "CANCELED": frozenset({"RUNNING"}),
+    "ERROR": frozenset({"RUNNING", "PAUSED", "COMPLETED", "CANCELED"}),
+}
+"""The same of a detached trial: its own program tells. One that has ended runs again when its
+program starts its next run; an ERROR that was only silence gives way to what it then tells."""
+
+DETACHED_WEIGHT: dict[RunState, int] = {
+    "PAUSED": 10,
+    "CANCELED": 15,
+    "ERROR": 20,
+    "COMPLETED": 30,
+    "RUNNING": 40,
+}
+"""A detached experiment is shown as its trial that weighs most."""
 
 AllocationState = Literal[
     "PENDING",

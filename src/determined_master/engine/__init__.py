@@ -1,11 +1,22 @@
 """The one entry and the one applier of events; journal, outbox, timers, leadership."""
 
+from determined_master.engine.carrier import Patience
 from determined_master.engine.engine import Current, Engine
 from determined_master.engine.errors import Deferred, EngineUnavailable, InternalError, NotLeader
 from determined_master.engine.feed import Changed, Feed
 from determined_master.engine.handlers import EffectContext, Handlers
-from determined_master.engine.kind import Change, ContextLoader, EffectId, Kind, Outcome, Posting
-from determined_master.engine.outbox import Patience
+from determined_master.engine.kind import (
+    Change,
+    ContextLoader,
+    EffectId,
+    Inserting,
+    Kind,
+    Outcome,
+    Posting,
+    Rows,
+    RowWriter,
+    Within,
+)
 from determined_master.engine.story import StoryLine, list_story
 from determined_master.engine.term import EngineSettings
 
@@ -22,12 +33,16 @@ __all__ = [
     "EngineUnavailable",
     "Feed",
     "Handlers",
+    "Inserting",
     "InternalError",
     "Kind",
     "NotLeader",
     "Outcome",
     "Patience",
     "Posting",
+    "RowWriter",
+    "Rows",
     "StoryLine",
+    "Within",
     "list_story",
 ]

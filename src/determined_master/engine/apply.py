@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import groupby
@@ -17,9 +17,10 @@ from determined_master.engine import inbox_codec, statements
 from determined_master.engine.batch import Applied, Subject, Writes, columns
 from determined_master.engine.connection import is_connection_loss
 from determined_master.engine.errors import InternalError, StaleEpoch
-from determined_master.engine.kind import Key, Outcome, tag_of
+from determined_master.engine.kind import Key, Outcome, Rows, RowWriter, tag_of
 from determined_master.engine.queue import Closing, Post
 from determined_master.store.pool import Conn
+from determined_master.store.row_locks import lock_rows
 
 _log = logging.getLogger(__name__)
 _YIELD_S = 0.005
@@ -80,6 +81,8 @@ async def apply_batch(
     try:
         work = _Transaction(conn, term)
         await work.lock(posts)
+        await work.lock_listed(posts, closings)
+        await work.write_rows(posts)
         await work.step_all(posts)
         await work.write(closings)
         await conn.execute("COMMIT")
@@ -110,6 +113,7 @@ class _Transaction:
         self._writes = Writes(term.now())
         self._outcomes: list[tuple[Post, Outcome | Exception]] = []
         self._duplicates: list[tuple[Subject, int]] = []
+        self._refused: dict[tuple[str, str, str], Exception] = {}
 
     async def lock(self, posts: Sequence[Post]) -> None:
         """Lock the aggregates in the order of their keys; look the causes up."""
@@ -139,6 +143,44 @@ class _Transaction:
             await ensure_partition(self._conn, month)
             self._term.partitions.add(month)
         await self._find_timers([post for post in posts if post.timer is not None])
+
+    async def lock_listed(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
+        """Lock the trials, then the experiments, that events or their writers change.
+
+        Whoever locks a single row, or leaves it to one writer of rows, needs no order for it.
+        """
+        writes = [post.within for post in posts if isinstance(post.within, Rows)]
+        trials = {int(post.id) for post in posts if post.kind.rows == "trials"}
+        touched = {i for rows in writes for i in rows.experiments}
+        if (trials or touched) and len(posts) + len(closings) > 1:
+            await lock_rows(self._conn, trials.union(*(rows.trials for rows in writes)))
+        own = {int(post.id) for post in posts if post.kind.rows == "experiments"}
+        if touched and len(touched | own) > 1:
+            await lock_rows(self._conn, (), touched | own)
+
+    async def write_rows(self, posts: Sequence[Post]) -> None:
+        """Write the rows that go with events, those of one writer together.
+
+        Raises:
+            Poisoned: the rows of the only event cannot be written. What fails for several is
+            raised as it is: each is then applied alone.
+        """
+        groups: dict[RowWriter, dict[tuple[str, str, str], Post]] = {}
+        for post in posts:
+            cause = (*post.key, post.cause)
+            if isinstance(post.within, Rows) and cause not in self._told:
+                groups.setdefault(post.within.writer, {}).setdefault(cause, post)
+        for writer, group in groups.items():
+            items = [post.within.item for post in group.values() if isinstance(post.within, Rows)]
+            try:
+                refusals = await writer.write(self._conn, items)
+            except Exception as error:
+                if len(posts) > 1 or is_connection_loss(self._conn, error):
+                    raise
+                raise Poisoned(posts[0], _as_refusal(error, posts[0])) from error
+            for cause, refusal in zip(group, refusals, strict=True):
+                if refusal is not None:
+                    self._refused[cause] = refusal
 
     async def step_all(self, posts: Sequence[Post]) -> None:
         """Apply each event to what the ones before it left; yields to the loop now and then."""
@@ -207,8 +249,10 @@ class _Transaction:
             return Outcome(told, is_duplicate=True, state=subject.state)
         if post.timer is not None and not self._is_due(post):
             return Outcome(subject.version, is_duplicate=True, state=subject.state)
-        if post.within is not None:
-            await self._run_within(post)
+        if (refusal := self._refused.get((*post.key, post.cause))) is not None:
+            return refusal
+        if post.within is not None and not isinstance(post.within, Rows):
+            await self._run_within(post, post.within)
         try:
             await self._load_context(subject)
             state, produced = post.kind.step(subject.state, post.event, subject.context)
@@ -249,10 +293,9 @@ class _Transaction:
                     raise
                 raise Poisoned(closing, error) from error
 
-    async def _run_within(self, post: Post) -> None:
-        assert post.within is not None
+    async def _run_within(self, post: Post, within: Callable[[Conn], Awaitable[None]]) -> None:
         try:
-            await post.within(self._conn)
+            await within(self._conn)
         except Exception as error:
             if is_connection_loss(self._conn, error):
                 raise

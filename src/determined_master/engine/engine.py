@@ -16,7 +16,7 @@ from determined_master.engine.errors import EngineUnavailable, NotLeader, TermEn
 from determined_master.engine.feed import Changed, Feed
 from determined_master.engine.handlers import Handlers
 from determined_master.engine.inbox import POSTED, InboxClient
-from determined_master.engine.kind import EffectId, Kind, Outcome, Posting
+from determined_master.engine.kind import EffectId, Kind, Outcome, Posting, Within
 from determined_master.engine.leader import Leadership
 from determined_master.engine.queue import Closing, Post
 from determined_master.engine.term import EngineSettings, LeaderTerm
@@ -133,16 +133,16 @@ class Engine:
         *,
         cause: str,
         closes: EffectId | None = None,
-        within: Callable[[Conn], Awaitable[None]] | None = None,
+        within: Within | None = None,
         deadline_s: float = 30,
     ) -> Outcome:
         """Apply one event to one aggregate, once for its cause.
 
         Args:
             closes: an effect that ends in the same transaction.
-            within: SQL in the same transaction, run before `step`; leader only. It is skipped
-                for a cause that was applied before, and may run again when the transaction is
-                repeated, never to any lasting effect but once.
+            within: SQL, or `Rows`, in the same transaction, run before `step`; leader only. It is
+                skipped for a cause that was applied before, and may run again when the
+                transaction is repeated, never to any lasting effect but once.
 
         Raises:
             DetError: what the domain said; nothing has changed.
@@ -232,7 +232,7 @@ class Engine:
     def retry_deferred(self) -> None:
         """Ask again for the effects that handlers have deferred, as when an agent connects."""
         if self._term is not None:
-            self._term.outbox.retry_deferred()
+            self._term.carrier.retry_deferred()
 
     async def _look(self, kind: str, id: str, newest: list[Changed]) -> Any:
         if newest and self.is_leader:

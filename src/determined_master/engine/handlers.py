@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from determined_master.engine.errors import Deferred
-from determined_master.engine.kind import EffectId, Outcome
-from determined_master.store.pool import Conn
+from determined_master.engine.kind import EffectId, Outcome, Within
 
 Handler = Callable[[Any, "EffectContext"], Awaitable[None]]
+GroupHandler = Callable[[Sequence[tuple[Any, "EffectContext"]]], Awaitable[None]]
+"""Carries out several effects of one aggregate and one type; it raises when any has failed, once
+all others are through."""
 
 
 class Poster(Protocol):
@@ -25,7 +27,7 @@ class Poster(Protocol):
         *,
         cause: str,
         closes: EffectId | None = None,
-        within: Callable[[Conn], Awaitable[None]] | None = None,
+        within: Within | None = None,
         deadline_s: float = 30,
     ) -> Outcome: ...
 
@@ -64,7 +66,7 @@ class EffectContext:
         id: str,
         event: Any,
         *,
-        within: Callable[[Conn], Awaitable[None]] | None = None,
+        within: Within | None = None,
     ) -> Outcome:
         """Report the outcome and close the effect, in one transaction."""
         return await self.engine.post(
@@ -79,6 +81,7 @@ class Registration:
     handler: Handler
     attempts: int | None = None
     timeout_s: float | None = None
+    group: GroupHandler | None = None
 
 
 class Handlers:
@@ -100,9 +103,25 @@ class Handlers:
         Raises:
             ValueError: the type has one already.
         """
-        if effect in self._by_type:
-            raise ValueError(f"{effect.__name__} has a handler already")
-        self._by_type[effect] = Registration(handler, attempts, timeout_s)
+        self._add(effect, Registration(handler, attempts, timeout_s))
+
+    def register_group(self, effect: type[Any], handler: GroupHandler) -> None:
+        """Let `handler` carry out effects of that type, those that wait together in one call.
+
+        One that it leaves open when it raises is then given to it alone.
+
+        Raises:
+            ValueError: the type has one already.
+        """
+
+        async def carry_out_one(one: Any, context: EffectContext) -> None:
+            await handler([(one, context)])
+
+        self._add(effect, Registration(carry_out_one, group=handler))
+
+    def find(self, effect: type[Any]) -> Registration | None:
+        """None when nobody carries out such effects."""
+        return self._by_type.get(effect)
 
     def get(self, effect: type[Any]) -> Registration:
         """Raises LookupError when nobody carries out such effects."""
@@ -110,3 +129,8 @@ class Handlers:
             return self._by_type[effect]
         except KeyError:
             raise LookupError(f"no handler is registered for {effect.__name__}") from None
+
+    def _add(self, effect: type[Any], registration: Registration) -> None:
+        if effect in self._by_type:
+            raise ValueError(f"{effect.__name__} has a handler already")
+        self._by_type[effect] = registration

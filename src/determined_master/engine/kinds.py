@@ -8,7 +8,7 @@ from typing import Any
 
 from determined_master.domain.allocation import machine as allocation_machine
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.config.experiment import typed_config
+from determined_master.domain.config.stored import read_stored
 from determined_master.domain.experiment import machine as experiment_machine
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.log_lines import LEVEL_NUMBERS
@@ -31,7 +31,7 @@ class SearchContexts:
         row = await experiments.find_experiment(conn, int(id))
         if row is None:
             raise RuntimeError(f"experiment {id} has no row")
-        config = typed_config(row.config)
+        config = read_stored(row.config)
         method = build(config.searcher, config.hyperparameters, config.seed)
         memory = SearchMemory.rebuild(
             await searches.list_bracket_members(conn, row.id),
@@ -55,9 +55,15 @@ async def project_experiments(
     if removed:
         await removal.delete_experiments(conn, removed)
     rows = [
-        (c.after.id, c.after.state, c.after.reason, _ended_at(c.after.state, c.at))
+        (
+            c.after.id,
+            c.after.state,
+            c.after.reason,
+            _ended_at(c.after.state, c.at),
+            c.after.progress,
+        )
         for c in changes
-        if c.after.state != "DELETED"
+        if c.after.state != "DELETED" and not _shows_the_same(c.before, c.after)
     ]
     if rows:
         await experiments.update_experiment_states(conn, rows)
@@ -71,6 +77,11 @@ async def project_experiments(
         await searches.insert_rung_entries(conn, entries)
 
 
+def _shows_the_same(before: exp.Experiment | None, after: exp.Experiment) -> bool:
+    """Whether its row need not be written: most events of a search change only the search."""
+    return before is not None and (before.state, before.reason) == (after.state, after.reason)
+
+
 async def project_trials(
     conn: Conn, changes: Sequence[Change[trial.Trial, trial.TrialEvent]]
 ) -> None:
@@ -82,7 +93,7 @@ async def project_trials(
             c.after.reason,
             c.after.restarts,
             c.after.run_id,
-            _ended_at(c.after.state, c.at),
+            _ended_at(c.after.state, c.after.silent_since or c.at),
         )
         for c in changes
     ]
@@ -141,6 +152,7 @@ EXPERIMENT: Kind[exp.Experiment, exp.ExperimentEvent, Any] = Kind(
     step=experiment_machine.step,
     project=project_experiments,
     context=SearchContexts(),
+    rows="experiments",
 )
 TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     name="trial",
@@ -149,6 +161,7 @@ TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     effect=trial.TrialOrder,
     step=trial_machine.step,
     project=project_trials,
+    rows="trials",
 )
 ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     name="allocation",

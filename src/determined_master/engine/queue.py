@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from determined_master.engine.errors import TermEnded
-from determined_master.engine.kind import EffectId, Key, Kind, Outcome
+from determined_master.engine.kind import EffectId, Key, Kind, Outcome, Within
 from determined_master.store.pool import Conn
 
 
@@ -23,7 +23,7 @@ class Post:
     cause: str
     future: asyncio.Future[Outcome | Exception]
     closes: EffectId | None = None
-    within: Callable[[Conn], Awaitable[None]] | None = None
+    within: Within | None = None
     timer: tuple[str, int] | None = None
     """Name of the timer that fired, and the version that set it."""
     inbox_seq: int | None = None

@@ -10,12 +10,13 @@ from typing import Any
 from determined_master.engine.applier import Applier
 from determined_master.engine.apply import Term, ensure_partition
 from determined_master.engine.batch import Applied
+from determined_master.engine.carrier import Carrier, EnginePort, Patience
 from determined_master.engine.connection import Connect
 from determined_master.engine.feed import Feed
 from determined_master.engine.handlers import Handlers
 from determined_master.engine.inbox import DELETE_OLD, KEEP, InboxDrain
 from determined_master.engine.kind import Kind
-from determined_master.engine.outbox import EnginePort, Outbox, Patience
+from determined_master.engine.outbox import Outbox
 from determined_master.engine.queue import PostQueue, end_all
 from determined_master.engine.timers import Timers
 from determined_master.store.pool import Pool
@@ -48,7 +49,8 @@ class LeaderTerm:
         self._feed = feed
         self._settings = settings
         self.queue = PostQueue(limit=settings.queue_limit, batch=settings.batch)
-        self.outbox = Outbox(term, kinds, handlers, engine, settings.patience)
+        self.carrier = Carrier(term, kinds, handlers, engine, settings.patience)
+        self.outbox = Outbox(term, kinds, self.carrier)
         self.timers = Timers(term, kinds, self.queue.put)
         self.inbox = InboxDrain(term, kinds, self.queue.put)
 
@@ -70,25 +72,27 @@ class LeaderTerm:
 
     def note_applied(self, applied: Applied) -> None:
         """Hand out the effects, wake the timers, tell the feed; see `applier.Sink`."""
-        self.outbox.note_closed(applied.closed)
+        self.carrier.note_closed(applied.closed)
         self.outbox.take(applied.effects)
         self.timers.note(applied.next_timer_at)
         self._feed.publish(applied.subjects)
+        self._feed.publish(subject for subject, _ in applied.duplicates)
 
     async def recover(self, applied: Applied) -> None:
-        """Do the same for what had been committed before the connection was lost."""
+        """Take up the effects and timers of what was committed before the connection was lost."""
         await self.outbox.reload(
             {(subject.kind.name, subject.id, version) for subject, version in applied.duplicates}
         )
         self.timers.note(self.term.now())
-        self._feed.publish(subject for subject, _ in applied.duplicates)
 
     async def _sweep(self, pool: Pool) -> None:
-        """Slow upkeep: the journal's next partition, answers that nobody waits for any more."""
+        """Slow upkeep: the journal's next partition, answers that nobody waits for any more, and
+        effects that were missed."""
         while True:
             await asyncio.sleep(self._settings.sweep_s)
             await self._ensure_partitions(pool)
             await pool.execute(DELETE_OLD, self.term.now() - KEEP)
+            await self.outbox.sweep()
 
     async def _ensure_partitions(self, pool: Pool) -> None:
         """This month's and the next one's, outside of any event's transaction."""

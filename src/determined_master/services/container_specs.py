@@ -9,12 +9,22 @@ import msgspec
 from determined_master.domain import task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services import collection_specs
+from determined_master.services.container_options import container_options
 from determined_master.services.tokens import TaskTokens
-from determined_master.store import allocations, checkpoints, collections, experiments, trials
+from determined_master.store import (
+    allocations,
+    checkpoints,
+    collections,
+    experiments,
+    trials,
+    workspaces,
+)
 from determined_wire import agent_link as link
 
 if TYPE_CHECKING:
     import asyncpg
+
+    from determined_master.store.pool import Conn
 
 TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
 SHM_SIZE_BYTES = 4 * 1024**3
@@ -41,9 +51,18 @@ class ContainerSpecs:
         self._defaults = defaults
 
     async def build(
-        self, state: alloc.Allocation, container: alloc.StartContainer
+        self,
+        state: alloc.Allocation,
+        container: alloc.StartContainer,
+        device_type: str = "cpu",
     ) -> link.ContainerSpec:
-        """The specification of one container; the same again when asked twice."""
+        """The specification of one container; the same again when asked twice.
+
+        Args:
+            state: the allocation.
+            container: which of its containers, and where.
+            device_type: of the container's slots; says which image and variables it gets.
+        """
         if state.request.task_type == "CHECKPOINT_GC":
             return await self._build_collection(state, container)
         trial_id = state.request.trial_id
@@ -59,8 +78,9 @@ class ContainerSpecs:
             if trial is None:
                 raise RuntimeError(f"trial {trial_id} has no row")
             experiment = await experiments.find_experiment(conn, trial.experiment_id)
-        if experiment is None:
-            raise RuntimeError(f"experiment {trial.experiment_id} has no row")
+            if experiment is None:
+                raise RuntimeError(f"experiment {trial.experiment_id} has no row")
+            user = await self._user(conn, experiment)
         run_id = int(state.id.rpartition(".")[2])
         run = task_spec.TrialRun(
             experiment_id=experiment.id,
@@ -73,7 +93,11 @@ class ContainerSpecs:
             latest_checkpoint=resume[0] if resume else trial.warm_start_checkpoint,
         )
         environment = self._environment(state, container, experiment, run, ports)
-        return self._spec(state, container, experiment.config, environment, run)
+        environment.update(task_spec.user_environment(experiment.config, device_type))
+        spec = self._spec(state, container, experiment.config, environment, run)
+        options = self._options(experiment.config, device_type)
+        exposed = tuple(sorted({*spec.ports, *ports.values()}))
+        return msgspec.structs.replace(spec, ports=exposed, user=user, **options)
 
     async def _build_collection(
         self, state: alloc.Allocation, container: alloc.StartContainer
@@ -83,27 +107,36 @@ class ContainerSpecs:
             if row is None:
                 raise RuntimeError(f"the collection {state.request.task_id} has no row")
             experiment = await experiments.find_experiment(conn, row.experiment_id)
-        if experiment is None:
-            raise RuntimeError(f"experiment {row.experiment_id} has no row")
+            if experiment is None:
+                raise RuntimeError(f"experiment {row.experiment_id} has no row")
+            user = await self._user(conn, experiment)
         environment = self._base(state, container, experiment.username)
         environment.update(task_spec.user_environment(experiment.config, "cpu"))
         config = {**experiment.config, "checkpoint_storage": row.storage}
-        env = config["environment"]
-        return link.ContainerSpec(
+        spec = link.ContainerSpec(
             task_id=row.task_id,
             task_type=state.request.task_type,
             description=f"exp-{row.experiment_id}-checkpoint-gc",
             entrypoint=collection_specs.entrypoint(row),
             environment=environment,
             work_dir=task_spec.WORK_DIR,
-            user=self._defaults.user,
-            image=str((env.get("image") or {}).get("cpu") or ""),
-            force_pull_image=bool(env.get("force_pull_image")),
+            user=user,
             files=collection_specs.files(row),
             mounts=tuple(_mounts(config)),
             network_mode=self._defaults.network_mode,
-            shm_size_bytes=self._defaults.shm_size_bytes,
         )
+        return msgspec.structs.replace(spec, **self._options(config, "cpu"))
+
+    def _options(self, config: dict[str, Any], device_type: str) -> dict[str, Any]:
+        """What a configuration says about the container itself."""
+        return container_options(config, device_type, self._defaults.shm_size_bytes)
+
+    async def _user(self, conn: Conn, experiment: experiments.ExperimentRow) -> link.TaskUser:
+        """Whom its tasks run as."""
+        linked = await workspaces.find_agent_user(
+            conn, experiment.user_id, experiment.workspace_id
+        )
+        return msgspec.structs.replace(self._defaults.user, **linked)
 
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
@@ -132,7 +165,6 @@ class ContainerSpecs:
         if self._defaults.network_interface:
             environment["DET_INTER_NODE_NETWORK_INTERFACE"] = self._defaults.network_interface
         environment.update(task_spec.trial_environment(run, ports))
-        environment.update(task_spec.user_environment(experiment.config, "cpu"))
         return environment
 
     def _spec(
@@ -158,15 +190,10 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=self._defaults.user,
-            image=str((env.get("image") or {}).get("cpu") or ""),
-            force_pull_image=bool(env.get("force_pull_image")),
             files=files,
             mounts=tuple(_mounts(config)),
             ports=tuple(sorted(set(ports))),
             network_mode="host" if container.count > 1 else self._defaults.network_mode,
-            shm_size_bytes=self._defaults.shm_size_bytes,
-            add_capabilities=tuple(env.get("add_capabilities") or ()),
-            drop_capabilities=tuple(env.get("drop_capabilities") or ()),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from determined_master.domain.config.layers import ConfigLayers, PoolLayer
+from determined_master.domain.config.layers import DEFAULT_SHM_BYTES, ConfigLayers, PoolLayer
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
 from determined_master.services.container_specs import TaskDefaults
@@ -71,6 +71,7 @@ def task_defaults(settings: Settings) -> TaskDefaults:
     defaults = settings.task_container_defaults
     return TaskDefaults(
         user=TaskUser(user=user.user, uid=user.uid, group=user.group, gid=user.gid),
+        shm_size_bytes=int(defaults.get("shm_size_bytes") or DEFAULT_SHM_BYTES),
         network_mode=defaults.get("network_mode") or "bridge",
         startup_hook=defaults.get("startup_hook") or "",
         network_interface=defaults.get("dtrain_network_interface") or "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,13 +13,18 @@ from determined_master.domain.config.experiment import BuiltExperiment, build_ex
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
 from determined_master.services.names import pet_name
+from determined_master.services.projects import check_place
 from determined_master.services.yaml_text import parse_yaml
-from determined_master.store import templates
+from determined_master.store import projects, templates
+from determined_master.store.projects import Place
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.config.experiment import ConfigLayers
+
+FIRST_PROJECT_ID = 1
+"""Where experiments go whose users do not say."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -27,6 +32,8 @@ class Prepared(msgspec.Struct, frozen=True):
 
     built: BuiltExperiment
     warnings: tuple[str, ...] = ()
+    place: Place | None = None
+    """Where it goes; None for one that is there already."""
     exceeds_slots: bool = False
     """Whether a trial asks for more slots than its pool has now."""
 
@@ -38,22 +45,33 @@ class ExperimentConfigs:
         self._pool = pool
         self._layers = layers
 
-    async def prepare(self, text: str, template: str | None) -> Prepared:
-        """Check a configuration and fill it up.
+    async def prepare(
+        self, text: str, template: str | None, project_id: int = 0, *, is_managed: bool = True
+    ) -> Prepared:
+        """Check a configuration and fill it up; that of a detached one needs no entrypoint.
+
+        The experiment goes to the project that is named by its id; else to that which
+        `workspace` and `project` of the configuration name; else to the first one.
 
         Raises:
             InvalidArgument: it has errors; all of them are named with their paths.
-            NotFound: the template does not exist.
+            NotFound: the template or the project does not exist.
+            FailedPrecondition: the project is archived or being deleted.
         """
         layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
+        place = await self._place(project_id, (parsed.value, layers.template))
+        layers = _in_workspace(layers, place)
         name = f"Experiment ({pet_name()})"
-        built = build_experiment(parsed.value, layers=layers, seed=entropy.seed(), name=name)
+        built = build_experiment(
+            parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
+        )
         try:
             build(built.typed.searcher, built.typed.hyperparameters, built.typed.seed)
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
-        return Prepared(built, (*parsed.warnings, *built.warnings))
+        check_place(place)
+        return Prepared(built, (*parsed.warnings, *built.warnings), place)
 
     async def override(self, text: str, config: Mapping[str, Any]) -> Prepared:
         """Lay YAML over a stored configuration, and check and fill up the whole.
@@ -77,3 +95,42 @@ class ExperimentConfigs:
         if row is None:
             raise NotFound(f"template '{name}' not found")
         return msgspec.structs.replace(self._layers, template=row.config)
+
+    async def _place(self, project_id: int, configs: Sequence[Any]) -> Place:
+        async with self._pool.acquire() as conn:
+            if project_id:
+                found = await projects.find_place(conn, project_id)
+                missing = f"project '{project_id}' not found"
+            else:
+                workspace, project = (_named(configs, key) for key in ("workspace", "project"))
+                if not (workspace and project):  # that one is lacking is told with other errors
+                    found = await projects.find_place(conn, FIRST_PROJECT_ID)
+                    return _must(found, f"project '{FIRST_PROJECT_ID}' not found")
+                found = await projects.find_named_place(conn, workspace, project)
+                missing = f"workspace/project '{workspace}/{project}' not found"
+        return _must(found, missing)
+
+
+def _named(configs: Sequence[Any], key: str) -> str:
+    """The first name that configurations give; what is no text is told with other errors."""
+    for config in configs:
+        value = config.get(key) if isinstance(config, Mapping) else None
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _must(found: Place | None, missing: str) -> Place:
+    if found is None:
+        raise NotFound(missing)
+    return found
+
+
+def _in_workspace(layers: ConfigLayers, place: Place) -> ConfigLayers:
+    return msgspec.structs.replace(
+        layers,
+        workspace_id=place.workspace_id,
+        workspace_checkpoint_storage=place.checkpoint_storage,
+        default_compute_pool=place.default_compute_pool or layers.default_compute_pool,
+        default_aux_pool=place.default_aux_pool or layers.default_aux_pool,
+    )

@@ -12,6 +12,7 @@ from determined_master.domain.config.edits import edit_section
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.states import LEAVING, TERMINAL
 from determined_master.store import experiments as rows
+from determined_master.store import log_retention
 
 if TYPE_CHECKING:
     import asyncpg
@@ -65,6 +66,8 @@ class ExperimentEdits:
                     "and uses no resources any more"
                 )
             await rows.update_details(conn, experiment_id, _columns(row, changes))
+            if changes.log_retention_days is not None:
+                await log_retention.forget_trial_days(conn, experiment_id)
         if changes.resources:
             await self._terms.sync([row.job_id])
         if changes.checkpoint_storage and row.state in TERMINAL:

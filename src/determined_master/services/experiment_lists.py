@@ -189,8 +189,13 @@ def _tables(text: str) -> str:
     return "experiments e" + (" JOIN users u ON u.id = e.user_id" if "u." in text else "")
 
 
+def _stored_states(shown: str) -> tuple[str, ...]:
+    """What is shown as running is stored as ACTIVE; of detached ones it is stored itself."""
+    return ("ACTIVE", "RUNNING") if shown in SHOWN_WHEN_ACTIVE else (shown,)
+
+
 def _where(wanted: Wanted) -> tuple[str, list[Any]]:
-    stored = sorted({"ACTIVE" if s in SHOWN_WHEN_ACTIVE else s for s in wanted.states})
+    stored = sorted({s for state in wanted.states for s in _stored_states(state)})
     archived = [] if wanted.archived is None else [wanted.archived]
     candidates: tuple[tuple[str, Any], ...] = (
         ("position(lower(?) in lower(e.name)) > 0", wanted.name),

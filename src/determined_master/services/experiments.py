@@ -12,6 +12,7 @@ import msgspec
 
 from determined_master import clock, entropy
 from determined_master.domain import access
+from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.model_definition import ModelFile, pack
@@ -19,7 +20,10 @@ from determined_master.domain.states import TERMINAL
 from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.pools import Pools
+from determined_master.services.search_sources import check_source, hold_source
+from determined_master.store import detached
 from determined_master.store import experiments as rows
+from determined_master.store.row_locks import lock_experiment_with_runs
 
 if TYPE_CHECKING:
     import asyncpg
@@ -40,6 +44,9 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     parent_id: int = 0
     template: str | None = None
     idempotency_key: str | None = None
+    is_detached: bool = False
+    """Whether programs outside the cluster run its trials; wire: `unmanaged`."""
+    external_id: str | None = None
 
 
 class Model(msgspec.Struct, frozen=True):
@@ -65,35 +72,43 @@ class Experiments:
     async def create(self, caller: Caller, submission: Submission) -> tuple[int | None, Prepared]:
         """Check a configuration and make the experiment.
 
-        A repeated idempotency key of the same user gives the first answer again.
+        A repeated idempotency key of the same user gives the first answer again; a name given
+        outside is that of one experiment.
 
         Returns:
             The experiment's id, None when it was only to be checked; and its configuration.
 
         Raises:
             InvalidArgument: with every error of the configuration, or more slots than there are.
-            NotFound: the parent does not exist. FailedPrecondition: it is archived with its
-                project.
+            NotFound: the parent, the template or the project does not exist.
+            FailedPrecondition: the parent is archived with its project, or the project is.
         """
         access.may(caller, "create", "experiment")
-        prepared = await self._configs.prepare(submission.config, submission.template)
+        prepared = await self._configs.prepare(
+            submission.config,
+            submission.template,
+            submission.project_id,
+            is_managed=not submission.is_detached,
+        )
         resources = prepared.built.config["resources"]
         prepared = msgspec.structs.replace(
             prepared,
-            exceeds_slots=self._pools.check_fit(
+            exceeds_slots=not submission.is_detached
+            and self._pools.check_fit(
                 resources["resource_pool"],
                 resources["slots_per_trial"],
                 is_single_node=bool(resources.get("is_single_node")),
             ),
         )
+        await check_source(self._pool, prepared.built.typed.searcher)
         if submission.parent_id:
             await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:
             return None, prepared
-        if not submission.idempotency_key:
+        if not submission.idempotency_key and submission.external_id is None:
             return await self._make(caller, submission, prepared), prepared
         # One after the other: the second of two at once finds the answer of the first.
-        key = (caller.user_id, submission.idempotency_key)
+        key = (caller.user_id, submission.idempotency_key or f"external {submission.external_id}")
         async with self._doors.setdefault(key, asyncio.Lock()):
             known = await self._known_answer(caller, submission)
             if known is None:
@@ -120,8 +135,15 @@ class Experiments:
             return await rows.list_trial_ids(conn, experiment_id)
 
     async def original_config(self, caller: Caller, experiment_id: int) -> str:
-        """The configuration as it was submitted."""
-        access.may(caller, "read", "experiment")
+        """The configuration as it was submitted.
+
+        Where it holds secrets, others than its owner and admins are given the completed one
+        without them: text that was written by hand cannot be masked for certain.
+        """
+        row = await self.get(caller, experiment_id)
+        masked = mask_config(row.config)
+        if masked != row.config and not caller.is_admin and caller.user_id != row.user_id:
+            return msgspec.json.format(msgspec.json.encode(masked), indent=2).decode()
         async with self._pool.acquire() as conn:
             return await rows.find_original_config(conn, experiment_id) or ""
 
@@ -183,7 +205,8 @@ class Experiments:
         if row.archived is archived:
             word = "already archived" if archived else "not archived"
             raise FailedPrecondition(f"experiment {experiment_id} is {word}")
-        async with self._pool.acquire() as conn:
+        async with self._pool.acquire() as conn, conn.transaction():
+            await lock_experiment_with_runs(conn, experiment_id)
             await rows.update_details(conn, experiment_id, {"archived": archived})
 
     async def label(
@@ -238,13 +261,14 @@ class Experiments:
     ) -> int:
         async with self._pool.acquire() as conn:
             experiment_id = await rows.next_experiment_id(conn)
-        config = prepared.built.config
+        config, place = prepared.built.config, prepared.place
+        assert place is not None
         new = rows.NewExperiment(
             id=experiment_id,
             job_id=str(entropy.new_uuid()),
             user_id=caller.user_id,
-            workspace_id=1,
-            project_id=1,
+            workspace_id=place.workspace_id,
+            project_id=place.project_id,
             name=config["name"],
             description=config.get("description") or "",
             labels=list(config.get("labels") or ()),
@@ -259,9 +283,12 @@ class Experiments:
             model_size=model.size_bytes,
             started_at=clock.now(),
             forked_from=submission.parent_id or None,
+            unmanaged=submission.is_detached,
+            external_id=submission.external_id,
         )
 
         async def store(conn: Conn) -> None:
+            await hold_source(conn, config["searcher"])
             if model.digest is not None and model.tgz is not None:
                 await rows.insert_model_definition(conn, model.digest, model.tgz)
             await rows.insert_experiment(conn, new)
@@ -269,10 +296,13 @@ class Experiments:
                 answer = {"experiment_id": experiment_id}
                 await rows.insert_answer(conn, caller.user_id, submission.idempotency_key, answer)
 
-        event = exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)
         try:
             await self._engine.post(
-                "experiment", str(experiment_id), event, cause="created", within=store
+                "experiment",
+                str(experiment_id),
+                _creation(experiment_id, submission),
+                cause="created",
+                within=store,
             )
         except InternalError:
             # The same request came through another process and was first.
@@ -283,9 +313,21 @@ class Experiments:
         return experiment_id
 
     async def _known_answer(self, caller: Caller, submission: Submission) -> int | None:
-        """The experiment that an earlier request with the same idempotency key has made."""
-        if not submission.idempotency_key:
-            return None
+        """The experiment that an earlier request for the same one has made."""
         async with self._pool.acquire() as conn:
+            if submission.external_id is not None:
+                found = await detached.find_experiment_id(conn, submission.external_id)
+                if found is not None:
+                    return found
+            if not submission.idempotency_key:
+                return None
             answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
         return None if answer is None else int(answer["experiment_id"])
+
+
+def _creation(
+    experiment_id: int, submission: Submission
+) -> exp.ExperimentCreated | exp.ExperimentDetached:
+    if submission.is_detached:
+        return exp.ExperimentDetached(experiment_id=experiment_id)
+    return exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)

@@ -16,6 +16,7 @@ from determined_master.domain.errors import DetError, InvalidArgument
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_store import MetricStore
 from determined_master.services.metric_summaries import WRITE_EVERY_S, Summaries
+from determined_master.services.series_points import SeriesPoints
 from determined_master.store.losses import DATABASE_ERRORS
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Flusher:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.summaries = Summaries(pool)
-        self.store = MetricStore(self.summaries)
+        self.points = SeriesPoints(pool)
+        self.store = MetricStore(self.summaries, self.points)
         self._queues: list[asyncio.Queue[Waiting]] = [
             asyncio.Queue(MAX_WAITING) for _ in range(SHARDS)
         ]
@@ -66,6 +68,7 @@ class Flusher:
         """Flush for ever; cancelled at the master's end."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._write_summaries())
+            group.create_task(self.points.run())
             for queue in self._queues:
                 group.create_task(self._flush_from(queue))
 
@@ -100,7 +103,7 @@ class Flusher:
             if await self.store.store_known(conn, reports):
                 return [None] * len(reports)
             async with conn.transaction():
-                return await self.store.store(conn, reports)
+                return await self.store.write(conn, reports)
         except asyncpg.DeadlockDetectedError:
             self._forget(reports)
             if deadlocks == MAX_DEADLOCKS:

@@ -31,3 +31,4 @@ class TrialFacts(msgspec.Struct, frozen=True, kw_only=True):
     wants_validations: bool
     """The search decides on validations."""
     time_metric: str | None = None
+    is_detached: bool = False

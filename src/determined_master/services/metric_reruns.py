@@ -9,6 +9,7 @@ import msgspec
 from determined_master.domain.summary import Summary
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_summaries import recompute
+from determined_master.store import metric_blocks
 from determined_master.store import metrics as rows
 from determined_master.store.pool import Conn
 
@@ -43,9 +44,11 @@ async def archive_redone(
     redone: dict[int, Redone] = {}
     for trial_id, (report, facts) in first.items():
         same_step = sorted(groups[trial_id, report.steps])
-        if await rows.archive_later_reports(
+        first_id = await rows.archive_later_reports(
             conn, report.run_id, trial_id, report.steps, same_step
-        ):
+        )
+        if first_id is not None:
+            await metric_blocks.delete_blocks(conn, trial_id, first_id)
             summary, total = await recompute(conn, trial_id)
             best = await rows.reset_validations(
                 conn, trial_id, smaller_is_better=facts.smaller_is_better

@@ -17,6 +17,8 @@ from determined_master.domain.summary import add_report, as_number
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_reruns import archive_redone
 from determined_master.services.metric_summaries import Summaries, TrialSummary
+from determined_master.services.series_points import SeriesPoints
+from determined_master.store import metric_blocks
 from determined_master.store import metrics as rows
 from determined_master.store.pool import Conn
 
@@ -24,8 +26,9 @@ from determined_master.store.pool import Conn
 class MetricStore:
     """Stores reports and keeps what trials show of them."""
 
-    def __init__(self, summaries: Summaries) -> None:
+    def __init__(self, summaries: Summaries, points: SeriesPoints) -> None:
         self._summaries = summaries
+        self._points = points
 
     async def store_known(self, conn: Conn, reports: Sequence[tuple[Report, TrialFacts]]) -> bool:
         """Store reports by one statement outside a transaction, if all is as it was left.
@@ -50,24 +53,24 @@ class MetricStore:
         self._keep(touched)
         return True
 
-    async def store(
-        self, conn: Conn, reports: Sequence[tuple[Report, TrialFacts]]
+    async def write(
+        self, conn: Conn, items: Sequence[tuple[Report, TrialFacts]]
     ) -> list[DetError | None]:
-        """Store reports inside the caller's transaction.
+        """Store reports inside the caller's transaction; an engine's `RowWriter`.
 
         Returns:
             For each report None, or why it is refused.
         """
-        locks = await rows.lock_trials(conn, sorted({r.trial_id for r, _ in reports}))
-        outcomes = [_refusal(report, locks.get(report.trial_id)) for report, _ in reports]
+        locks = await rows.lock_trials(conn, sorted({r.trial_id for r, _ in items}))
+        outcomes = [_refusal(report, locks.get(report.trial_id)) for report, _ in items]
         accepted = [i for i, outcome in enumerate(outcomes) if outcome is None]
         if not accepted:
             return outcomes
-        touched = await self._touch(conn, locks, [reports[i] for i in accepted])
-        ids = await rows.insert_reports(conn, [_row(*reports[i]) for i in accepted])
+        touched = await self._touch(conn, locks, [items[i] for i in accepted])
+        ids = await rows.insert_reports(conn, [_row(*items[i]) for i in accepted])
         changed: dict[int, _Touched] = {}
         for i, row_id in zip(accepted, ids, strict=True):
-            report, facts = reports[i]
+            report, facts = items[i]
             if row_id is None:
                 outcomes[i] = await _merge(conn, report)
                 continue
@@ -104,6 +107,7 @@ class MetricStore:
             for report in trial.reports:
                 add_report(trial.summary.figures, report.group, report.metrics)
             self._summaries.keep(trial_id, trial.summary, trial.lock_after())
+            self._points.note(trial_id, len(trial.reports))
 
 
 def _refusal(report: Report, lock: rows.TrialLock | None) -> DetError | None:
@@ -147,6 +151,7 @@ async def _merge(conn: Conn, report: Report) -> DetError | None:
         merged = _text({**stored.metrics, **added})
         batches = None if stored.batch_metrics is None else _text(stored.batch_metrics)
         await rows.update_report(conn, stored.id, report.trial_id, merged, batches)
+        await metric_blocks.delete_blocks(conn, report.trial_id, stored.id)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,6 +14,8 @@ from determined_master.domain import access
 from determined_master.domain.errors import DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.summary import as_number
+from determined_master.engine import Rows
+from determined_master.services.gathering import Gathering
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.store import metrics as rows
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
-    from determined_master.store.pool import Conn
 
 HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
 """Searches that decide on validations; the others only count ends."""
@@ -35,11 +36,20 @@ MAX_METRICS_A_REPORT = 100_000
 class Metrics:
     """Reports of trials."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, flusher: Flusher) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        pool: asyncpg.Pool,
+        flusher: Flusher,
+        note_report: Callable[[int], Awaitable[None]],
+    ) -> None:
+        """`note_report` is told of detached trials that report, by their ids."""
         self._engine = engine
         self._pool = pool
         self._flusher = flusher
+        self._note_report = note_report
         self._facts: OrderedDict[int, TrialFacts] = OrderedDict()
+        self._look_up = Gathering(self._fetch_facts)
 
     async def report(self, caller: Caller, report: Report) -> None:
         """Store one report; returns after its commit.
@@ -107,29 +117,36 @@ class Metrics:
         known = self._facts.get(trial_id)
         if known is not None:
             return known
-        query = """
-            SELECT t.experiment_id, t.request_id::text, e.searcher_metric, e.smaller_is_better,
-                   e.searcher_type, e.config->'searcher'->>'time_metric' AS time_metric,
-                   e.unmanaged
-              FROM trials t JOIN experiments e ON e.id = t.experiment_id
-             WHERE t.id = $1
-        """
-        async with self._pool.acquire() as conn:
-            row = await conn.fetchrow(query, trial_id)
-        if row is None:
+        facts = await self._look_up.find(trial_id)
+        if facts is None:
             raise NotFound(f"trial '{trial_id}' not found")
-        facts = TrialFacts(
-            experiment_id=row["experiment_id"],
-            request_id=row["request_id"],
-            searcher_metric=row["searcher_metric"],
-            smaller_is_better=row["smaller_is_better"],
-            wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
-            time_metric=row["time_metric"],
-        )
         self._facts[trial_id] = facts
         if len(self._facts) > MAX_KNOWN_TRIALS:
             self._facts.popitem(last=False)
         return facts
+
+    async def _fetch_facts(self, trial_ids: Sequence[int]) -> dict[int, TrialFacts]:
+        query = """
+            SELECT t.id, t.experiment_id, t.request_id::text, e.searcher_metric,
+                   e.smaller_is_better, e.searcher_type, e.unmanaged,
+                   e.config->'searcher'->>'time_metric' AS time_metric
+              FROM trials t JOIN experiments e ON e.id = t.experiment_id
+             WHERE t.id = ANY ($1)
+        """
+        async with self._pool.acquire() as conn:
+            found = await conn.fetch(query, trial_ids)
+        return {
+            row["id"]: TrialFacts(
+                experiment_id=row["experiment_id"],
+                request_id=row["request_id"],
+                searcher_metric=row["searcher_metric"],
+                smaller_is_better=row["smaller_is_better"],
+                wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
+                time_metric=row["time_metric"],
+                is_detached=row["unmanaged"],
+            )
+            for row in found
+        }
 
     async def _checked(self, caller: Caller, report: Report) -> TrialFacts:
         access.may(caller, "report", "task")
@@ -138,7 +155,10 @@ class Metrics:
                 f"{len(report.metrics)} metrics in one report: at most {MAX_METRICS_A_REPORT}, "
                 "report fewer names or aggregate them"
             )
-        return await self.facts(report.trial_id)
+        facts = await self.facts(report.trial_id)
+        if facts.is_detached:
+            await self._note_report(report.trial_id)
+        return facts
 
     async def _answer(self, report: Report, facts: TrialFacts) -> DetError | None:
         try:
@@ -158,15 +178,11 @@ class Metrics:
             reported=tuple(sorted(report.metrics)[:20]),
         )
 
-        async def store(conn: Conn) -> None:
-            [error] = await self._flusher.store.store(conn, [(report, facts)])
-            if error is not None:
-                raise error
-
         cause = f"validation:{report.trial_id}:{report.run_id}:{report.steps}"
+        rows_of = Rows(self._flusher.store, (report, facts), [report.trial_id])
         try:
             outcome = await self._engine.post(
-                "experiment", str(facts.experiment_id), event, cause=cause, within=store
+                "experiment", str(facts.experiment_id), event, cause=cause, within=rows_of
             )
         except BaseException:
             self._flusher.summaries.forget([report.trial_id])

@@ -152,6 +152,19 @@ class Pools:
         known = {p.pool_name: p for p in self._settings.resource_pools}
         return rules_of(self._settings.scheduler_of(known[name])) if name in known else Rules()
 
+    def check_name(self, pool: str, field: str) -> None:
+        """Do nothing when there is such a pool.
+
+        Raises:
+            InvalidArgument: there is none; those that there are are named.
+        """
+        names = [p.pool_name for p in self._settings.resource_pools]
+        if pool not in names:
+            raise InvalidArgument(
+                f"{field} is '{pool}', and there is no such resource pool; "
+                f"available: {', '.join(names)}"
+            )
+
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
         return [agent for agent in self._backend.agents() if agent.pool == pool]
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
+    from determined_master.services.series_points import SeriesPoints
     from determined_master.store.pool import Conn
 
 MAX_POINTS = 1000
@@ -71,8 +72,9 @@ class Sample(msgspec.Struct, frozen=True):
 class SeriesReads:
     """Series of all trials."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, points: SeriesPoints) -> None:
         self._pool = pool
+        self._points = points
 
     async def compare(
         self, caller: Caller, trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range
@@ -91,17 +93,17 @@ class SeriesReads:
         for metric in sorted(set(metrics)):
             groups.setdefault(metric.group, []).append(metric.name)
         found = []
-        async with self._pool.acquire() as conn:
-            for trial_id in sorted(set(trial_ids)):
+        for trial_id in sorted(set(trial_ids)):
+            async with self._pool.acquire() as conn:
                 row = await trial_rows.find_trial(conn, trial_id)
-                if row is None:
-                    raise NotFound(f"trial '{trial_id}' not found")
-                series = []
-                for group, names in groups.items():
-                    points = await rows.list_points(conn, _wanted(trial_id, group, names, part))
-                    if points:
-                        series.append((group, points))
-                found.append(TrialSeries(row, series))
+            if row is None:
+                raise NotFound(f"trial '{trial_id}' not found")
+            series = []
+            for group, names in groups.items():
+                points = await self._points.find(_wanted(trial_id, group, names, part))
+                if points:
+                    series.append((group, points))
+            found.append(TrialSeries(row, series))
         return found
 
     async def improvements(
@@ -178,15 +180,15 @@ class SeriesReads:
         async for _ in self._rounds([experiment_id], period_s):
             async with self._pool.acquire() as conn:
                 best = await rows.list_best_trials(conn, experiment_id, count)
-                trials = []
-                for trial_id, hparams in best:
-                    one = _wanted(trial_id, metric.group, [metric.name], wanted)
-                    one = msgspec.structs.replace(one, after_id=seen.get(trial_id, 0))
-                    points = await rows.list_points(conn, one)
-                    is_new = trial_id not in seen
-                    if points or is_new:
-                        trials.append(SampledTrial(trial_id, hparams if is_new else None, points))
-                    seen[trial_id] = max([seen.get(trial_id, 0), *(p.id for p in points)])
+            trials = []
+            for trial_id, hparams in best:
+                one = _wanted(trial_id, metric.group, [metric.name], wanted)
+                one = msgspec.structs.replace(one, after_id=seen.get(trial_id, 0))
+                points = await self._points.find(one)
+                is_new = trial_id not in seen
+                if points or is_new:
+                    trials.append(SampledTrial(trial_id, hparams if is_new else None, points))
+                seen[trial_id] = max([seen.get(trial_id, 0), *(p.id for p in points)])
             ids = [trial_id for trial_id, _ in best]
             before = ids if shown is None else shown
             yield Sample(

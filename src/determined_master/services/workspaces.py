@@ -1,30 +1,61 @@
-"""Use cases of workspaces and projects: for now they can only be read."""
+"""Use cases of workspaces."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+import asyncpg
+import msgspec
+
+from determined_master import clock
 from determined_master.domain import access
-from determined_master.domain.errors import NotFound
+from determined_master.domain.config.masking import keep_masked
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.storage import STORAGE
+from determined_master.domain.errors import (
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+)
+from determined_master.domain.naming import check_workspace_name
 from determined_master.store import workspaces as rows
 
 if TYPE_CHECKING:
-    import asyncpg
-
     from determined_master.domain.access import Caller
+    from determined_master.services.pools import Pools
+    from determined_master.services.project_deletions import ProjectDeletions
+    from determined_master.store.pool import Conn
+
+AGENT_FIELDS = ("agent_uid", "agent_gid", "agent_user", "agent_group")
+
+
+class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What to set of a workspace; None leaves a thing as it is."""
+
+    name: str | None = None
+    agent: Mapping[str, Any] | None = None
+    """Of `AGENT_FIELDS`; empty clears them."""
+    checkpoint_storage: Mapping[str, Any] | None = None
+    """Empty clears it. A secret that is its own mask stays what it was."""
+    default_compute_pool: str | None = None
+    default_aux_pool: str | None = None
 
 
 class Workspaces:
-    """The workspaces of the cluster; all experiments are in the first project of the first."""
+    """The workspaces of the cluster; the first is there always."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, pools: Pools, deletions: ProjectDeletions) -> None:
         self._pool = pool
+        self._pools = pools
+        self._deletions = deletions
 
     async def list_all(self, caller: Caller) -> list[rows.WorkspaceRow]:
         """All workspaces by id."""
         access.may(caller, "read", "workspace")
         async with self._pool.acquire() as conn:
-            return await rows.list_workspaces(conn)
+            return await rows.list_workspaces(conn, caller.user_id)
 
     async def get(self, caller: Caller, workspace_id: int) -> rows.WorkspaceRow:
         """One workspace.
@@ -32,30 +63,179 @@ class Workspaces:
         Raises:
             NotFound: there is none of that id.
         """
-        for row in await self.list_all(caller):
-            if row.id == workspace_id:
-                return row
-        raise NotFound(f"workspace '{workspace_id}' not found")
+        access.may(caller, "read", "workspace")
+        async with self._pool.acquire() as conn:
+            row = await rows.find_workspace(conn, workspace_id, caller.user_id)
+        if row is None:
+            raise _missing(workspace_id)
+        return row
 
-    async def projects(self, caller: Caller, workspace_id: int) -> list[rows.ProjectRow]:
-        """The projects of one workspace by id.
+    async def create(self, caller: Caller, new: WorkspaceChange) -> rows.WorkspaceRow:
+        """Make a workspace; its maker has it pinned.
 
         Raises:
-            NotFound: there is no such workspace.
+            AlreadyExists: the name is taken, in whatever case.
+            InvalidArgument: a bad name or storage, an unknown pool, half an agent user.
         """
+        access.may(caller, "create", "workspace")
+        values = self._columns(msgspec.structs.replace(new, name=new.name or ""), None)
+        async with self._pool.acquire() as conn, conn.transaction():
+            try:
+                workspace_id = await rows.insert_workspace(conn, caller.user_id, values)
+            except asyncpg.UniqueViolationError:
+                raise _taken(values["name"]) from None
+            await rows.insert_pin(conn, workspace_id, caller.user_id, clock.now())
+            return await _must_find(conn, workspace_id, caller)
+
+    async def change(
+        self, caller: Caller, workspace_id: int, changes: WorkspaceChange
+    ) -> rows.WorkspaceRow:
+        """Change what is given; nothing of it when one thing cannot be.
+
+        Raises:
+            NotFound, AlreadyExists, InvalidArgument: as above.
+            FailedPrecondition: it is the first one's name, or it is archived or being deleted.
+            PermissionDenied: it is somebody else's.
+        """
+        refusal = "only admins may set other user's workspaces names"
+        async with self._pool.acquire() as conn, conn.transaction():
+            row = await _lock(conn, workspace_id, caller, refusal)
+            if row.immutable and changes.name not in (None, row.name):
+                raise FailedPrecondition(
+                    f"workspace ({workspace_id}) is immutable and cannot have its name changed"
+                )
+            if row.archived:
+                raise FailedPrecondition(
+                    f"workspace ({workspace_id}) is archived and cannot be changed: "
+                    "unarchive it first"
+                )
+            values = self._columns(changes, row)
+            try:
+                await rows.update_workspace(conn, workspace_id, values)
+            except asyncpg.UniqueViolationError:
+                raise _taken(values["name"]) from None
+            return await _must_find(conn, workspace_id, caller)
+
+    async def archive(self, caller: Caller, workspace_id: int, *, archived: bool) -> None:
+        """Hide a workspace with all in it from lists, or show it; again changes nothing.
+
+        Raises:
+            FailedPrecondition: it is the first one. PermissionDenied: it is somebody else's.
+        """
+        word = "archive" if archived else "unarchive"
+        refusal = f"only admins may {word} other user's workspaces"
+        async with self._pool.acquire() as conn, conn.transaction():
+            row = await _lock(conn, workspace_id, caller, refusal)
+            if row.immutable:
+                raise FailedPrecondition(
+                    f"workspace ({workspace_id}) is immutable and cannot be {word}d"
+                )
+            await rows.update_workspace(conn, workspace_id, {"archived": archived})
+
+    async def pin(self, caller: Caller, workspace_id: int, *, pinned: bool) -> None:
+        """Pin a workspace for the caller, or take the pin away; again changes nothing."""
         await self.get(caller, workspace_id)
         async with self._pool.acquire() as conn:
-            return await rows.list_projects(conn, workspace_id=workspace_id)
+            if pinned:
+                await rows.insert_pin(conn, workspace_id, caller.user_id, clock.now())
+            else:
+                await rows.delete_pin(conn, workspace_id, caller.user_id)
 
-    async def project(self, caller: Caller, project_id: int) -> rows.ProjectRow:
-        """One project.
+    async def delete(self, caller: Caller, workspace_id: int) -> bool:
+        """Delete a workspace with its projects and all their experiments.
+
+        Returns:
+            Whether it is gone already; else that goes on after the answer.
 
         Raises:
-            NotFound: there is none of that id.
+            FailedPrecondition: it is the first one, or an experiment in it is not over.
+            PermissionDenied: it, or an experiment in it, is somebody else's.
         """
-        access.may(caller, "read", "project")
-        async with self._pool.acquire() as conn:
-            found = await rows.list_projects(conn, project_id=project_id)
-        if not found:
-            raise NotFound(f"project '{project_id}' not found")
-        return found[0]
+        refusal = "only admins may delete other user's workspaces"
+        async with self._pool.acquire() as conn, conn.transaction():
+            row = await _lock(conn, workspace_id, caller, refusal, action="delete")
+            if row.immutable:
+                raise FailedPrecondition(
+                    f"workspace ({workspace_id}) is immutable and cannot be deleted"
+                )
+        return await self._deletions.delete_workspace(caller, workspace_id)
+
+    async def pools(self, caller: Caller, workspace_id: int) -> list[str]:
+        """Names of the resource pools that tasks of a workspace may use: all, as yet."""
+        await self.get(caller, workspace_id)
+        return [pool.name for pool in self._pools.list_all(caller)]
+
+    def _columns(self, new: WorkspaceChange, old: rows.WorkspaceRow | None) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        if new.name is not None:
+            values["name"] = check_workspace_name(new.name)
+        if new.agent is not None:
+            values |= _agent(new.agent)
+        if new.checkpoint_storage is not None:
+            values["checkpoint_storage"] = _storage(new.checkpoint_storage, old)
+        for field in ("default_compute_pool", "default_aux_pool"):
+            name = getattr(new, field)
+            if name is not None:
+                if name:
+                    self._pools.check_name(name, field)
+                values[field] = name
+        return values
+
+
+def shown_storage(row: rows.WorkspaceRow) -> dict[str, Any] | None:
+    """A workspace's storage with every field of its kind, the unset ones null."""
+    if not row.checkpoint_storage:
+        return None
+    kind = STORAGE.variants[row.checkpoint_storage["type"]]
+    fields = [name for name, field in kind.fields.items() if not field.is_hidden_when_null]
+    return {name: row.checkpoint_storage.get(name) for name in sorted({*fields, "type"})}
+
+
+def _agent(given: Mapping[str, Any]) -> dict[str, Any]:
+    values = {name: given.get(name) for name in AGENT_FIELDS}
+    missing = [name for name, value in values.items() if value in (None, "")]
+    if missing and len(missing) < len(AGENT_FIELDS):
+        raise InvalidArgument(
+            f"agent uid, gid, user and group must be set together; missing: {', '.join(missing)}"
+        )
+    return dict.fromkeys(AGENT_FIELDS) if missing else values
+
+
+def _storage(given: Mapping[str, Any], old: rows.WorkspaceRow | None) -> dict[str, Any] | None:
+    if not given:
+        return None
+    stored = old.checkpoint_storage if old is not None else None
+    report = Report()
+    read = STORAGE.read(keep_masked(given, stored), "checkpoint_storage_config", report)
+    if not report.problems:
+        STORAGE.find_gaps(read, "checkpoint_storage_config", report)
+    if report.problems:
+        raise InvalidArgument("\n".join(f"{p.path}: {p.text}" for p in report.problems))
+    return {name: value for name, value in (read or {}).items() if value is not None}
+
+
+async def _lock(
+    conn: Conn, workspace_id: int, caller: Caller, refusal: str, *, action: access.Action = "edit"
+) -> rows.WorkspaceRow:
+    row = await rows.lock_workspace(conn, workspace_id, caller.user_id)
+    if row is None:
+        raise _missing(workspace_id)
+    access.may(caller, action, "workspace", owner_id=row.user_id, refusal=refusal)
+    if action == "edit" and row.state == "DELETING":
+        raise FailedPrecondition(f"workspace ({workspace_id}) is being deleted")
+    return row
+
+
+async def _must_find(conn: Conn, workspace_id: int, caller: Caller) -> rows.WorkspaceRow:
+    row = await rows.find_workspace(conn, workspace_id, caller.user_id)
+    if row is None:
+        raise _missing(workspace_id)
+    return row
+
+
+def _missing(workspace_id: int) -> NotFound:
+    return NotFound(f"workspace '{workspace_id}' not found")
+
+
+def _taken(name: str) -> AlreadyExists:
+    return AlreadyExists(f"workspace '{name}' already exists: choose another name")

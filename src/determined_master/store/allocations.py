@@ -61,29 +61,26 @@ COLUMNS = """
 """
 
 
-async def insert_allocation(conn: Conn, new: NewAllocation) -> None:
-    """Store an allocation with the hashes of its tokens."""
+async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
+    """Store allocations with the hashes of their tokens."""
     query = """
-        WITH session AS (
+        WITH n AS (
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bytea[],
+                                 $6::int[], $7::bytea[], $8::timestamptz[], $9::timestamptz[])
+                AS n (id, task_id, pool, slots, token_hash, user_id, user_token_hash,
+                      requested_at, token_expires_at)
+        ), sessions AS (
             INSERT INTO user_sessions (user_id, token_hash, kind, created_at, expires_at)
-            VALUES ($6, $7, 'task', $8, $9) RETURNING id
+            SELECT user_id, user_token_hash, 'task', requested_at, token_expires_at FROM n
+         RETURNING id, token_hash
         )
         INSERT INTO allocations (id, task_id, state, pool, slots, token_hash, session_id,
                                  requested_at)
-        SELECT $1, $2, 'PENDING', $3, $4, $5, session.id, $8 FROM session
+        SELECT n.id, n.task_id, 'PENDING', n.pool, n.slots, n.token_hash, s.id, n.requested_at
+          FROM n JOIN sessions s ON s.token_hash = n.user_token_hash
     """
-    await conn.execute(
-        query,
-        new.id,
-        new.task_id,
-        new.pool,
-        new.slots,
-        new.token_hash,
-        new.user_id,
-        new.user_token_hash,
-        new.requested_at,
-        new.token_expires_at,
-    )
+    columns = [list(c) for c in zip(*map(msgspec.structs.astuple, new), strict=True)]
+    await conn.execute(query, *columns)
 
 
 async def update_allocations(conn: Conn, changes: Sequence[AllocationChange]) -> None:

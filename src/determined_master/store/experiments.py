@@ -188,30 +188,53 @@ async def list_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
 
 
 async def update_experiment_states(
-    conn: Conn, rows: Sequence[tuple[int, str, str, datetime | None]]
+    conn: Conn, rows: Sequence[tuple[int, str, str, datetime | None, float]]
 ) -> None:
-    """Write (id, state, reason, ended_at) of several experiments at once.
+    """Write (id, state, reason, ended_at, progress) of several experiments at once.
 
-    What has ended keeps its first end, until it is opened again.
+    What has ended keeps its first end, until it is opened again. Progress never goes back: that of
+    a single trial is written by its own reports.
     """
     query = """
         UPDATE experiments e
            SET state = n.state, reason = n.reason,
                ended_at = CASE WHEN n.ended_at IS NOT NULL
                                THEN coalesce(e.ended_at, n.ended_at) END,
-               progress = CASE WHEN n.state = 'COMPLETED' THEN 1 ELSE e.progress END
-          FROM unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[])
-               AS n (id, state, reason, ended_at)
+               progress = CASE WHEN n.state = 'COMPLETED' THEN 1
+                               ELSE greatest(e.progress, n.progress) END
+          FROM unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[], $5::float8[])
+               AS n (id, state, reason, ended_at, progress)
          WHERE e.id = n.id
     """
-    ids, states, reasons, ended = zip(*rows, strict=True)
-    await conn.execute(query, ids, states, reasons, ended)
+    ids, states, reasons, ended, progress = zip(*rows, strict=True)
+    await conn.execute(query, ids, states, reasons, ended, progress)
 
 
 async def insert_model_definition(conn: Conn, digest: bytes, tgz: bytes) -> None:
-    """Keep a model directory once, whoever submits it."""
-    query = "INSERT INTO model_definitions (digest, tgz) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+    """Keep a model directory once, whoever submits it.
+
+    One that is there is locked, so that it is not swept away before the experiment's row.
+    """
+    query = """
+        INSERT INTO model_definitions (digest, tgz) VALUES ($1, $2)
+        ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest
+    """
     await conn.execute(query, digest, tgz)
+
+
+async def delete_orphaned_models(conn: Conn, *, limit: int) -> int:
+    """Delete model directories that no experiment has any more; how many.
+
+    One that an experiment is being stored with stays: its row is locked until that is done.
+    """
+    query = """
+        WITH orphans AS (
+            SELECT m.digest FROM model_definitions m
+             WHERE NOT EXISTS (SELECT FROM experiments e WHERE e.model_definition = m.digest)
+             ORDER BY m.digest LIMIT $1 FOR UPDATE SKIP LOCKED)
+        DELETE FROM model_definitions m USING orphans o WHERE m.digest = o.digest
+    """
+    return int((await conn.execute(query, limit)).split()[1])
 
 
 async def find_model_definition(conn: Conn, experiment_id: int) -> bytes | None:

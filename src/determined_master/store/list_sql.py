@@ -42,6 +42,14 @@ class TableSql(msgspec.Struct, frozen=True):
     """The run whose metrics count for a row."""
     has_run: str
     """Holds for a row when `{runs}`, a query of run ids, has one of its runs."""
+    of_experiment: str = ""
+    """The experiment that a row belongs to, where it is no experiment itself."""
+    totals: str = ""
+    """A table of how many rows each project has, `listed` and `archived`."""
+
+    def is_of_experiments(self, column: str) -> bool:
+        """Whether a column is one of the table `experiments` and of nothing else."""
+        return set(_ALIAS.findall(self.expressions.get(column, ""))) == {"e"}
 
 
 class Composed:
@@ -52,8 +60,11 @@ class Composed:
         table: TableSql,
         column_ids: Mapping[str, Sequence[int]],
         project_id: int | None = None,
+        experiments: Mapping[Condition, Sequence[int]] | None = None,
     ) -> None:
+        """`experiments` has those that meet conditions which were looked up before."""
         self._table = table
+        self._experiments = experiments or {}
         self._project_id = project_id
         self._column_ids = column_ids
         self._aliases: set[str] = set()
@@ -118,12 +129,18 @@ class Composed:
                 assert_never(node)
 
     def _condition(self, condition: Condition) -> str:
+        experiments = self._experiments.get(condition)
+        if experiments is not None:
+            ids = self.add_value(list(experiments))
+            return f"({self._table.of_experiment} = ANY ({ids}::int[]))"
         expression = self._table.expressions.get(condition.column)
         if expression is None:
             return self._on_values(condition)
         self._note(expression)
         if condition.column == "state":
             condition = msgspec.structs.replace(condition, value=_stored_state(condition.value))
+            if condition.value == "ACTIVE":  # detached ones are stored as what others are shown as
+                expression = f"replace({expression}, 'RUNNING', 'ACTIVE')"
         if condition.operator == "isEmpty":
             return _empty(expression, condition.type)
         if condition.operator == "notEmpty":

@@ -286,19 +286,23 @@ async def list_stale(conn: Conn, after: int, limit: int) -> list[int]:
 
 async def archive_later_reports(
     conn: Conn, run_id: int, trial_id: int, steps: int, same_step: Sequence[str]
-) -> int:
+) -> int | None:
     """Archive what earlier runs reported after a step, and at it in the groups `same_step`.
 
     Returns:
-        How many rows that were.
+        The lowest id among them; None when there was nothing to archive.
     """
     query = """
-        UPDATE metrics SET archived = true
-         WHERE trial_id = $1 AND run_id < $2 AND NOT archived
-           AND (steps > $3 OR steps = $3 AND metric_group = ANY ($4))
+        WITH archived AS (
+            UPDATE metrics SET archived = true
+             WHERE trial_id = $1 AND run_id < $2 AND NOT archived
+               AND (steps > $3 OR steps = $3 AND metric_group = ANY ($4))
+         RETURNING id
+        )
+        SELECT min(id) FROM archived
     """
-    status = await conn.execute(query, trial_id, run_id, steps, same_step)
-    return int(status.rpartition(" ")[2])
+    first: int | None = await conn.fetchval(query, trial_id, run_id, steps, same_step)
+    return first
 
 
 async def reset_validations(conn: Conn, trial_id: int, *, smaller_is_better: bool) -> float | None:

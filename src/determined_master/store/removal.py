@@ -13,6 +13,10 @@ BATCH = 500
 
 _OF_TRIALS = (
     "DELETE FROM metrics WHERE trial_id = ANY ($1)",
+    "DELETE FROM metric_extremes WHERE trial_id = ANY ($1)",
+    "DELETE FROM metric_blocks WHERE trial_id = ANY ($1)",
+)
+_CHECKPOINTS_OF_TRIALS = (
     """UPDATE checkpoints SET trial_id = NULL, task_id = NULL, experiment_id = NULL
         WHERE trial_id = ANY ($1) AND uuid = ANY ($2)""",
     "DELETE FROM checkpoints WHERE trial_id = ANY ($1) AND NOT uuid = ANY ($2)",
@@ -45,8 +49,9 @@ async def remove_trials(conn: Conn, experiment_id: int, kept: Sequence[str]) -> 
     ids = [row["id"] for row in await conn.fetch(query, experiment_id, BATCH)]
     if not ids:
         return False
-    await conn.execute(_OF_TRIALS[0], ids)
-    for statement in _OF_TRIALS[1:]:
+    for statement in _OF_TRIALS:
+        await conn.execute(statement, ids)
+    for statement in _CHECKPOINTS_OF_TRIALS:
         await conn.execute(statement, ids, list(kept))
     tasks = "SELECT id FROM tasks WHERE trial_id = ANY ($1)"
     await _remove_tasks(conn, [row["id"] for row in await conn.fetch(tasks, ids)])

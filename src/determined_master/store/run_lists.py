@@ -35,7 +35,7 @@ RUNS = TableSql(
         "searcherMetric": "e.searcher_metric",
         "searcherMetricsVal": "r.searcher_metric",
         "externalExperimentId": "e.external_id",
-        "externalRunId": "NULL::text",
+        "externalRunId": "t.external_id",
         "experimentId": "r.experiment_id",
         "experimentName": "e.name",
         "experimentProgress": "e.progress",
@@ -55,6 +55,8 @@ RUNS = TableSql(
     },
     run_of_metric="r.id",
     has_run="r.id IN ({runs})",
+    of_experiment="r.experiment_id",
+    totals="run_numbers",
 )
 
 
@@ -82,6 +84,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     searcher_metric_name: str
     forked_from: int | None
     external_experiment_id: str | None
+    external_run_id: str | None
     resource_pool: str
     progress: float
     description: str
@@ -102,7 +105,8 @@ async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:
                r.started_at, r.ended_at, t.hparams::text, t.summary_metrics::text,
                t.metadata::text, t.checkpoint_size, t.checkpoint_count, t.log_policy_matched,
                e.labels, e.user_id, e.searcher_type, e.searcher_metric AS searcher_metric_name,
-               e.forked_from, e.external_id AS external_experiment_id, e.resource_pool,
+               e.forked_from, e.external_id AS external_experiment_id,
+               t.external_id AS external_run_id, e.resource_pool,
                e.progress, e.description, e.name, e.unmanaged, r.project_id,
                p.name AS project_name, p.key AS project_key, w.id AS workspace_id,
                w.name AS workspace_name, (p.archived OR w.archived) AS parent_archived
@@ -115,3 +119,28 @@ async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:
     """
     found = {row["id"]: RunRow(**row) for row in await conn.fetch(query, ids)}
     return [found[i] for i in ids if i in found]
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A run as one of the runs of its experiment."""
+
+    id: int
+    experiment_id: int
+    siblings: int
+    """How many runs the experiment has, this one among them."""
+    is_multitrial: bool
+
+
+async def list_members(
+    conn: Conn, ids: Sequence[int], project_id: int | None = None
+) -> list[Member]:
+    """Those of the runs that are there, and in the project, by id."""
+    query = """
+        SELECT r.id, r.experiment_id,
+               (SELECT count(*) FROM runs x WHERE x.experiment_id = r.experiment_id),
+               e.searcher_type <> 'single'
+          FROM runs r JOIN experiments e ON e.id = r.experiment_id
+         WHERE r.id = ANY ($1) AND ($2::int IS NULL OR r.project_id = $2)
+         ORDER BY r.id
+    """
+    return [Member(*row) for row in await conn.fetch(query, ids, project_id)]

@@ -35,64 +35,73 @@ class PointRow(msgspec.Struct, frozen=True):
     epoch: Any
 
 
+class ValueRow(msgspec.Struct, frozen=True):
+    """One report without what only charts need."""
+
+    steps: int
+    metrics: dict[str, Any]
+
+
 _WHERE = """
-    trial_id = $1 AND metric_group = $2 AND NOT archived AND steps BETWEEN $4 AND $5
-    AND id > $6 AND metrics ?| $3
+    trial_id = $1 AND metric_group = $2 AND NOT archived AND id > $4 AND metrics ?| $3
 """
 
 
-async def list_points(conn: Conn, wanted: SeriesWanted) -> list[PointRow]:
-    """Reports by steps: all of them, or the lowest and highest of each bucket of steps.
-
-    The buckets are as many as `max_points` allows with two points for each metric in each, so
-    no value that stands out is lost; the first and the last report are always among them.
-    """
-    values = (
-        wanted.trial_id,
-        wanted.group,
-        list(wanted.names),
-        wanted.from_steps,
-        wanted.to_steps,
-        wanted.after_id,
-    )
-    ends = await conn.fetchrow(
-        f"SELECT count(*), min(steps), max(steps) FROM metrics WHERE {_WHERE}", *values
-    )
-    if ends is None or not ends[0]:
-        return []
-    count, first, last = ends
-    chosen: list[int] | None = None
-    if count > wanted.max_points:
-        chosen = await _extremes(conn, wanted, values, (first, last))
+async def list_points(conn: Conn, wanted: SeriesWanted, limit: int) -> list[PointRow]:
+    """The reports with any of the metrics, by steps; no more than `limit`."""
     query = f"""
-        SELECT id, steps, reported_at,
-               (SELECT jsonb_object_agg(n, metrics->n) FROM unnest($3::text[]) n
-                 WHERE metrics ? n) AS metrics,
-               metrics->'epoch' AS epoch
-          FROM metrics WHERE {_WHERE} AND ($7::int[] IS NULL OR steps = ANY ($7))
+        SELECT {_columns(wanted, 7)} FROM metrics WHERE {_WHERE} AND steps BETWEEN $5 AND $6
+         ORDER BY steps, id LIMIT {limit:d}
+    """
+    steps = (wanted.from_steps, wanted.to_steps)
+    rows = await conn.fetch(query, *_values(wanted), *steps, *wanted.names)
+    return [_point(row, wanted.names) for row in rows]
+
+
+async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int]) -> list[PointRow]:
+    """The same of so many steps, all of them within what is wanted."""
+    query = f"""
+        SELECT {_columns(wanted, 6)} FROM metrics WHERE {_WHERE} AND steps = ANY ($5::int[])
          ORDER BY steps, id
     """
-    return [PointRow(*row) for row in await conn.fetch(query, *values, chosen)]
+    rows = await conn.fetch(query, *_values(wanted), steps, *wanted.names)
+    return [_point(row, wanted.names) for row in rows]
 
 
-async def _extremes(
-    conn: Conn, wanted: SeriesWanted, values: Sequence[Any], ends: tuple[int, int]
-) -> list[int]:
-    first, last = ends
-    buckets = max(1, (wanted.max_points - 2) // (2 * len(wanted.names)))
-    width = max(1, -(-(last - first + 1) // buckets))
-    query = f"""
-        WITH points AS (
-            SELECT (m.steps - $7) / $8 AS bucket, n.name, leaf_number(m.metrics->n.name) AS value,
-                   m.steps
-              FROM metrics m, unnest($3::text[]) AS n (name) WHERE {_WHERE}
-        )
-        SELECT (min(ARRAY[value, steps]))[2]::int, -(max(ARRAY[value, -steps]))[2]::int
-          FROM points WHERE value IS NOT NULL
-         GROUP BY name, bucket
+async def list_between(
+    conn: Conn, wanted: SeriesWanted, first_id: int, last_id: int
+) -> list[ValueRow]:
+    """Steps and values of the reports from one id to another, by id.
+
+    Only the index of ids can find them: the one of steps would read the whole group.
     """
-    found = await conn.fetch(query, *values, first, width)
-    return sorted({first, last, *(step for row in found for step in row)})
+    query = """
+        SELECT steps, (SELECT jsonb_object_agg(n, metrics->n) FROM unnest($3::text[]) n
+                        WHERE metrics ? n)
+          FROM metrics
+         WHERE trial_id = $1 AND metric_group || '' = $2 AND NOT archived AND id > $4
+           AND id <= $7 AND metrics ?| $3 AND steps + 0 BETWEEN $5 AND $6
+         ORDER BY id
+    """
+    steps = (wanted.from_steps, wanted.to_steps)
+    after = msgspec.structs.replace(wanted, after_id=max(wanted.after_id, first_id - 1))
+    return [ValueRow(*row) for row in await conn.fetch(query, *_values(after), *steps, last_id)]
+
+
+def _columns(wanted: SeriesWanted, first: int) -> str:
+    """Columns of a point; names of metrics are parameters from `first` on."""
+    metrics = "".join(f", metrics->${n}" for n in range(first, first + len(wanted.names)))
+    return f"id, steps, reported_at, metrics->'epoch'{metrics}"
+
+
+def _point(row: Any, names: Sequence[str]) -> PointRow:
+    """A metric that is null is left out, as one that is not there."""
+    values = {n: v for n, v in zip(names, row[4:], strict=True) if v is not None}
+    return PointRow(row[0], row[1], row[2], values, row[3])
+
+
+def _values(wanted: SeriesWanted) -> tuple[Any, ...]:
+    return wanted.trial_id, wanted.group, list(wanted.names), wanted.after_id
 
 
 class MetricName(msgspec.Struct, frozen=True, order=True):

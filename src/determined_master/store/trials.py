@@ -66,6 +66,7 @@ class NewTrial(msgspec.Struct, frozen=True, kw_only=True):
     user_id: int
     started_at: datetime
     warm_start_checkpoint: str | None = None
+    external_id: str | None = None
 
 
 class NextTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,44 +90,62 @@ COLUMNS = """
 """
 
 
-async def next_trial_id(conn: Conn) -> int:
-    """Reserve the id of a trial to come."""
-    return int(await conn.fetchval("SELECT nextval(pg_get_serial_sequence('trials', 'id'))"))
+async def next_trial_ids(conn: Conn, count: int) -> list[int]:
+    """Reserve the ids of trials to come, ascending."""
+    query = """
+        SELECT nextval(pg_get_serial_sequence('trials', 'id'))::int AS id
+          FROM generate_series(1, $1)
+    """
+    return sorted(row["id"] for row in await conn.fetch(query, count))
 
 
-async def insert_trial(conn: Conn, new: NewTrial) -> None:
-    """Store a trial and its task, and count it in its experiment."""
+async def insert_trials(conn: Conn, new: Sequence[NewTrial]) -> None:
+    """Store trials and their tasks, and count them in their experiments."""
     trial = """
         INSERT INTO trials (id, experiment_id, request_id, task_id, state, hparams, seed,
-                            started_at, warm_start_checkpoint)
-        VALUES ($1, $2, $3, $4, 'PAUSED', $5, $6, $7, $8)
+                            started_at, warm_start_checkpoint, external_id)
+        SELECT id, experiment_id, request_id, task_id, 'PAUSED', hparams::jsonb, seed, started_at,
+               checkpoint, external_id
+          FROM unnest($1::int[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::bigint[],
+                      $7::timestamptz[], $8::uuid[], $9::text[])
+               AS n (id, experiment_id, request_id, task_id, hparams, seed, started_at,
+                     checkpoint, external_id)
+         ORDER BY id
     """
     task = """
         INSERT INTO tasks (id, type, job_id, trial_id, experiment_id, user_id, started_at)
-        VALUES ($1, 'TRIAL', $2, $3, $4, $5, $6)
+        SELECT id, 'TRIAL', job_id, trial_id, experiment_id, user_id, started_at
+          FROM unnest($1::text[], $2::uuid[], $3::int[], $4::int[], $5::int[], $6::timestamptz[])
+               AS n (id, job_id, trial_id, experiment_id, user_id, started_at)
     """
-    count = "UPDATE experiments SET num_trials = num_trials + 1 WHERE id = $1"
+    count = """
+        UPDATE experiments e SET num_trials = num_trials + n.trials
+          FROM (SELECT id, count(*) AS trials FROM unnest($1::int[]) AS u (id) GROUP BY id) n
+         WHERE e.id = n.id
+    """
+    ids, experiments = [t.id for t in new], [t.experiment_id for t in new]
+    task_ids, started = [t.task_id for t in new], [t.started_at for t in new]
+    hparams = [msgspec.json.encode(t.hparams).decode() for t in new]
+    requests, seeds = [t.request_id for t in new], [t.seed for t in new]
+    sources, names = [t.warm_start_checkpoint for t in new], [t.external_id for t in new]
     await conn.execute(
-        trial,
-        new.id,
-        new.experiment_id,
-        new.request_id,
-        new.task_id,
-        new.hparams,
-        new.seed,
-        new.started_at,
-        new.warm_start_checkpoint,
+        trial, ids, experiments, requests, task_ids, hparams, seeds, started, sources, names
     )
-    await conn.execute(
-        task, new.task_id, new.job_id, new.id, new.experiment_id, new.user_id, new.started_at
-    )
-    await conn.execute(count, new.experiment_id)
+    jobs, users = [t.job_id for t in new], [t.user_id for t in new]
+    await conn.execute(task, task_ids, jobs, ids, experiments, users, started)
+    await conn.execute(count, experiments)
 
 
 async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
     """The trial of that id."""
     row = await conn.fetchrow(f"SELECT {COLUMNS} FROM trials t WHERE t.id = $1", trial_id)
     return TrialRow(**row) if row else None
+
+
+async def list_trials(conn: Conn, trial_ids: Sequence[int]) -> list[TrialRow]:
+    """The trials of those ids that exist, in no order."""
+    query = f"SELECT {COLUMNS} FROM trials t WHERE t.id = ANY ($1)"
+    return [TrialRow(**row) for row in await conn.fetch(query, trial_ids)]
 
 
 async def list_trial_pages(conn: Conn, trial_ids: Sequence[int]) -> list[StoredTrial]:
@@ -156,6 +175,17 @@ async def find_trial_id(conn: Conn, experiment_id: int, request_id: str) -> int 
     query = "SELECT id FROM trials WHERE experiment_id = $1 AND request_id = $2"
     found: int | None = await conn.fetchval(query, experiment_id, request_id)
     return found
+
+
+async def list_known_ids(
+    conn: Conn, experiment_id: int, request_ids: Sequence[str]
+) -> dict[str, int]:
+    """Ids of those trials of a search that are stored, by their request ids."""
+    query = """
+        SELECT request_id::text, id FROM trials
+         WHERE experiment_id = $1 AND request_id = ANY ($2::uuid[])
+    """
+    return dict(await conn.fetch(query, experiment_id, request_ids))
 
 
 async def list_ends(conn: Conn, experiment_id: int) -> list[tuple[str, str]]:

@@ -1,7 +1,8 @@
-"""Rows of workspaces and of their projects."""
+"""Rows of workspaces, and who pinned them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from determined_master.store.pool import Conn
 
 
 class WorkspaceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One workspace, and what is counted in it."""
+    """One workspace as one user sees it, and what is counted in it."""
 
     id: int
     name: str
@@ -19,62 +20,133 @@ class WorkspaceRow(msgspec.Struct, frozen=True, kw_only=True):
     username: str
     archived: bool
     immutable: bool
+    state: str
+    error_message: str
+    agent_uid: int | None
+    agent_gid: int | None
+    agent_user: str | None
+    agent_group: str | None
+    checkpoint_storage: dict[str, Any] | None
+    """As it was submitted, with its secrets."""
+    default_compute_pool: str
+    default_aux_pool: str
     num_projects: int
     num_experiments: int
+    pinned_at: datetime | None
 
 
-class ProjectRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One project, and what is counted in it."""
+COLUMNS = frozenset(
+    {
+        "name",
+        "archived",
+        "state",
+        "error_message",
+        "agent_uid",
+        "agent_gid",
+        "agent_user",
+        "agent_group",
+        "checkpoint_storage",
+        "default_compute_pool",
+        "default_aux_pool",
+    }
+)
+"""What can be set and changed."""
 
-    id: int
-    workspace_id: int
-    workspace_name: str
-    name: str
-    key: str
-    description: str
-    notes: list[dict[str, Any]]
-    user_id: int
-    username: str
-    archived: bool
-    immutable: bool
-    last_experiment_started_at: datetime | None
-    num_experiments: int
-    num_active_experiments: int
-    num_runs: int
+_SHOWN = """
+    SELECT w.id, w.name, w.user_id, u.username, w.archived, w.immutable, w.state,
+           w.error_message, w.agent_uid, w.agent_gid, w.agent_user, w.agent_group,
+           w.checkpoint_storage, w.default_compute_pool, w.default_aux_pool, n.pinned_at,
+           (SELECT count(*) FROM projects p WHERE p.workspace_id = w.id) AS num_projects,
+           (SELECT count(*) FROM experiments e WHERE e.workspace_id = w.id) AS num_experiments
+      FROM workspaces w
+      JOIN users u ON u.id = w.user_id
+      LEFT JOIN workspace_pins n ON n.workspace_id = w.id AND n.user_id = $1
+"""
 
 
-async def list_workspaces(conn: Conn) -> list[WorkspaceRow]:
-    """All workspaces by id."""
-    query = """
-        SELECT w.id, w.name, w.user_id, u.username, w.archived, w.immutable,
-               (SELECT count(*) FROM projects p WHERE p.workspace_id = w.id) AS num_projects,
-               (SELECT count(*) FROM experiments e JOIN projects p ON p.id = e.project_id
-                 WHERE p.workspace_id = w.id) AS num_experiments
-          FROM workspaces w JOIN users u ON u.id = w.user_id
-         ORDER BY w.id
+async def list_workspaces(conn: Conn, viewer_id: int) -> list[WorkspaceRow]:
+    """All workspaces by id; pins are those of the viewer."""
+    rows = await conn.fetch(f"{_SHOWN} ORDER BY w.id", viewer_id)
+    return [WorkspaceRow(**row) for row in rows]
+
+
+async def find_workspace(conn: Conn, workspace_id: int, viewer_id: int) -> WorkspaceRow | None:
+    """The workspace of that id; the pin is that of the viewer."""
+    row = await conn.fetchrow(f"{_SHOWN} WHERE w.id = $2", viewer_id, workspace_id)
+    return WorkspaceRow(**row) if row else None
+
+
+async def lock_workspace(conn: Conn, workspace_id: int, viewer_id: int) -> WorkspaceRow | None:
+    """The same, locked until the transaction ends."""
+    await conn.execute("SELECT FROM workspaces WHERE id = $1 FOR UPDATE", workspace_id)
+    return await find_workspace(conn, workspace_id, viewer_id)
+
+
+async def insert_workspace(conn: Conn, user_id: int, values: Mapping[str, Any]) -> int:
+    """Store a workspace; its id.
+
+    Raises:
+        asyncpg.UniqueViolationError: the name is taken, in whatever case.
     """
-    return [WorkspaceRow(**row) for row in await conn.fetch(query)]
+    names = ["user_id", *sorted(values)]
+    assert values.keys() <= COLUMNS
+    marks = ", ".join(f"${i}" for i in range(1, len(names) + 1))
+    query = f"INSERT INTO workspaces ({', '.join(names)}) VALUES ({marks}) RETURNING id"
+    return int(await conn.fetchval(query, user_id, *[values[n] for n in names[1:]]))
 
 
-async def list_projects(
-    conn: Conn, *, workspace_id: int | None = None, project_id: int | None = None
-) -> list[ProjectRow]:
-    """The projects of a workspace, or the one of that id, by id."""
-    query = """
-        SELECT p.id, p.workspace_id, w.name AS workspace_name, p.name, p.key, p.description,
-               p.notes, p.user_id, u.username, p.archived OR w.archived AS archived,
-               p.immutable, s.*
-          FROM projects p
-          JOIN workspaces w ON w.id = p.workspace_id
-          JOIN users u ON u.id = p.user_id
-          JOIN LATERAL (
-               SELECT max(e.started_at) AS last_experiment_started_at,
-                      count(*) AS num_experiments,
-                      count(*) FILTER (WHERE e.ended_at IS NULL AND e.state <> 'PAUSED')
-                          AS num_active_experiments,
-                      coalesce(sum(e.num_trials), 0)::int AS num_runs
-                 FROM experiments e WHERE e.project_id = p.id) s ON true
-         WHERE ($1::int IS NULL OR p.workspace_id = $1) AND ($2::int IS NULL OR p.id = $2)
-         ORDER BY p.id
+async def update_workspace(conn: Conn, workspace_id: int, values: Mapping[str, Any]) -> None:
+    """Change columns of a workspace.
+
+    Raises:
+        asyncpg.UniqueViolationError: the name is taken, in whatever case.
     """
-    return [ProjectRow(**row) for row in await conn.fetch(query, workspace_id, project_id)]
+    if not values:
+        return
+    assert values.keys() <= COLUMNS
+    names = sorted(values)
+    changes = ", ".join(f"{name} = ${i}" for i, name in enumerate(names, start=2))
+    query = f"UPDATE workspaces SET {changes} WHERE id = $1"
+    await conn.execute(query, workspace_id, *[values[n] for n in names])
+
+
+async def delete_workspace(conn: Conn, workspace_id: int) -> None:
+    """Delete an empty workspace, its templates and its pins; its models go to the first one."""
+    await conn.execute("UPDATE models SET workspace_id = 1 WHERE workspace_id = $1", workspace_id)
+    await conn.execute("DELETE FROM templates WHERE workspace_id = $1", workspace_id)
+    await conn.execute("DELETE FROM workspaces WHERE id = $1", workspace_id)
+
+
+async def insert_pin(conn: Conn, workspace_id: int, user_id: int, at: datetime) -> None:
+    """Pin a workspace for a user; a pinned one stays as it is."""
+    query = """
+        INSERT INTO workspace_pins (workspace_id, user_id, pinned_at) VALUES ($1, $2, $3)
+        ON CONFLICT DO NOTHING
+    """
+    await conn.execute(query, workspace_id, user_id, at)
+
+
+async def delete_pin(conn: Conn, workspace_id: int, user_id: int) -> None:
+    """Take a pin away."""
+    query = "DELETE FROM workspace_pins WHERE workspace_id = $1 AND user_id = $2"
+    await conn.execute(query, workspace_id, user_id)
+
+
+async def list_leaving_workspaces(conn: Conn) -> list[int]:
+    """Ids of workspaces that are being deleted."""
+    query = "SELECT id FROM workspaces WHERE state = 'DELETING' ORDER BY id"
+    return [row["id"] for row in await conn.fetch(query)]
+
+
+async def find_agent_user(conn: Conn, user_id: int, workspace_id: int) -> dict[str, Any]:
+    """Whom a user's tasks in a workspace run as on agents: the user's own link, and over it the
+    workspace's, field by field; a name without a value stays with the cluster's default."""
+    query = """
+        SELECT coalesce(w.agent_user, u.agent_user) AS "user",
+               coalesce(w.agent_uid, u.agent_uid) AS uid,
+               coalesce(w.agent_group, u.agent_group) AS "group",
+               coalesce(w.agent_gid, u.agent_gid) AS gid
+          FROM users u, workspaces w WHERE u.id = $1 AND w.id = $2
+    """
+    row = await conn.fetchrow(query, user_id, workspace_id)
+    return {name: value for name, value in row.items() if value is not None} if row else {}

@@ -13,6 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from determined_master.backends.agents.backend import AgentBackend
+from determined_master.ports import AgentSnapshot
 from determined_wire.agent_link import (
     AgentAck,
     ContainerChanged,
@@ -134,6 +135,38 @@ async def test_a_master_that_does_not_lead_asks_to_try_again(listener: Listener)
         answer = await Agent(socket).hear()
         assert isinstance(answer, Refused)
         assert not answer.is_final
+
+
+async def test_an_agent_that_comes_in_while_the_lead_ends_is_sent_away_to_come_again(
+    listener: Listener,
+) -> None:
+    assert listener.backend is not None
+    backend = listener.backend
+
+    class LeadEnds(Recorder):
+        async def agent_joined(
+            self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
+        ) -> tuple[str, ...]:
+            await backend.close()
+            backend.open({"agent-1": "default"}, 4)
+            return await super().agent_joined(agent, containers)
+
+    backend._events = LeadEnds()
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello())
+        assert isinstance(await agent.hear(), Welcome)
+        async with asyncio.timeout(10):
+            answer = await agent.hear()
+        assert isinstance(answer, Refused)
+        assert not answer.is_final
+    assert [a.is_connected for a in backend.agents()] == [False]
+    backend._events = Recorder()
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello())
+        assert isinstance(await agent.hear(), Welcome)
+        await until(lambda: [a.is_connected for a in backend.agents()] == [True])
 
 
 SPAN = LogSpan(1, 0)

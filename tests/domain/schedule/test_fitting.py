@@ -1,6 +1,7 @@
 """Which agents hold one request."""
 
 import pytest
+from tests.covers import covers
 from tests.domain.builders import agent
 
 from determined_master.domain.schedule.fitting import Demand, could_fit, fit, fit_drained
@@ -26,6 +27,7 @@ def possible(wanted: Demand, agents) -> bool:
     return fit(wanted, "x", room) is not None
 
 
+@covers("experiment-config 11.multi_slot")
 def test_a_gang_fills_the_tightest_agent_that_holds_it() -> None:
     agents = [agent("roomy"), agent("tight", free=2)]
     assert where(demand(2), agents) == {"tight": 2}
@@ -55,6 +57,7 @@ def test_a_hash_is_the_first_half_of_an_md5_read_from_its_low_end() -> None:
     assert hash_of("a") == 0xA8B6F1C0B975C10C
 
 
+@covers("experiment-config 11.multi_slot")
 def test_a_gang_larger_than_one_agent_takes_whole_idle_agents_of_one_size() -> None:
     agents = [agent("b", 4), agent("a", 4), agent("used", 4, free=3), agent("small", 2)]
     assert where(demand(8), agents) == {"a": 4, "b": 4}
@@ -95,12 +98,14 @@ def test_a_request_that_no_whole_number_of_agents_holds_never_fits() -> None:
     assert where(demand(16), agents) is not None
 
 
+@covers("experiment-config 11.is_single_node")
 def test_a_single_node_request_is_never_split() -> None:
     agents = [agent("a", 4), agent("b", 4)]
     assert where(demand(8, single=True), agents) is None
     assert sum((where(demand(4, single=True), agents) or {}).values()) == 4
 
 
+@covers("experiment-config 16.exclude_node")
 def test_excluded_and_shut_agents_are_left_out() -> None:
     agents = [agent("a"), agent("b", is_accepting=False), agent("c")]
     assert where(demand(1, excluded=("a",)), agents) == {"c": 1}

@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import json
 import pathlib
+from functools import partial
 from typing import Any, Dict, Iterable, List, Optional
 
 from determined import errors
@@ -23,8 +24,11 @@ _DIRECT_FAILURES = (
     errors.CheckpointNotFound,
     errors.NoDirectStorageAccess,
 )
+_DIRECT_PATIENCE_S = 10.0
+"""How long object storage that cannot be reached is asked again, where the master may serve."""
 DOWNLOAD_FAILURES = (
     *_DIRECT_FAILURES,
+    errors.CheckpointCorrupted,
     errors.CheckpointStateException,
     errors.ProxiedDownloadFailed,
     errors.MultipleDownloadsFailed,
@@ -78,17 +82,32 @@ class Checkpoint:
         path = f"/api/v1/checkpoints/{self.uuid}"
         self._hydrate(self._session.get(path).json()["checkpoint"])
 
-    def download(self, path: Optional[str] = None, mode: DownloadMode = DownloadMode.AUTO) -> str:
+    def download(
+        self,
+        path: Optional[str] = None,
+        mode: DownloadMode = DownloadMode.AUTO,
+        *,
+        verify: bool = True,
+        progress: storage.Progress = None,
+    ) -> str:
         """Copy the files into a directory, by default `checkpoints/<uuid>`.
 
         A complete download that is there already is kept. `metadata.json` is written beside
         the files when they hold none.
+
+        Args:
+            path: the directory.
+            mode: where the files come from.
+            verify: compare each file with the hash that was taken when it was stored;
+                checkpoints of harnesses before 0.39 have none.
+            progress: is told how many more bytes came.
 
         Returns:
             The directory.
 
         Raises:
             CheckpointStateException: the files are gone, or were never complete.
+            CheckpointCorrupted: a file is not what was stored; it is not left.
             CheckpointNotFound, ProxiedDownloadFailed, MultipleDownloadsFailed: by mode.
         """
         self.reload()
@@ -102,7 +121,7 @@ class Checkpoint:
         target.mkdir(parents=True, exist_ok=True)
         if not self._is_complete(target):
             try:
-                self._fetch(target, mode)
+                self._fetch(target, mode, verify, progress)
             except BaseException:
                 with contextlib.suppress(OSError):
                     target.rmdir()  # empty: nothing came
@@ -144,6 +163,14 @@ class Checkpoint:
         for row in self._session.get(path, params=params).json()["metrics"]:
             yield metrics.report_of(row, group)
 
+    def get_pachyderm_commit(self) -> str:
+        """The Pachyderm commit that its training read; empty for none."""
+        if self.training is None:
+            self.reload()
+        config = self.training.experiment_config if self.training else {}
+        pachyderm = (config.get("integrations") or {}).get("pachyderm") or {}
+        return str((pachyderm.get("dataset") or {}).get("commit") or "")
+
     def _hydrate(self, body: Dict[str, Any]) -> None:
         self.task_id = body.get("taskId")
         self.allocation_id = body.get("allocationId")
@@ -166,17 +193,19 @@ class Checkpoint:
         self._session.post(f"/api/v1/checkpoints/{self.uuid}/metadata", json=body)
         self.metadata = metadata
 
-    def _fetch(self, target: pathlib.Path, mode: DownloadMode) -> None:
+    def _fetch(
+        self, target: pathlib.Path, mode: DownloadMode, verify: bool, progress: storage.Progress
+    ) -> None:
         if mode is DownloadMode.DIRECT:
-            self._fetch_direct(target)
+            self._fetch_direct(target, verify, progress)
         elif mode is DownloadMode.MASTER:
-            self._fetch_through_master(target)
+            self._fetch_through_master(target, verify, progress)
         else:
             try:
-                self._fetch_direct(target)
+                self._fetch_direct(target, verify, progress, _DIRECT_PATIENCE_S)
             except _DIRECT_FAILURES as direct:
                 try:
-                    self._fetch_through_master(target)
+                    self._fetch_through_master(target, verify, progress)
                 except errors.ProxiedDownloadFailed as proxied:
                     raise errors.MultipleDownloadsFailed(
                         f"checkpoint {self.uuid} could be had neither from its storage "
@@ -188,7 +217,13 @@ class Checkpoint:
                 f"checkpoint {self.uuid}: the download to {target} lacks {', '.join(missing[:5])}"
             )
 
-    def _fetch_direct(self, target: pathlib.Path) -> None:
+    def _fetch_direct(
+        self,
+        target: pathlib.Path,
+        verify: bool,
+        progress: storage.Progress,
+        patience_s: Optional[float] = None,
+    ) -> None:
         config = (self.training.experiment_config if self.training else {}).get(
             "checkpoint_storage"
         )
@@ -196,19 +231,35 @@ class Checkpoint:
             raise errors.NoDirectStorageAccess(
                 f"checkpoint {self.uuid} does not say where its storage is"
             )
-        manager = storage.build(config, shared_fs_root=config.get("host_path"))
-        manager.download(self.uuid, target)
+        manager = storage.build(
+            config, shared_fs_root=config.get("host_path"), patience_s=patience_s
+        )
+        manager.download(self.uuid, target, None, verify, progress)
 
-    def _fetch_through_master(self, target: pathlib.Path) -> None:
+    def _fetch_through_master(
+        self, target: pathlib.Path, verify: bool, progress: storage.Progress
+    ) -> None:
         try:
+            manifest = self._manifest_from_master() if verify else None
             response = self._session.get(
                 f"/checkpoints/{self.uuid}", headers={"Accept": "application/gzip"}, stream=True
             )
-            archive.extract(response.iter_content(), target)
+            check = None if manifest is None else partial(manifest.check, self.uuid)
+            archive.extract(response.iter_content(), target, check, progress)
         except (api_errors.BadRequestException, archive.ArchiveError) as error:
             raise errors.ProxiedDownloadFailed(
                 f"the master gave no archive of checkpoint {self.uuid}: {error}"
             ) from error
+
+    def _manifest_from_master(self) -> Optional[storage.Manifest]:
+        """None for a checkpoint without one, and of a master that does not serve it."""
+        try:
+            content = self._session.get(f"/checkpoints/{self.uuid}/manifest").content
+        except api_errors.APIException as error:
+            if error.status_code not in (404, 405, 501):
+                raise
+            return None
+        return storage.parse_manifest(self.uuid, content)
 
     def _missing(self, target: pathlib.Path) -> List[str]:
         sizes = self.resources or {}

@@ -7,42 +7,49 @@ from typing import Any, Dict, Mapping, Optional, Union
 from urllib.parse import urlsplit
 
 from determined._constants import shared_fs_path
-from determined.common.storage._manager import (
-    DirectoryStorageManager,
-    SharedFSStorageManager,
-    StorageManager,
-)
+from determined.common.storage._directory import DirectoryStorageManager, SharedFSStorageManager
+from determined.common.storage._manager import StorageManager
 
-KEPT_APART = ("save_experiment_best", "save_trial_best", "save_trial_latest")
-"""Fields of the configuration that say what to collect, not where to store."""
+OBJECT_KINDS = ("s3", "gcs", "azure")
 
 
-def build(config: Mapping[str, Any], shared_fs_root: Optional[str] = None) -> StorageManager:
+def build(
+    config: Mapping[str, Any],
+    shared_fs_root: Optional[str] = None,
+    patience_s: Optional[float] = None,
+) -> StorageManager:
     """The storage that a configuration names.
 
     Args:
         config: the merged `checkpoint_storage`.
         shared_fs_root: where this process sees the host path; None for the task's own view.
+        patience_s: how long failed requests to object storage are repeated; None for what
+            DET_STORAGE_RETRY_S says, or two minutes.
 
     Raises:
-        ValueError: the type is unknown or not served yet, or a field is missing or wrong.
+        ValueError: the type is unknown, or a field is missing or wrong.
+        CheckpointStorageError: object storage cannot be opened, or its client is not installed.
     """
-    return _of_base(config, base_path(config, shared_fs_root))
+    if config.get("type") in OBJECT_KINDS:
+        return _of_bucket(config, patience_s)
+    base = base_path(config, shared_fs_root)
+    if config.get("type") == "shared_fs":
+        return SharedFSStorageManager(base)
+    return DirectoryStorageManager(base)
 
 
 def base_path(config: Mapping[str, Any], shared_fs_root: Optional[str] = None) -> str:
-    """The directory that holds the checkpoints' directories; errors as `build`."""
+    """The directory that holds the checkpoints' directories.
+
+    Raises:
+        ValueError: the storage is none of directories, or a field is missing or wrong.
+    """
     kind = config.get("type")
     if kind == "directory":
         return str(_field(config, "container_path"))
     if kind == "shared_fs":
         root = shared_fs_path() if shared_fs_root is None else shared_fs_root
         return _below(root, str(_field(config, "host_path")), config.get("storage_path"))
-    if kind in ("s3", "gcs", "azure"):
-        raise ValueError(
-            f"checkpoint_storage.type {kind!r} is not served by this version of the harness; "
-            "use shared_fs or directory"
-        )
     raise ValueError(
         f"checkpoint_storage.type must be one of shared_fs, directory, s3, gcs, azure; "
         f"got {kind!r}"
@@ -92,10 +99,17 @@ def of_argument(value: Union[str, Mapping[str, Any]], is_on_cluster: bool) -> Ma
     return value
 
 
-def _of_base(config: Mapping[str, Any], base: str) -> StorageManager:
-    if config.get("type") == "shared_fs":
-        return SharedFSStorageManager(base)
-    return DirectoryStorageManager(base)
+def _of_bucket(config: Mapping[str, Any], patience_s: Optional[float]) -> StorageManager:
+    """Only who uses object storage loads what it takes."""
+    from determined.common.storage._bucket import Bucket, region_of_bucket
+    from determined.common.storage._objects import ObjectStorageManager
+    from determined.common.storage._options import target_of
+
+    env = dict(os.environ)
+    if patience_s is not None:
+        env["DET_STORAGE_RETRY_S"] = str(patience_s)
+    target = target_of(config, env, region_of_bucket)
+    return ObjectStorageManager(Bucket(target), target.prefix)
 
 
 def _field(config: Mapping[str, Any], name: str) -> Any:

@@ -41,23 +41,6 @@ def with_parents(paths: Iterable[str]) -> Set[str]:
     return wanted
 
 
-def copy_paths(source: str, target: str, paths: Iterable[str], dir_mode: int = 0o777) -> None:
-    """Copy the named paths of one tree into another, making directories with `dir_mode`.
-
-    Raises:
-        OSError: a file cannot be read or written; its `filename` tells which.
-    """
-    import shutil
-
-    make_dirs(target, dir_mode)
-    for path in sorted(with_parents(paths)):
-        destination = os.path.join(target, path)
-        if path.endswith("/"):
-            make_dirs(destination, dir_mode)
-        else:
-            shutil.copyfile(os.path.join(source, path), destination)
-
-
 def make_dirs(path: str, mode: int = 0o777) -> None:
     """Make a directory and those above it; the new ones get exactly `mode`.
 

@@ -1,4 +1,4 @@
-"""Where checkpoints are kept: the contract, and storage in a directory."""
+"""Where checkpoints are kept: the contract of every storage."""
 
 from __future__ import annotations
 
@@ -6,60 +6,111 @@ import abc
 import contextlib
 import os
 import pathlib
-from typing import Dict, Iterator, List, Optional, Sequence, Union
+import tempfile
+from typing import Dict, Iterator, Mapping, Optional, Sequence, Union
 
-from determined._uuid import new_uuid
-from determined.common.storage import _files
-from determined.common.storage._files import Selector
-from determined.errors import CheckpointNotFound
+from determined.common.storage._copy import Progress
+from determined.common.storage._files import Selector, list_directory
+from determined.common.storage._manifest import Entries, Entry, Manifest
+from determined.errors import CheckpointCorrupted
 
 Path = Union[str, "os.PathLike[str]"]
 
 
 class StorageManager(abc.ABC):
-    """Keeps each checkpoint as a tree of files named by its uuid."""
+    """Keeps each checkpoint as a tree of files named by its uuid.
+
+    Its files come first, from one rank or from many (`upload`), then its manifest (`seal`), which
+    makes it whole. What the storage itself does wrong is a CheckpointStorageError everywhere.
+    """
 
     @abc.abstractmethod
-    def upload(self, src: Path, dst: str, paths: Optional[Sequence[str]] = None) -> None:
-        """Store files of directory `src` (all, or the relative `paths`) as checkpoint `dst`."""
+    def upload(
+        self,
+        src: Path,
+        dst: str,
+        paths: Optional[Sequence[str]] = None,
+        progress: Progress = None,
+    ) -> Entries:
+        """Store files of directory `src` (all, or the relative `paths`) in checkpoint `dst`.
+
+        Returns:
+            The files with sizes and hashes, for `seal`.
+
+        Raises:
+            OSError: a local file cannot be read.
+        """
 
     @abc.abstractmethod
-    def download(self, src: str, dst: Path, selector: Selector = None) -> None:
+    def seal(self, dst: str, manifest: Manifest) -> None:
+        """Make checkpoint `dst` whole, whose files all are stored."""
+
+    @abc.abstractmethod
+    def manifest(self, src: str) -> Optional[Manifest]:
+        """What checkpoint `src` must hold; None when an older harness stored it.
+
+        Raises:
+            CheckpointCorrupted: the manifest cannot be read.
+        """
+
+    @abc.abstractmethod
+    def download(
+        self,
+        src: str,
+        dst: Path,
+        selector: Selector = None,
+        verify: bool = True,
+        progress: Progress = None,
+    ) -> None:
         """Fetch checkpoint `src` into directory `dst`.
+
+        Args:
+            src: the checkpoint's uuid.
+            dst: a directory, made if missing.
+            selector: which of its paths.
+            verify: compare every file with the manifest, where there is one.
+            progress: is told the bytes that came.
 
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
+            CheckpointCorrupted: a file is missing or is not what was stored; it is not left.
         """
 
     @abc.abstractmethod
     def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
         """Delete the files of a checkpoint that fit a pattern; return the sizes of the rest.
 
+        One that failed half-way may be repeated.
+
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
         """
-
-    @abc.abstractmethod
-    def store_path(self, dst: str) -> contextlib.AbstractContextManager[pathlib.Path]:
-        """A directory to write checkpoint `dst` into."""
 
     @abc.abstractmethod
     def restore_path(
         self, src: str, selector: Selector = None
     ) -> contextlib.AbstractContextManager[pathlib.Path]:
-        """A directory to read checkpoint `src` from.
+        """A directory to read checkpoint `src` from; errors as `download`.
+
+        Of storage that is reached by path it is the checkpoint's own: sizes are compared with
+        the manifest, contents are not.
+        """
+
+    @abc.abstractmethod
+    def list_paths(self, src: str) -> Dict[str, int]:
+        """Sizes in bytes of a checkpoint's files by path, 0 for directories.
 
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
         """
 
     @abc.abstractmethod
-    def list_paths(self, src: str) -> Dict[str, int]:
-        """Sizes in bytes of a checkpoint's files by path.
+    def upload_file(self, src: Path, path: str) -> None:
+        """Store one file that is no checkpoint's at a path below the storage's base."""
 
-        Raises:
-            CheckpointNotFound: the storage has no such checkpoint.
-        """
+    @abc.abstractmethod
+    def delete_below(self, path: str) -> None:
+        """Delete all that lies at and below such a path."""
 
     @abc.abstractmethod
     def validate(self) -> None:
@@ -69,93 +120,55 @@ class StorageManager(abc.ABC):
             OSError: one of these failed.
         """
 
+    def readable_manifest(self, src: str) -> Optional[Manifest]:
+        """As `manifest`; None also for one that is broken."""
+        try:
+            return self.manifest(src)
+        except CheckpointCorrupted:
+            return None
 
-class DirectoryStorageManager(StorageManager):
-    """Storage in a directory that this process reaches by its path.
+    def own_directory(self, dst: str) -> Optional[str]:
+        """The directory of checkpoint `dst`, made; None where files have to be uploaded."""
+        return None
 
-    Args:
-        base_path: the directory; made at the first write.
-    """
+    def seal_directory(self, dst: str) -> None:
+        """Make whole what was written into `own_directory`."""
+        raise NotImplementedError(f"{type(self).__name__} has no directories of its own")
 
-    def __init__(self, base_path: Path) -> None:
-        self.base_path = os.fspath(base_path)
-
-    def upload(self, src: Path, dst: str, paths: Optional[Sequence[str]] = None) -> None:
-        wanted = list(_files.list_directory(os.fspath(src))) if paths is None else paths
-        target = self._path(dst)
-        _files.make_dirs(self.base_path)
-        _files.copy_paths(os.fspath(src), target, wanted)
-
-    def download(self, src: str, dst: Path, selector: Selector = None) -> None:
-        source = self._existing(src)
-        paths = [p for p in _files.list_directory(source) if selector is None or selector(p)]
-        os.makedirs(dst, exist_ok=True)
-        _files.copy_paths(source, os.fspath(dst), paths, dir_mode=0o755)
-
-    def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
-        root = self._existing(tgt)
-        resources = _files.list_directory(root)
-        doomed = [p for p in resources if not p.endswith("/") and _files.matches_any(p, globs)]
-        if len(doomed) == sum(not p.endswith("/") for p in resources) and globs:
-            _files.remove_tree(root)
-            return {}
-        for path in doomed:
-            os.unlink(os.path.join(root, path))
-        if doomed:
-            _remove_empty(root, resources)
-        return _files.list_directory(root)
+    def abandon(self, dst: str) -> None:
+        """Leave nothing of a checkpoint that could not be stored, as far as that can be done."""
+        with contextlib.suppress(Exception):
+            self.delete(dst, ["**/*"])
 
     @contextlib.contextmanager
     def store_path(self, dst: str) -> Iterator[pathlib.Path]:
-        target = self._path(dst)
-        _files.make_dirs(target)
-        yield pathlib.Path(target)
-        for path in _files.list_directory(target):
-            if path.endswith("/"):
-                with contextlib.suppress(PermissionError):  # another rank's directory
-                    os.chmod(os.path.join(target, path), 0o777)
-
-    @contextlib.contextmanager
-    def restore_path(self, src: str, selector: Selector = None) -> Iterator[pathlib.Path]:
-        yield pathlib.Path(self._existing(src))
-
-    def list_paths(self, src: str) -> Dict[str, int]:
-        return _files.list_directory(self._existing(src))
-
-    def validate(self) -> None:
-        name = new_uuid()
-        _files.make_dirs(self.base_path)
-        folder = self._path(name)
-        _files.make_dirs(folder)
-        path = os.path.join(folder, "VALIDATE.txt")
+        """A directory to write checkpoint `dst` into; it is whole once the block has ended."""
+        own = self.own_directory(dst)
         try:
-            with open(path, "w", encoding="ascii") as file:
-                file.write(name)
-            with open(path, encoding="ascii") as file:
-                found = file.read()
-        finally:
-            _files.remove_tree(folder)
-        if found != name:
-            raise OSError(f"{path}: read back {found!r} where {name!r} was written")
-
-    def _path(self, uuid: str) -> str:
-        if not uuid or uuid in (".", "..") or "/" in uuid or "\0" in uuid:
-            raise ValueError(f"{uuid!r} is no checkpoint's uuid")
-        return os.path.join(self.base_path, uuid)
-
-    def _existing(self, uuid: str) -> str:
-        path = self._path(uuid)
-        if not os.path.isdir(path):
-            raise CheckpointNotFound(f"checkpoint {uuid} is not in the storage: no {path}")
-        return path
+            if own is not None:
+                yield pathlib.Path(own)
+                self.seal_directory(dst)
+                return
+            with tempfile.TemporaryDirectory(prefix="determined-checkpoint-") as folder:
+                yield pathlib.Path(folder)
+                self.seal(dst, manifest_of(self.upload(folder, dst), list_directory(folder)))
+        except BaseException:
+            self.abandon(dst)
+            raise
 
 
-class SharedFSStorageManager(DirectoryStorageManager):
-    """Storage on a file system that every agent mounts at the same place."""
+def checked_uuid(uuid: str) -> str:
+    """The uuid, which names a directory.
+
+    Raises:
+        ValueError: it would lead elsewhere.
+    """
+    if not uuid or uuid in (".", "..") or "/" in uuid or "\0" in uuid:
+        raise ValueError(f"{uuid!r} is no checkpoint's uuid")
+    return uuid
 
 
-def _remove_empty(root: str, resources: Dict[str, int]) -> None:
-    folders: List[str] = [p for p in resources if p.endswith("/")]
-    for folder in sorted(folders, key=len, reverse=True):
-        with contextlib.suppress(OSError):  # not empty
-            os.rmdir(os.path.join(root, folder))
+def manifest_of(files: Mapping[str, Entry], resources: Mapping[str, int]) -> Manifest:
+    """The manifest of uploaded files, and of the directories among the resources."""
+    folders = [path for path in resources if path.endswith("/")]
+    return Manifest(dict(files), tuple(folders))

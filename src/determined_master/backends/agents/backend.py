@@ -23,6 +23,7 @@ from determined_master.backends.agents.frames import (
 )
 from determined_master.backends.agents.registry import KnownAgent, Registry
 from determined_master.backends.agents.session import LinkTimes, Session, with_address
+from determined_master.domain.agent_switches import Switches
 from determined_master.ports import (
     AgentEvents,
     AgentSnapshot,
@@ -81,6 +82,7 @@ class AgentBackend:
         self._joins = joins
         self._reconnect_wait_s = reconnect_wait_s
         self._times = times or LinkTimes()
+        self._switches: Mapping[str, Switches] = {}
         self._registry = Registry()
         self._doors: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -100,7 +102,7 @@ class AgentBackend:
             self._stop_waiting(agent_id)
         self._is_open = True
         self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
-        self._registry = Registry()
+        self._registry = Registry(self._switches)
         for agent_id, pool in expected.items():
             agent = self._registry.add(agent_id, pool, clock.now())
             if agent.session is None:
@@ -125,6 +127,11 @@ class AgentBackend:
     def agents(self) -> Sequence[AgentSnapshot]:
         """All agents that are connected or may still come back."""
         return self._registry.snapshots()
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off from now on, by agent id; on all other agents all is on."""
+        self._switches = switches
+        self._registry.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
         """Order a container; returns when its agent has noted it. Raises NotConnected."""
@@ -222,7 +229,9 @@ class AgentBackend:
     async def _admit(self, hello: Hello, frames: Frames) -> None:
         """Let one agent in, after the one before it with the same id has left."""
         door = self._doors.setdefault(hello.agent_id, asyncio.Lock())
-        address = shown_address(frames.remote_address, hello.hostname, self._hostname)
+        address = hello.address or shown_address(
+            frames.remote_address, hello.hostname, self._hostname
+        )
         async with door:
             other = self._registry.find(hello.agent_id)
             if other is not None and other.session is not None:
@@ -237,7 +246,8 @@ class AgentBackend:
                     return
                 other.session.end("the agent has opened another connection")
                 other.disconnected()
-            agent = self._registry.add(hello.agent_id, hello.resource_pool, clock.now())
+            registry = self._registry
+            agent = registry.add(hello.agent_id, hello.resource_pool, clock.now())
             self._stop_waiting(hello.agent_id)
             session = Session(frames, agent, self._events, self._times)
             try:
@@ -245,6 +255,11 @@ class AgentBackend:
             except BaseException:
                 self._await_return(agent)
                 raise
+            if not self._is_open or registry is not self._registry:
+                # The lead ended while the agent came in, so `close` did not see the session; who
+                # kept it would be given up by the next lead as an agent that did not come back.
+                await frames.refuse("the master is going down", is_final=False)
+                return
             agent.connected(session)
         try:
             is_same_epoch = hello.acknowledged_epoch == self._identity.epoch
@@ -285,7 +300,8 @@ class AgentBackend:
 
     def _await_return(self, agent: KnownAgent) -> None:
         agent_id = agent.snapshot.id
-        if self._is_open and agent_id not in self._waits:
+        is_known = self._registry.find(agent_id) is agent
+        if self._is_open and is_known and agent_id not in self._waits:
             self._waits[agent_id] = self._spawn(self._expire(agent))
 
     def _stop_waiting(self, agent_id: str) -> None:

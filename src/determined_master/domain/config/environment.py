@@ -142,8 +142,17 @@ _CREDENTIALS = (
     "registrytoken",
 )
 
+
+def _names_its_server(auth: dict[str, Any], at: str, report: Report) -> None:
+    if any(auth.values()) and not auth.get("serveraddress"):
+        text = "lacks serveraddress, the registry that it is for; that is deprecated"
+        report.warn(at, text)
+
+
 REGISTRY_AUTH = Object(
-    {name: Field(Text(), is_hidden_when_null=True) for name in _CREDENTIALS}, wholesale=True
+    {name: Field(Text(), is_hidden_when_null=True) for name in _CREDENTIALS},
+    rules=(_names_its_server,),
+    wholesale=True,
 )
 
 CAPABILITIES = ListOf(Text())

@@ -7,7 +7,7 @@ is a constant.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -23,9 +23,6 @@ from determined_master.domain.config.schema import (
     Text,
     expected,
 )
-
-MAX_GRID_POINTS = 10_000_000
-"""A larger grid is taken for a mistake: at one trial a second it would run four months."""
 
 
 class Const(msgspec.Struct, frozen=True, tag_field="type", tag="const"):
@@ -74,6 +71,8 @@ class Nested(msgspec.Struct, frozen=True):
 
 Hyperparameter = Const | Int | Double | Log | Categorical | Nested
 HyperparameterSpace = dict[str, Hyperparameter]
+GROUP_NAME = "hyperparameters"
+"""Name of the definition of a group in the JSON Schema, which refers to itself."""
 
 _RANGES: dict[str, type[Int | Double | Log]] = {"int": Int, "double": Double, "log": Log}
 
@@ -93,48 +92,6 @@ def _typed(spec: Mapping[str, Any]) -> Hyperparameter:
             return Categorical(tuple(spec["vals"]))
         case name:
             return msgspec.convert({**spec, "type": name}, _RANGES[name], strict=False)
-
-
-def check_grid(config: Mapping[str, Any], at: str, report: Report) -> None:
-    """Report what keeps a canonical space from being searched as a grid.
-
-    Every range needs a count; and the number of points is bounded.
-    """
-    points = 1
-    for path, spec in _leaves(config, at):
-        kind = spec.get("type")
-        if kind == "categorical":
-            points *= max(1, len(spec.get("vals") or ()))
-        elif kind in _RANGES:
-            count = spec.get("count")
-            if count is None:
-                text = "grid search is in use but count was not provided; add `count`"
-                report.problem(path, text)
-                count = 1
-            if kind == "int":
-                count = min(count, _width(spec) or count)
-            points *= count
-    if points > MAX_GRID_POINTS:
-        report.problem(
-            at,
-            f"the grid has {points:,} points, at most {MAX_GRID_POINTS:,} are allowed: "
-            "lower the counts or use the random searcher",
-        )
-
-
-def _width(spec: Mapping[str, Any]) -> int | None:
-    low, high = spec.get("minval"), spec.get("maxval")
-    return high - low + 1 if isinstance(low, int) and isinstance(high, int) else None
-
-
-def _leaves(config: Mapping[str, Any], at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, spec in config.items():
-        if not isinstance(spec, Mapping):
-            continue
-        if "type" in spec:
-            yield f"{at}.{name}", spec
-        else:
-            yield from _leaves(spec, f"{at}.{name}")
 
 
 def _rising(spec: dict[str, Any], at: str, report: Report) -> None:
@@ -236,8 +193,18 @@ class Hyperparameters(Kind):
         return merged
 
     def json_schema(self) -> dict[str, Any]:
-        specs = [spec.json_schema() for spec in SPECS.values()]
-        group = {"type": "object", "not": {"required": ["type"]}}
+        return {"$ref": f"#/definitions/{GROUP_NAME}"}
+
+    def group_schema(self) -> dict[str, Any]:
+        """What `json_schema` refers to, for the definitions of the whole schema."""
+        specs = [
+            {
+                **spec.json_schema(),
+                "required": [k for k, f in spec.fields.items() if f.is_required],
+            }
+            for spec in SPECS.values()
+        ]
+        group = {"allOf": [self.json_schema(), {"not": {"required": ["type"]}}]}
         constant = {"not": {"type": "object"}}
         return {"type": "object", "additionalProperties": {"anyOf": [*specs, group, constant]}}
 

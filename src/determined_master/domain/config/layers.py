@@ -115,10 +115,10 @@ def as_experiment(defaults: Mapping[str, Any], *, has_slots: bool) -> dict[str, 
     environment["pod_spec"] = defaults.get("gpu_pod_spec" if has_slots else "cpu_pod_spec")
     partial = {
         "environment": {key: item for key, item in environment.items() if item is not None},
-        "resources": {"devices": defaults.get("devices")} if defaults.get("devices") else None,
+        "resources": {"devices": defaults.get("devices")},
         **{
             key: defaults.get(key)
             for key in ("bind_mounts", "slurm", "pbs", "log_policies", "preemption_timeout")
         },
     }
-    return {key: item for key, item in partial.items() if item}
+    return {key: item for key, item in partial.items() if item is not None}

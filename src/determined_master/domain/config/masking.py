@@ -30,5 +30,22 @@ def mask_config(config: Mapping[str, Any]) -> dict[str, Any]:
     return masked
 
 
+def mask_storage(storage: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a storage section without its credentials."""
+    return _without(storage, STORAGE_SECRETS)
+
+
+def keep_masked(given: Mapping[str, Any], stored: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A submitted storage section in which each mask is the stored secret again.
+
+    Who was shown asterisks and sends them back means to change something else.
+    """
+    known = stored or {}
+    return {
+        key: known[key] if key in STORAGE_SECRETS and value == MASK and key in known else value
+        for key, value in given.items()
+    }
+
+
 def _without(values: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
     return {key: MASK if key in secrets and value else value for key, value in values.items()}

@@ -65,24 +65,41 @@ class PodSpec(Kind):
         return {"type": "object"}
 
 
-def _strategic(high: Any, low: Any) -> Any:
-    """Merge maps by key and lists of named objects by name; anything else is replaced."""
+def _strategic(high: Any, low: Any, section: str = "") -> Any:
+    """Merge maps by key and the lists of `_KEYS` by theirs; anything else is replaced.
+
+    Args:
+        section: key under which both stand.
+    """
     if isinstance(high, Mapping) and isinstance(low, Mapping):
         return {
-            key: _strategic(high[key], low[key]) if key in high and key in low else value
+            key: _strategic(high[key], low[key], str(key)) if key in high and key in low else value
             for key, value in {**low, **high}.items()
         }
-    if _is_named(high) and _is_named(low):
-        lower = {item["name"]: item for item in low}
-        mine = {item["name"] for item in high}
-        merged = [_strategic(i, lower[i["name"]]) if i["name"] in lower else i for i in high]
-        return [*merged, *(item for item in low if item["name"] not in mine)]
-    return high
+    key = _KEYS.get(_camel(section))
+    if key is None or not (_is_keyed(high, key) and _is_keyed(low, key)):
+        return high
+    lower = {item[key]: item for item in low}
+    mine = {item[key] for item in high}
+    merged = [_strategic(i, lower[i[key]]) if i[key] in lower else i for i in high]
+    return [*merged, *(item for item in low if item[key] not in mine)]
 
 
-def _is_named(value: Any) -> bool:
+_KEYS = {
+    **dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), "name"),
+    **dict.fromkeys(("volumes", "env", "imagePullSecrets", "resourceClaims"), "name"),
+    "ports": "containerPort",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "hostAliases": "ip",
+    "topologySpreadConstraints": "topologyKey",
+}
+"""Lists of a pod that merge item by item, and the key that tells which items are the same."""
+
+
+def _is_keyed(value: Any, key: str) -> bool:
     return isinstance(value, list) and all(
-        isinstance(item, Mapping) and isinstance(item.get("name"), str) for item in value
+        isinstance(item, Mapping) and isinstance(item.get(key), (str, int)) for item in value
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from determined_master.domain.config.schema import Boolean, Integer, Kind, Numbe
 DEFAULT_PRIORITY = 42
 """Of pools that set none."""
 
-_SIZE = re.compile(r"([0-9]+) ?([kmgtp]?)i?b?", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgtp]?)i?b?", re.IGNORECASE | re.ASCII)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
@@ -47,7 +48,7 @@ def typed_resources(config: Mapping[str, Any]) -> ResourcesConfig:
 
 
 class MemorySize(Kind):
-    """A number of bytes, or a text such as `64m` or `4 GiB` (units of 1024)."""
+    """A number of bytes, or a text such as `64m` or `1.5 GiB` (units of 1024)."""
 
     noun = "integer"
 
@@ -58,7 +59,7 @@ class MemorySize(Kind):
         if match is None:
             report.problem(at, f'must be a valid memory size such as "64m", but found "{value}"')
             return None
-        size = int(match[1]) * 1024 ** _POWERS[match[2].lower()]
+        size = int(Decimal(match[1]) * 1024 ** _POWERS[match[2].lower()])
         return Integer(at_least=0).read(size, at, report)
 
     def json_schema(self) -> dict[str, Any]:

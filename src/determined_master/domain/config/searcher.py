@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
 
+from determined_master.domain.config import removed_searchers
 from determined_master.domain.config.containers import Field, ListOf, Object, Tagged
 from determined_master.domain.config.lengths import Length
 from determined_master.domain.config.problems import Report
@@ -72,7 +75,13 @@ class AsyncHalving(Common, frozen=True, kw_only=True):
     divisor: float = 4
 
 
-SearcherConfig = Single | Random | Grid | AdaptiveAsha | AsyncHalving
+class Removed(Common, frozen=True, kw_only=True):
+    """A method that only earlier releases had, or of which too little is stored to go on."""
+
+    name: str
+
+
+SearcherConfig = Single | Random | Grid | AdaptiveAsha | AsyncHalving | Removed
 
 _TYPES: dict[str, type[SearcherConfig]] = {
     "single": Single,
@@ -84,10 +93,17 @@ _TYPES: dict[str, type[SearcherConfig]] = {
 
 
 def typed_searcher(config: Mapping[str, Any]) -> SearcherConfig:
-    """The typed form of a completed `searcher` section."""
-    kind = _TYPES[config["name"]]
+    """The typed form of a completed `searcher` section, also of one that was stored long ago."""
+    kind = _TYPES.get(config["name"], Removed)
     known = {f.name for f in msgspec.structs.fields(kind)}
     return msgspec.convert({k: v for k, v in config.items() if k in known}, kind, strict=False)
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def _is_uuid(text: str) -> str | None:
+    return None if _UUID.fullmatch(text) else f'must be the UUID of a checkpoint, found "{text}"'
 
 
 _NO_LENGTH = "has no effect: the training script decides how long it trains"
@@ -101,6 +117,7 @@ _TIME = {
 _MAX_LENGTH = Field(
     Length(allows_bare_number=True), is_hidden_when_null=True, no_effect=_NO_LENGTH
 )
+_MAX_LENGTH_WITH_UNIT = Field(Length(), is_hidden_when_null=True, no_effect=_NO_LENGTH)
 _STOP_ONCE = Field(
     Boolean(),
     is_hidden_when_null=True,
@@ -112,7 +129,7 @@ COMMON: dict[str, Field] = {
     "metric": Field(Text(), is_required=True, doc="Validation metric to judge trials by."),
     "smaller_is_better": Field(Boolean(), True),
     "source_trial_id": Field(Integer(at_least=0), doc="Start from this trial's checkpoint."),
-    "source_checkpoint_uuid": Field(Text(), doc="Start from this checkpoint."),
+    "source_checkpoint_uuid": Field(Text(_is_uuid), doc="Start from this checkpoint."),
     "max_length": _MAX_LENGTH,
 }
 
@@ -137,24 +154,24 @@ _VARIANTS: dict[str, dict[str, Field]] = {
         **_TIME,
         "divisor": _DIVISOR,
         "stop_once": _STOP_ONCE,
+        "max_length": _MAX_LENGTH_WITH_UNIT,
     },
 }
-
-_USE_ADAPTIVE = "use adaptive_asha with max_trials, time_metric and max_time"
 
 SEARCHER = Tagged(
     tag="name",
     common=COMMON,
     variants={name: Object({**COMMON, **own}) for name, own in _VARIANTS.items()},
     aliases={"asha": "async_halving"},
-    removed={
-        "sync_halving": _USE_ADAPTIVE,
-        "adaptive": _USE_ADAPTIVE,
-        "adaptive_simple": _USE_ADAPTIVE,
-        "pbt": _USE_ADAPTIVE,
-        "custom": "create single trials from a script of your own, or use another searcher",
-    },
+    removed=removed_searchers.REMEDIES,
 )
+
+STORED_SEARCHER = replace(
+    SEARCHER,
+    variants={**SEARCHER.variants, **removed_searchers.variants(COMMON)},
+    removed={},
+)
+"""With the methods of earlier releases, which only stored configurations may name."""
 
 
 def check_time(searcher: Mapping[str, Any], at: str, report: Report) -> None:
@@ -168,7 +185,7 @@ def check_time(searcher: Mapping[str, Any], at: str, report: Report) -> None:
     missing = [key for key in ("max_time", "time_metric") if searcher.get(key) is None]
     if not missing or any(report.has_problem_at(f"{at}.{key}") for key in missing):
         return
-    unit, length = _unit_and_number(searcher.get("max_length"))
+    unit, length = unit_and_number(searcher.get("max_length"))
     remedy = f"write `time_metric: {unit}` and `max_time: {length}`"
     if searcher.get("max_length") is not None:
         remedy += " in place of max_length"
@@ -179,7 +196,8 @@ def check_time(searcher: Mapping[str, Any], at: str, report: Report) -> None:
     )
 
 
-def _unit_and_number(length: Any) -> tuple[str, int]:
+def unit_and_number(length: Any) -> tuple[str, int]:
+    """A `max_length` as a name and a value of the time metric; 100 batches when there is none."""
     match length:
         case dict() if len(length) == 1:
             unit, number = next(iter(length.items()))

@@ -115,7 +115,28 @@ class _Prefix(Text):
         return start + "/".join(parts)
 
 
-class _AzureObject(Object):
+_COUNT = Integer(at_least=0)
+COMMON: dict[str, Field] = {
+    "type": Field(Text(), is_required=True, doc="Kind of storage."),
+    "save_experiment_best": Field(_COUNT, 0, "Best checkpoints of the experiment to keep."),
+    "save_trial_best": Field(_COUNT, 1, "Best checkpoints of each trial to keep."),
+    "save_trial_latest": Field(_COUNT, 1, "Latest checkpoints of each trial to keep."),
+}
+
+
+def _ignored() -> Field:
+    return Field(Text(), is_hidden_when_null=True, no_effect="has no effect any more")
+
+
+class _StorageObject(Object):
+    """Forgets older keys, which were never more than hints."""
+
+    def complete(self, value: Any) -> Any:
+        older = {key for key, field in self.fields.items() if field.no_effect}
+        return super().complete({key: item for key, item in value.items() if key not in older})
+
+
+class _AzureObject(_StorageObject):
     """Merges the three ways to log in as one: they only make sense together."""
 
     _LOGIN = ("connection_string", "account_url", "credential")
@@ -132,49 +153,28 @@ class _AzureObject(Object):
             report.problem(at, text, is_gap=True)
 
 
-_COUNT = Integer(at_least=0)
-COMMON: dict[str, Field] = {
-    "type": Field(Text(), is_required=True, doc="Kind of storage."),
-    "save_experiment_best": Field(_COUNT, 0, "Best checkpoints of the experiment to keep."),
-    "save_trial_best": Field(_COUNT, 1, "Best checkpoints of each trial to keep."),
-    "save_trial_latest": Field(_COUNT, 1, "Latest checkpoints of each trial to keep."),
-}
-
-
-def _ignored() -> Field:
-    return Field(Text(), is_hidden_when_null=True, no_effect="has no effect any more")
-
-
-class _SharedFsObject(Object):
-    """Forgets older keys, which were never more than hints."""
-
-    def complete(self, value: Any) -> Any:
-        kept = {key: item for key, item in value.items() if key not in _OLDER_PATHS}
-        return super().complete(kept)
-
-
 _OLDER_PATHS = ("container_path", "checkpoint_path", "tensorboard_path")
+_OLDER = {"user": _ignored()}
 _PREFIX = Field(_Prefix(_no_parents), doc="Directory in the bucket.")
 _BUCKET = Field(Text(), is_required=True)
 
 
 def _variant(fields: dict[str, Field], *rules: Rule) -> Object:
-    return Object({**COMMON, **fields}, rules=rules)
+    return _StorageObject({**COMMON, **_OLDER, **fields}, rules=rules)
 
 
 STORAGE = Tagged(
     tag="type",
     common=COMMON,
     variants={
-        "shared_fs": _SharedFsObject(
+        "shared_fs": _variant(
             {
-                **COMMON,
                 "host_path": Field(Text(_absolute), is_required=True, doc="Path on each agent."),
                 "storage_path": Field(Text(), doc="Directory in host_path."),
                 "propagation": Field(Text(), "rprivate"),
                 **{key: _ignored() for key in _OLDER_PATHS},
             },
-            rules=(_stays_below,),
+            _stays_below,
         ),
         "directory": _variant({"container_path": Field(Text(_absolute), is_required=True)}),
         "s3": _variant(
@@ -190,6 +190,7 @@ STORAGE = Tagged(
         "azure": _AzureObject(
             {
                 **COMMON,
+                **_OLDER,
                 "container": Field(Text(), is_required=True),
                 "connection_string": Field(Text()),
                 "account_url": Field(Text()),
@@ -216,7 +217,7 @@ class _SeenStorage(Object):
 
 def _without_counters(variant: Object) -> Object:
     shown = {k: f for k, f in variant.fields.items() if not k.startswith("save_")}
-    kept = {k: f for k, f in shown.items() if k not in _OLDER_PATHS}
+    kept = {k: f for k, f in shown.items() if not f.no_effect}
     return _SeenStorage(kept, rules=variant.rules)
 
 

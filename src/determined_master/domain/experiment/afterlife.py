@@ -12,11 +12,13 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import (
     CollectionEnded,
     CollectionPlanned,
+    CollectionWaits,
     ContinueTrial,
     Experiment,
     ExperimentContinued,
     ExperimentEffect,
     ExperimentRecord,
+    GrowSearch,
     PlanDeletion,
     RemoveExperiment,
     StartCollection,
@@ -43,14 +45,16 @@ def go_on(state: Experiment, event: ExperimentContinued) -> Step:
         state,
         state="ACTIVE",
         reason="",
+        progress=0.0,
         trials_closed=state.trials_closed - len(event.request_ids),
         trials_failed=max(state.trials_failed - event.failed, 0),
         trials_canceled=max(state.trials_canceled - event.canceled, 0),
     )
-    return after, [
+    effects: list[ExperimentEffect | ExperimentRecord] = [
         ContinueTrial(request_id=request_id, hparams=event.hparams)
         for request_id in event.request_ids
     ]
+    return after, [*effects, GrowSearch()] if state.is_growing else effects
 
 
 def delete(state: Experiment) -> Step:
@@ -91,8 +95,16 @@ def collected(state: Experiment, event: CollectionEnded) -> Step:
         state,
         collections=max(state.collections - 1, 0),
         collection_error=state.collection_error or event.error,
+        reason="" if state.state == "DELETING" else state.reason,
     )
     return _settle(after, [])
+
+
+def waits(state: Experiment, event: CollectionWaits) -> Step:
+    """Say what a deletion waits for; its journal tells it of every other collection too."""
+    if state.state != "DELETING":
+        return state, []
+    return replace(state, reason=f"its checkpoints are not deleted yet: {event.reason}"), []
 
 
 def fail_deletion(state: Experiment, error: str) -> Step:

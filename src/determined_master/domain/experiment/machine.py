@@ -11,19 +11,22 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.experiment import afterlife
+from determined_master.domain.experiment import afterlife, detached
 from determined_master.domain.experiment.messages import (
     CloseExperiment,
     CollectionEnded,
     CollectionPlanned,
+    CollectionWaits,
     CreateTrial,
     DeletionRequested,
+    DetachedTrialMoved,
     EffectFailed,
     Experiment,
     ExperimentActivated,
     ExperimentCanceled,
     ExperimentContinued,
     ExperimentCreated,
+    ExperimentDetached,
     ExperimentEffect,
     ExperimentErred,
     ExperimentEvent,
@@ -31,6 +34,8 @@ from determined_master.domain.experiment.messages import (
     ExperimentPaused,
     ExperimentRecord,
     ExperimentRemoved,
+    GrowSearch,
+    SearchGrown,
     SignalTrials,
     StopTrial,
     TrialEnded,
@@ -45,7 +50,9 @@ Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
 _OVER = TERMINAL | LEAVING
 
 
-def step(state: Experiment | None, event: ExperimentEvent, context: SearchContext) -> Step:
+def step(  # noqa: C901 (one case an event)
+    state: Experiment | None, event: ExperimentEvent, context: SearchContext
+) -> Step:
     """Advance one experiment by one event.
 
     Args:
@@ -55,17 +62,18 @@ def step(state: Experiment | None, event: ExperimentEvent, context: SearchContex
 
     Raises:
         NotFound: there is no such experiment, and the event does not make it.
-        FailedPrecondition: an ended or stopping experiment is to run or to pause.
+        FailedPrecondition: an ended or stopping experiment is to run or to pause; or a detached
+            one is.
     """
-    if isinstance(event, ExperimentCreated):
-        return _create(event, context) if state is None else (state, [])
+    if isinstance(event, ExperimentCreated | ExperimentDetached):
+        return _begin(state, event, context)
     if state is None:
         raise NotFound("there is no such experiment: it was never created")
+    if state.is_detached and isinstance(event, detached.OwnEvent):
+        return detached.step(state, event)
     match event:
-        case ExperimentActivated():
-            return _run(state, "ACTIVE", "activated")
-        case ExperimentPaused():
-            return _run(state, "PAUSED", "paused")
+        case ExperimentActivated() | ExperimentPaused():
+            return _run(state, event)
         case ExperimentCanceled():
             return _cancel(state)
         case ExperimentKilled():
@@ -74,10 +82,14 @@ def step(state: Experiment | None, event: ExperimentEvent, context: SearchContex
             return _fail(state, event.reason)
         case ValidationReported():
             return _judge(state, event, context)
+        case SearchGrown():
+            return _grow(state, context)
         case TrialEnded():
             return _trial_ended(state, event, context)
         case EffectFailed():
             return _effect_failed(state, event)
+        case DetachedTrialMoved():
+            return state, []  # it is told of detached experiments alone
         case _:
             return _after_the_end(state, event)
 
@@ -88,6 +100,7 @@ def _after_the_end(
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionWaits
     | ExperimentRemoved,
 ) -> Step:
     match event:
@@ -99,10 +112,22 @@ def _after_the_end(
             return afterlife.collect(state, event)
         case CollectionEnded():
             return afterlife.collected(state, event)
+        case CollectionWaits():
+            return afterlife.waits(state, event)
         case ExperimentRemoved():
             return afterlife.removed(state)
         case _:
             assert_never(event)
+
+
+def _begin(
+    state: Experiment | None, event: ExperimentCreated | ExperimentDetached, context: SearchContext
+) -> Step:
+    if state is not None:
+        return state, []
+    if isinstance(event, ExperimentDetached):
+        return detached.create(event)
+    return _create(event, context)
 
 
 def _create(event: ExperimentCreated, context: SearchContext) -> Step:
@@ -114,7 +139,10 @@ def _create(event: ExperimentCreated, context: SearchContext) -> Step:
     return _settle(*_follow(state, decision))
 
 
-def _run(state: Experiment, to: RunState, verb: str) -> Step:
+def _run(state: Experiment, event: ExperimentActivated | ExperimentPaused) -> Step:
+    is_to_run = isinstance(event, ExperimentActivated)
+    verb = "activated" if is_to_run else "paused"
+    to: RunState = "ACTIVE" if is_to_run else "PAUSED"
     if state.state in _OVER:
         raise FailedPrecondition(
             f"experiment in terminal state: experiment {state.id} is {state.state} and cannot be "
@@ -126,7 +154,7 @@ def _run(state: Experiment, to: RunState, verb: str) -> Step:
         )
     if state.state == to:
         return state, []
-    signal = SignalTrials(signal="activate" if to == "ACTIVE" else "pause")
+    signal = SignalTrials(signal="activate" if is_to_run else "pause")
     return replace(state, state=to), [signal]
 
 
@@ -170,7 +198,17 @@ def _judge(state: Experiment, event: ValidationReported, context: SearchContext)
         )
     except SearchError as error:
         return _fail(state, str(error))
-    return _settle(*_follow(state, decision))
+    return _settle(*_follow(_measure(state, context), decision))
+
+
+def _grow(state: Experiment, context: SearchContext) -> Step:
+    if not _is_searching(state) or not state.is_growing:
+        return state, []
+    try:
+        decision = context.method.go_on(state.search, context.memory)
+    except SearchError as error:
+        return _fail(state, str(error))
+    return _settle(*_follow(replace(state, is_growing=False), decision))
 
 
 def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -> Step:
@@ -190,7 +228,7 @@ def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -
         )
     except SearchError as error:
         return _fail(counted, str(error))
-    return _settle(*_follow(counted, decision))
+    return _settle(*_follow(_measure(counted, context), decision))
 
 
 def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
@@ -222,8 +260,17 @@ def _is_searching(state: Experiment) -> bool:
     return state.state in ("ACTIVE", "PAUSED")
 
 
+def _measure(state: Experiment, context: SearchContext) -> Experiment:
+    """Note the progress; that of an event itself shows with the next one."""
+    closed = state.trials_closed / max(state.trials_requested, 1)
+    return replace(state, progress=context.method.progress(state.search, context.memory, closed))
+
+
 def _follow(state: Experiment, decision: Decision) -> Step:
-    """Carry the search's decision into records, effects and the count of trials."""
+    """Carry the search's decision into records, effects and the count of trials.
+
+    What is left for later is asked for after the trials of this decision, and only once.
+    """
     effects: list[ExperimentEffect | ExperimentRecord] = [*decision.records]
     created = 0
     for action in decision.actions:
@@ -239,8 +286,15 @@ def _follow(state: Experiment, decision: Decision) -> Step:
                 effects.append(StopTrial(request_id=action.request_id))
             case _:
                 assert_never(action)
-    requested = state.trials_requested + created
-    return replace(state, trials_requested=requested, search=decision.state), effects
+    if decision.has_more and not state.is_growing:
+        effects.append(GrowSearch())
+    after = replace(
+        state,
+        trials_requested=state.trials_requested + created,
+        search=decision.state,
+        is_growing=state.is_growing or decision.has_more,
+    )
+    return after, effects
 
 
 def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord]) -> Step:
@@ -248,7 +302,8 @@ def _settle(state: Experiment, effects: list[ExperimentEffect | ExperimentRecord
 
     ERROR only when all have failed: one that worked is a result.
     """
-    if state.trials_closed < state.trials_requested:
+    is_growing = _is_searching(state) and state.is_growing
+    if state.trials_closed < state.trials_requested or is_growing:
         return state, effects
     reason = state.reason
     stopping = state.state

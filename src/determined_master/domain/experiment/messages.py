@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
+
 from determined_master.domain.messages import Effect, Event, Record, State
 from determined_master.domain.states import RunState
 
@@ -30,6 +32,14 @@ class Experiment(State, frozen=True):
     """What the first of them failed with since its deletion was asked for."""
     is_deletion_planned: bool = False
     """Whether all tasks that its deletion needs are known."""
+    is_growing: bool = False
+    """Whether its search has trials to make now that were too many for one decision."""
+    progress: float = 0.0
+    """How far its search is, 0 to 1, as of the event before; trials that run count as nothing."""
+    is_detached: bool = False
+    """Whether programs outside the cluster make and run its trials."""
+    detached_trials: dict[str, int] = msgspec.field(default_factory=dict)
+    """Of a detached one: how many of its trials are in which state."""
 
 
 class ExperimentCreated(Event, frozen=True, tag="experiment_created"):
@@ -37,6 +47,20 @@ class ExperimentCreated(Event, frozen=True, tag="experiment_created"):
 
     experiment_id: int
     activate: bool
+
+
+class ExperimentDetached(Event, frozen=True, tag="experiment_detached"):
+    """A program outside the cluster has made this experiment, and will make its trials."""
+
+    experiment_id: int
+
+
+class DetachedTrialMoved(Event, frozen=True, tag="detached_trial_moved"):
+    """A trial of a detached experiment has left one state for another."""
+
+    after: RunState
+    before: RunState | None = None
+    """None of one that is new."""
 
 
 class ExperimentActivated(Event, frozen=True, tag="experiment_activated"):
@@ -93,6 +117,14 @@ class CollectionEnded(Event, frozen=True, tag="collection_ended"):
     error: str = ""
 
 
+class CollectionWaits(Event, frozen=True, tag="collection_waits"):
+    """A task that deletes checkpoints finds no place to run."""
+
+    task_id: str
+    reason: str
+    """In words for its user."""
+
+
 class ExperimentRemoved(Event, frozen=True, tag="experiment_removed"):
     """Everything that belonged to the experiment is gone."""
 
@@ -109,6 +141,10 @@ class ValidationReported(Event, frozen=True, tag="validation_reported"):
     time: float | None = None
     reported: tuple[str, ...] = ()
     """Names in the report, at most 20, for the error when one that is needed is missing."""
+
+
+class SearchGrown(Event, frozen=True, tag="search_grown"):
+    """The trials of the decision before are made: the search may make the next."""
 
 
 class TrialEnded(Event, frozen=True, tag="trial_ended"):
@@ -131,6 +167,8 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 
 ExperimentEvent = (
     ExperimentCreated
+    | ExperimentDetached
+    | DetachedTrialMoved
     | ExperimentActivated
     | ExperimentPaused
     | ExperimentCanceled
@@ -140,8 +178,10 @@ ExperimentEvent = (
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionWaits
     | ExperimentRemoved
     | ValidationReported
+    | SearchGrown
     | TrialEnded
     | EffectFailed
 )
@@ -154,6 +194,11 @@ class CreateTrial(Effect, frozen=True, tag="create_trial"):
     seed: int
     hparams: dict[str, Any]
 
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
+
 
 class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
     """Open a closed trial again, as a new task."""
@@ -162,11 +207,25 @@ class ContinueTrial(Effect, frozen=True, tag="continue_trial"):
     hparams: dict[str, Any] | None = None
     """New ones; None leaves those it has."""
 
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
+
 
 class StopTrial(Effect, frozen=True, tag="stop_trial"):
     """The search has seen enough of a trial: ask it to save its work and leave."""
 
     request_id: str
+
+    @property
+    def about(self) -> str:
+        """The trial."""
+        return self.request_id
+
+
+class GrowSearch(Effect, frozen=True, tag="grow_search"):
+    """Ask for the next trials of the search once all that were ordered before are made."""
 
 
 class SignalTrials(Effect, frozen=True, tag="signal_trials"):
@@ -233,6 +292,7 @@ ExperimentEffect = (
     CreateTrial
     | ContinueTrial
     | StopTrial
+    | GrowSearch
     | SignalTrials
     | CloseExperiment
     | PlanDeletion

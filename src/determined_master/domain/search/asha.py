@@ -21,7 +21,7 @@ from determined_master.domain.experiment.messages import (
     RungEntry,
     TrialEnd,
 )
-from determined_master.domain.search.bounds import replacements, unit_interval
+from determined_master.domain.search.bounds import MAX_CREATED, replacements, unit_interval
 from determined_master.domain.search.decision import (
     Create,
     Decision,
@@ -166,6 +166,10 @@ class HalvingSearch:
             entries += 1
         return self._refill(state["position"], entries, counts, [], records)
 
+    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+        """More of the trials that the brackets have room for."""
+        return self._refill(state["position"], state["entries"], _read_counts(state), [], [])
+
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
         """Mean over the brackets of the share of trials that have reached the first rung.
 
@@ -236,21 +240,27 @@ class HalvingSearch:
     ) -> Decision:
         """Complete a decision with new trials wherever a bracket has room and trials left."""
         self._stream.seek(position)
+        left = MAX_CREATED
         for i, bracket in enumerate(self._brackets):
-            while (
-                counts[i].open < bracket.concurrency
-                and counts[i].known - counts[i].invalid < bracket.trials
-            ):
+            for _ in range(min(left, _room(bracket, counts[i]))):
                 trial = draw_trial(self._stream, self._space)
                 actions.append(trial)
                 records.append(BracketMember(i, trial.request_id))
                 _change(counts, i, known=1, open=1)
+                left -= 1
         state = {
             "position": self._stream.position,
             "entries": entries,
             "brackets": [list(c) for c in counts],
         }
-        return Decision(state, tuple(actions), tuple(records))
+        has_more = any(_room(*pair) for pair in zip(self._brackets, counts, strict=True))
+        return Decision(state, tuple(actions), tuple(records), has_more)
+
+
+def _room(bracket: Bracket, counts: _Counts) -> int:
+    """Trials that a bracket may be given now."""
+    left = bracket.trials - (counts.known - counts.invalid)
+    return max(min(bracket.concurrency - counts.open, left), 0)
 
 
 def rung_thresholds(rungs: int, divisor: float, max_time: int) -> tuple[int, ...]:

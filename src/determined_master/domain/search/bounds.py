@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-MAX_GRID_POINTS = 10_000_000
-"""A larger grid is taken for a mistake: at one trial a second it would run four months."""
+MAX_CREATED = 1000
+"""Trials that one decision makes at most; the rest comes with the next ones. Without a bound a
+search without a limit would make all its trials in one transaction."""
 
 
 def replacements(trials: int) -> int:

@@ -28,11 +28,14 @@ class Decision(msgspec.Struct, frozen=True):
 
     `state` is the method's whole new state as plain JSON values, below 2 KiB whatever the number
     of trials; `records` are rows for the caller to store and to apply to the `SearchMemory`.
+    With `has_more` there are trials to make now that were too many for one decision: the caller
+    is to ask `go_on` soon.
     """
 
     state: Any
     actions: tuple[Create | Stop, ...] = ()
     records: tuple[ExperimentRecord, ...] = ()
+    has_more: bool = False
 
 
 class TrialCount(msgspec.Struct, frozen=True):

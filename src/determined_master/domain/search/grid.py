@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from determined_master.domain.config.grid import MAX_GRID_POINTS
 from determined_master.domain.config.hyperparameters import (
     Categorical,
     Const,
@@ -18,7 +19,7 @@ from determined_master.domain.config.hyperparameters import (
     Nested,
 )
 from determined_master.domain.experiment.messages import TrialEnd
-from determined_master.domain.search.bounds import MAX_GRID_POINTS, unit_interval
+from determined_master.domain.search.bounds import MAX_CREATED, unit_interval
 from determined_master.domain.search.decision import Decision, SearchError, TrialCount
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.sampling import seeded_trial
@@ -71,7 +72,8 @@ class GridPoints:
 class GridSearch:
     """Every point once, from the last to the first; none is tried again.
 
-    State: `position` in the random stream (ids and trial seeds), `left` points.
+    State: `position` in the random stream (ids and trial seeds), `left` points, and `due`: those
+    of them that may run at once and are not made yet.
     """
 
     def __init__(
@@ -89,7 +91,8 @@ class GridSearch:
 
     def initial(self) -> Decision:
         """As many points as may run at once; 0 for `max_concurrent_trials` means all."""
-        return self._create(self._first, position=0, left=self._points.size)
+        nothing = {"position": 0, "left": self._points.size, "due": self._first}
+        return self._create(nothing, self._first)
 
     def validation_completed(
         self,
@@ -107,7 +110,14 @@ class GridSearch:
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> Decision:
         """The next point, however the last one ended."""
-        return self._create(min(1, state["left"]), state["position"], state["left"])
+        due = state.get("due", 0)  # states of older releases have none
+        if state["left"] <= due:
+            return Decision({**state, "due": due}, has_more=due > 0)
+        return self._create({**state, "due": due + 1}, 1)
+
+    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+        """More of the first points."""
+        return self._create(state, state.get("due", 0))
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
         """The mean over the trials made so far."""
@@ -117,12 +127,15 @@ class GridSearch:
         """Every point trains as long as it takes."""
         return (TrialCount(self._points.size),)
 
-    def _create(self, count: int, position: int, left: int) -> Decision:
-        self._stream.seek(position)
+    def _create(self, state: Any, count: int) -> Decision:
+        count, left = min(count, MAX_CREATED), state["left"]
+        self._stream.seek(state["position"])
         trials = tuple(
             seeded_trial(self._stream, self._points[left - 1 - i]) for i in range(count)
         )
-        return Decision({"position": self._stream.position, "left": left - count}, trials)
+        due = state.get("due", 0) - count
+        after = {"position": self._stream.position, "left": left - count, "due": due}
+        return Decision(after, trials, has_more=due > 0)
 
 
 def _axes(space: HyperparameterSpace, path: tuple[str, ...]) -> Iterator[Axis]:

@@ -17,6 +17,7 @@ from determined_master.domain.config.searcher import (
     AsyncHalving,
     Grid,
     Random,
+    Removed,
     SearcherConfig,
     Single,
 )
@@ -37,6 +38,7 @@ from determined_master.domain.search.decision import (
 from determined_master.domain.search.grid import GridSearch
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.random import RandomSearch
+from determined_master.domain.search.removed import RemovedSearch
 from determined_master.domain.search.sampling import check_space
 
 __all__ = [
@@ -56,7 +58,7 @@ class SearchMethod(Protocol):
     """What every search method answers; a new method is one file and one line in `build`."""
 
     def initial(self) -> Decision:
-        """The first trials. A decision without any means that there is nothing to search."""
+        """The first trials, at most `MAX_CREATED`; without any there is nothing to search."""
         ...
 
     def validation_completed(
@@ -88,6 +90,10 @@ class SearchMethod(Protocol):
         """Answer the end of a trial, with its replacement where there is one. Once a trial."""
         ...
 
+    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+        """Make more of the trials that the decisions before have left for later."""
+        ...
+
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
         """How far the search is, 0 to 1.
 
@@ -117,7 +123,8 @@ def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> Se
     Raises:
         SearchError: the configuration parses but no such search can run.
     """
-    check_space(space)
+    if not isinstance(searcher, Removed):
+        check_space(space)
     match searcher:
         case Single():
             return RandomSearch(
@@ -134,6 +141,8 @@ def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> Se
             return GridSearch(space, seed, max_concurrent_trials=searcher.max_concurrent_trials)
         case AdaptiveAsha() | AsyncHalving():
             return _build_halving(searcher, space, seed)
+        case Removed():
+            return RemovedSearch(searcher.name)
         case _:
             assert_never(searcher)
 

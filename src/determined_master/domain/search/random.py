@@ -6,7 +6,7 @@ from typing import Any
 
 from determined_master.domain.config.hyperparameters import HyperparameterSpace
 from determined_master.domain.experiment.messages import TrialEnd
-from determined_master.domain.search.bounds import replacements, unit_interval
+from determined_master.domain.search.bounds import MAX_CREATED, replacements, unit_interval
 from determined_master.domain.search.decision import Decision, TrialCount
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.sampling import draw_trial
@@ -16,7 +16,8 @@ from determined_master.domain.search.stream import Stream
 class RandomSearch:
     """Independent random points; a trial that found its point invalid is replaced.
 
-    State: `position` in the random stream, `created` trials less the replaced ones, `replaced`.
+    State: `position` in the random stream, `created` trials less the replaced ones, `replaced`,
+    and `due`: trials that may run at once and are not made yet.
     Source: Bergstra and Bengio 2012, JMLR 13 281-305.
     """
 
@@ -37,7 +38,8 @@ class RandomSearch:
 
     def initial(self) -> Decision:
         """As many trials as may run at once; 0 for `max_concurrent_trials` means all."""
-        return self._create(self._first, position=0, created=0, replaced=0)
+        nothing = {"position": 0, "created": 0, "replaced": 0, "due": self._first}
+        return self._create(nothing, self._first)
 
     def validation_completed(
         self,
@@ -55,11 +57,17 @@ class RandomSearch:
         self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
     ) -> Decision:
         """One trial more, however the last one ended, until all have been made."""
-        created, replaced = state["created"], state["replaced"]
-        if end == "invalid_hp" and replaced < self._replacements:
-            created, replaced = created - 1, replaced + 1
-        count = 1 if created < self._max_trials else 0
-        return self._create(count, state["position"], created, replaced)
+        due = state.get("due", 0)  # states of older releases have none
+        after = {**state, "due": due}
+        if end == "invalid_hp" and state["replaced"] < self._replacements:
+            after |= {"created": state["created"] - 1, "replaced": state["replaced"] + 1}
+        if after["created"] + due >= self._max_trials:
+            return Decision(after, has_more=due > 0)
+        return self._create({**after, "due": due + 1}, 1)
+
+    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+        """More of the first trials."""
+        return self._create(state, state.get("due", 0))
 
     def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
         """The mean over the trials made so far."""
@@ -69,12 +77,15 @@ class RandomSearch:
         """Every trial trains as long as it takes."""
         return (TrialCount(self._max_trials),)
 
-    def _create(self, count: int, position: int, created: int, replaced: int) -> Decision:
-        self._stream.seek(position)
+    def _create(self, state: Any, count: int) -> Decision:
+        count = min(count, MAX_CREATED)
+        self._stream.seek(state["position"])
         trials = tuple(draw_trial(self._stream, self._space) for _ in range(count))
-        state = {
+        due = state.get("due", 0) - count
+        after = {
             "position": self._stream.position,
-            "created": created + count,
-            "replaced": replaced,
+            "created": state["created"] + count,
+            "replaced": state["replaced"],
+            "due": due,
         }
-        return Decision(state, trials)
+        return Decision(after, trials, has_more=due > 0)

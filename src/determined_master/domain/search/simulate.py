@@ -74,6 +74,17 @@ class SearchRun:
         return [id for id, trial in self.trials.items() if trial.end is None]
 
     def _apply(self, decision: Decision) -> Decision:
+        """Apply a decision and all that it has left for later; the whole as one."""
+        actions, records = [*decision.actions], [*decision.records]
+        self._take(decision)
+        while decision.has_more:
+            decision = self.method.go_on(self.state, self.memory)
+            self._take(decision)
+            actions += decision.actions
+            records += decision.records
+        return Decision(self.state, tuple(actions), tuple(records))
+
+    def _take(self, decision: Decision) -> None:
         self.state = decision.state
         for record in decision.records:
             self.memory.apply(record)
@@ -83,7 +94,6 @@ class SearchRun:
                     self.trials[action.request_id] = SimulatedTrial(action)
                 case Stop():
                     self.trials[action.request_id].was_stopped = True
-        return decision
 
 
 @dataclass(slots=True)

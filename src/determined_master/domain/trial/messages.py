@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from determined_master.domain.allocation.messages import AllocationOutcome
@@ -17,6 +18,8 @@ from determined_master.domain.messages import (
 from determined_master.domain.states import RunState
 
 EarlyExitReason = Literal["INVALID_HP", "INIT_INVALID_HP"]
+DetachedState = Literal["RUNNING", "PAUSED", "COMPLETED", "CANCELED", "ERROR"]
+"""What the program of a detached trial may say of it."""
 
 
 class Trial(State, frozen=True):
@@ -36,8 +39,14 @@ class Trial(State, frozen=True):
     early_exit: EarlyExitReason | None = None
     retries_canceled: str | None = None
     """Why a failure is final, when a log policy has said so."""
+    excluded_agents: tuple[str, ...] = ()
+    """Agents that no later run may use, because a log policy has said so."""
     is_stopped_by_searcher: bool = False
     reason: str = ""
+    is_detached: bool = False
+    """Whether a program outside the cluster runs it, and says how it goes."""
+    silent_since: datetime | None = None
+    """When it was last heard of, if it ended for its silence alone."""
 
 
 class TrialCreated(Event, frozen=True, tag="trial_created"):
@@ -57,6 +66,31 @@ class TrialContinued(Event, frozen=True, tag="trial_continued"):
     task_id: str
     max_restarts: int
     activate: bool
+
+
+class TrialDetached(Event, frozen=True, tag="trial_detached"):
+    """A program outside the cluster has made this trial, and will run it."""
+
+    trial_id: int
+    experiment_id: int
+    request_id: str
+    task_id: str
+
+
+class DetachedRunStarted(Event, frozen=True, tag="detached_run_started"):
+    """The program of a detached trial begins its next run."""
+
+
+class DetachedStateReported(Event, frozen=True, tag="detached_state_reported"):
+    """The program of a detached trial says how it goes; without a state, only that it lives."""
+
+    state: DetachedState | None = None
+
+
+class DetachedFellSilent(Event, frozen=True, tag="detached_fell_silent"):
+    """Nothing was heard of a detached trial for too long."""
+
+    since: datetime
 
 
 class TrialActivated(Event, frozen=True, tag="trial_activated"):
@@ -109,6 +143,14 @@ class RetriesCanceled(Event, frozen=True, tag="retries_canceled"):
     line: str
 
 
+class AgentExcluded(Event, frozen=True, tag="agent_excluded"):
+    """A log policy keeps the trial's later runs from an agent."""
+
+    agent_id: str
+    pattern: str
+    line: str
+
+
 class EffectFailed(Event, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
@@ -121,6 +163,10 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 TrialEvent = (
     TrialCreated
     | TrialContinued
+    | TrialDetached
+    | DetachedRunStarted
+    | DetachedStateReported
+    | DetachedFellSilent
     | TrialActivated
     | TrialPaused
     | TrialStopped
@@ -131,6 +177,7 @@ TrialEvent = (
     | EarlyExitReported
     | EarlyExitExpired
     | RetriesCanceled
+    | AgentExcluded
     | EffectFailed
 )
 
@@ -140,6 +187,7 @@ class RequestAllocation(Effect, frozen=True, tag="request_allocation"):
 
     allocation_id: str
     run_id: int
+    excluded_agents: tuple[str, ...] = ()
 
 
 class PreemptAllocation(Effect, frozen=True, tag="preempt_allocation"):
@@ -164,11 +212,21 @@ class ReportTrialEnd(Effect, frozen=True, tag="report_trial_end"):
     end: TrialEnd
 
 
+class ReportDetachedState(Effect, frozen=True, tag="report_detached_state"):
+    """Tell the experiment that this detached trial has left one state for another."""
+
+    experiment_id: int
+    after: RunState
+    before: RunState | None = None
+    """None of one that is new."""
+
+
 TrialOrder = (
     RequestAllocation
     | PreemptAllocation
     | KillAllocation
     | ReportTrialEnd
+    | ReportDetachedState
     | SetTimer
     | CancelTimer
 )

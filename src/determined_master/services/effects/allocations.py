@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import CollectionEnded
+from determined_master.domain.task_spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
 from determined_master.ports import NotConnected, StartOrder
@@ -56,12 +57,19 @@ class AllocationEffects:
             container_id=effect.container_id,
             allocation_id=ctx.aggregate_id,
             slot_ids=effect.slot_ids,
-            spec=await self._specs.build(state, effect),
+            spec=await self._specs.build(state, effect, self._device_type(effect)),
         )
         try:
             await self._backend.start_container(order)
         except NotConnected as error:
             raise Deferred(str(error)) from error
+
+    def _device_type(self, effect: alloc.StartContainer) -> str:
+        """Of the slots that the container gets."""
+        found = next((a for a in self._backend.agents() if a.id == effect.agent_id), None)
+        devices = found.devices if found else ()
+        types = frozenset(d.type for d in devices if d.id in effect.slot_ids)
+        return device_type_of(len(effect.slot_ids), types)
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
         """Send the signal; an agent that is away gets it when it is back."""

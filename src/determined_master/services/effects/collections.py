@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
+from determined_master.engine import Rows
+from determined_master.services.effects.trials import ALLOCATIONS, USER_TOKEN_LIFE
 from determined_master.services.tokens import TaskTokens, token_hash
 from determined_master.store import allocations, removal
 from determined_master.store import collections as rows
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
 
     from determined_master.engine import EffectContext, Engine
     from determined_master.services.collections import Collections
-    from determined_master.store.pool import Conn
 
 REMOVAL_S = 900.0
 """Long enough for the rows of a large search; a removal that is cut short goes on where it was."""
-USER_TOKEN_LIFE = timedelta(days=7)
 
 
 class CollectionEffects:
@@ -90,11 +89,9 @@ class CollectionEffects:
             experiment_id=row.experiment_id,
         )
 
-        async def store(conn: Conn) -> None:
-            await allocations.insert_allocation(conn, new)
-
         event = alloc.AllocationRequested(allocation_id=allocation_id, request=request)
-        await ctx.post("allocation", allocation_id, event, within=store)
+        within = Rows(ALLOCATIONS, new)
+        await ctx.post("allocation", allocation_id, event, within=within)
 
     async def remove_experiment(self, effect: exp.RemoveExperiment, ctx: EffectContext) -> None:
         """Delete all rows of the experiment; its own goes with the event."""
@@ -102,7 +99,7 @@ class CollectionEffects:
         async with self._pool.acquire() as conn:
             stored = await rows.list_stored(conn, experiment_id=experiment_id)
             uuids = [c.uuid for c in stored]
-            kept = list(await rows.list_sources(conn, uuids, outside_of=experiment_id))
+            kept = list(await rows.list_kept(conn, uuids, outside_of=experiment_id))
             is_more = True
             while is_more:
                 async with conn.transaction():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from determined_master import clock
@@ -9,8 +11,8 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
 from determined_master.domain.trial import messages as trial
-from determined_master.engine import Posting
-from determined_master.store import checkpoints, experiments, trials
+from determined_master.engine import Inserting, Posting, Rows
+from determined_master.store import checkpoints, collections, experiments, trials
 
 if TYPE_CHECKING:
     import asyncpg
@@ -36,47 +38,46 @@ class ExperimentEffects:
     def register(self) -> None:
         """Tell the engine who carries out what."""
         handlers = self._engine.handlers
-        handlers.register(exp.CreateTrial, self.create_trial)
+        handlers.register_group(exp.CreateTrial, self.create_trials)
         handlers.register(exp.ContinueTrial, self.continue_trial)
         handlers.register(exp.StopTrial, self.stop_trial)
+        handlers.register(exp.GrowSearch, self.grow_search)
         handlers.register(exp.SignalTrials, self.signal_trials)
 
-    async def create_trial(self, effect: exp.CreateTrial, ctx: EffectContext) -> None:
-        """Store the trial and start its machine, in one transaction."""
-        experiment_id = int(ctx.aggregate_id)
+    async def create_trials(self, orders: Sequence[tuple[exp.CreateTrial, EffectContext]]) -> None:
+        """Store each trial and start its machine, in one transaction; ids follow the order."""
+        experiment_id = int(orders[0][1].aggregate_id)
+        request_ids = [effect.request_id for effect, _ in orders]
         async with self._pool.acquire() as conn:
             row = await experiments.find_experiment(conn, experiment_id)
-            known = await trials.find_trial_id(conn, experiment_id, effect.request_id)
-            trial_id = known if known is not None else await trials.next_trial_id(conn)
+            known = await trials.list_known_ids(conn, experiment_id, request_ids)
+            fresh = await trials.next_trial_ids(conn, len(orders) - len(known))
         if row is None:
             raise RuntimeError(f"experiment {experiment_id} has no row")
-        task_id = trial_task_id(ExperimentId(experiment_id), RequestId(effect.request_id))
+        ids = {
+            **known,
+            **dict(zip((r for r in request_ids if r not in known), fresh, strict=True)),
+        }
         source = await self._source(row.config["searcher"])
-        new = trials.NewTrial(
-            id=trial_id,
-            experiment_id=experiment_id,
-            request_id=effect.request_id,
-            task_id=task_id,
-            hparams=effect.hparams,
-            seed=effect.seed,
-            job_id=row.job_id,
-            user_id=row.user_id,
-            started_at=clock.now(),
-            warm_start_checkpoint=source,
-        )
+        is_active = await self._is_active(experiment_id)
 
-        async def store(conn: Conn) -> None:
-            await trials.insert_trial(conn, new)
+        async def create(effect: exp.CreateTrial, ctx: EffectContext) -> None:
+            new = _new_trial(row, effect, ids[effect.request_id], source)
+            created = trial.TrialCreated(
+                trial_id=new.id,
+                experiment_id=experiment_id,
+                request_id=effect.request_id,
+                task_id=new.task_id,
+                max_restarts=int(row.config["max_restarts"]),
+                activate=is_active,
+            )
+            within = Rows(TRIALS, new, experiments=[experiment_id])
+            await ctx.post("trial", str(new.id), created, within=within)
 
-        created = trial.TrialCreated(
-            trial_id=trial_id,
-            experiment_id=experiment_id,
-            request_id=effect.request_id,
-            task_id=task_id,
-            max_restarts=int(row.config["max_restarts"]),
-            activate=await self._is_active(experiment_id),
-        )
-        await ctx.post("trial", str(trial_id), created, within=store)
+        results = await asyncio.gather(*(create(*o) for o in orders), return_exceptions=True)
+        for result in results:
+            if result is not None:
+                raise result
 
     async def continue_trial(self, effect: exp.ContinueTrial, ctx: EffectContext) -> None:
         """Give the trial its next task and open it again, in one transaction."""
@@ -114,6 +115,10 @@ class ExperimentEffects:
             raise RuntimeError(f"trial {effect.request_id} to be stopped does not exist")
         await ctx.post("trial", str(trial_id), trial.TrialStopped())
 
+    async def grow_search(self, effect: exp.GrowSearch, ctx: EffectContext) -> None:
+        """Let the search make its next trials: those before are made, by the order of effects."""
+        await ctx.post("experiment", ctx.aggregate_id, exp.SearchGrown())
+
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
         """Tell every live trial; each once, however often this is repeated."""
         async with self._pool.acquire() as conn:
@@ -147,3 +152,41 @@ class ExperimentEffects:
     async def _is_active(self, experiment_id: int) -> bool:
         state: exp.Experiment | None = await self._engine.read("experiment", str(experiment_id))
         return state is not None and state.state == "ACTIVE"
+
+
+async def _insert(conn: Conn, new: Sequence[trials.NewTrial]) -> None:
+    for source in sorted({n.warm_start_checkpoint for n in new if n.warm_start_checkpoint}):
+        await _hold(conn, source)
+    await trials.insert_trials(conn, new)
+
+
+async def _hold(conn: Conn, source: str) -> None:
+    """Keep a trial's source from being deleted between its choice and the trial's row.
+
+    Raises:
+        RuntimeError: it was deleted meanwhile, or is about to be.
+    """
+    await collections.lock_checkpoints(conn, [source])
+    if not await collections.is_to_stay(conn, source):
+        raise RuntimeError(f"checkpoint {source}, which new trials start from, was deleted")
+
+
+def _new_trial(
+    row: experiments.ExperimentRow, effect: exp.CreateTrial, trial_id: int, source: str | None
+) -> trials.NewTrial:
+    return trials.NewTrial(
+        id=trial_id,
+        experiment_id=row.id,
+        request_id=effect.request_id,
+        task_id=trial_task_id(ExperimentId(row.id), RequestId(effect.request_id)),
+        hparams=effect.hparams,
+        seed=effect.seed,
+        job_id=row.job_id,
+        user_id=row.user_id,
+        started_at=clock.now(),
+        warm_start_checkpoint=source,
+    )
+
+
+TRIALS = Inserting(_insert)
+"""Writes the rows of trials that are made at the same time."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.experiment.messages import TrialEnded
+from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.trial import messages as trial
+from determined_master.engine import Inserting, Rows
+from determined_master.services.gathering import Gathering
 from determined_master.services.tokens import TaskTokens, token_hash
 from determined_master.store import allocations, experiments, trials
 
@@ -16,9 +21,10 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.pool import Conn
 
 USER_TOKEN_LIFE = timedelta(days=7)
+ALLOCATIONS = Inserting(allocations.insert_allocations)
+"""Writes the rows of allocations that are asked for at the same time."""
 
 
 class TrialEffects:
@@ -28,6 +34,8 @@ class TrialEffects:
         self._engine = engine
         self._pool = pool
         self._tokens = tokens
+        self._trials = Gathering(self._fetch_trials)
+        self._experiments = Gathering(self._fetch_experiments)
 
     def register(self) -> None:
         """Tell the engine who carries out what."""
@@ -36,20 +44,22 @@ class TrialEffects:
         handlers.register(trial.PreemptAllocation, self.preempt_allocation)
         handlers.register(trial.KillAllocation, self.kill_allocation)
         handlers.register(trial.ReportTrialEnd, self.report_trial_end)
+        handlers.register(trial.ReportDetachedState, self.report_detached_state)
 
     async def request_allocation(
         self, effect: trial.RequestAllocation, ctx: EffectContext
     ) -> None:
         """Store the allocation with its tokens' hashes and let it wait for slots."""
-        async with self._pool.acquire() as conn:
-            row = await trials.find_trial(conn, int(ctx.aggregate_id))
-            if row is None:
-                raise RuntimeError(f"trial {ctx.aggregate_id} has no row")
-            experiment = await experiments.find_experiment(conn, row.experiment_id)
+        row = await self._trials.find(int(ctx.aggregate_id))
+        if row is None:
+            raise RuntimeError(f"trial {ctx.aggregate_id} has no row")
+        experiment = await self._experiments.find(row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
         now = clock.now()
-        request = _request(row, experiment, now)
+        request = msgspec.structs.replace(
+            _request(row, experiment, now), excluded_agents=effect.excluded_agents
+        )
         new = allocations.NewAllocation(
             id=effect.allocation_id,
             task_id=row.task_id,
@@ -62,11 +72,9 @@ class TrialEffects:
             token_expires_at=now + USER_TOKEN_LIFE,
         )
 
-        async def store(conn: Conn) -> None:
-            await allocations.insert_allocation(conn, new)
-
         event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
-        await ctx.post("allocation", effect.allocation_id, event, within=store)
+        within = Rows(ALLOCATIONS, new)
+        await ctx.post("allocation", effect.allocation_id, event, within=within)
 
     async def preempt_allocation(
         self, effect: trial.PreemptAllocation, ctx: EffectContext
@@ -84,6 +92,22 @@ class TrialEffects:
         """Tell the experiment, and through it the search, that the trial is closed."""
         event = TrialEnded(request_id=effect.request_id, end=effect.end)
         await ctx.post("experiment", str(effect.experiment_id), event)
+
+    async def report_detached_state(
+        self, effect: trial.ReportDetachedState, ctx: EffectContext
+    ) -> None:
+        """Tell the experiment what its detached trial has become."""
+        event = DetachedTrialMoved(before=effect.before, after=effect.after)
+        await ctx.post("experiment", str(effect.experiment_id), event)
+
+    async def _fetch_trials(self, ids: Sequence[int]) -> dict[int, trials.TrialRow]:
+        async with self._pool.acquire() as conn:
+            return {row.id: row for row in await trials.list_trials(conn, ids)}
+
+    async def _fetch_experiments(self, ids: Sequence[int]) -> dict[int, experiments.ExperimentRow]:
+        async with self._pool.acquire() as conn:
+            found = [await experiments.find_experiment(conn, i) for i in ids]
+        return {row.id: row for row in found if row is not None}
 
 
 def _request(

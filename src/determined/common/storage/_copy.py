@@ -1,0 +1,199 @@
+"""Copying files and hashing them on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Optional
+
+from determined.common.storage._faults import named
+from determined.common.storage._files import make_dirs, with_parents
+from determined.common.storage._manifest import Entries, Entry
+from determined.common.storage._threads import each
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+Progress = Optional[Callable[[int], None]]
+"""Is told how many more bytes were moved, from several threads."""
+Check = Optional[Callable[[str, Entry], None]]
+"""Is told each file with what was read of it; raises when that is wrong."""
+
+PIECE_BYTES = 1 << 20
+FLUSH_BYTES = 32 << 20
+"""So often a large file is brought to the disk while it is still being copied."""
+
+
+def store_files(
+    source: str, target: str, paths: Iterable[str], progress: Progress = None
+) -> Entries:
+    """Copy paths of a local tree into a directory of the storage; durable once this returns.
+
+    Raises:
+        OSError: a local file cannot be read.
+        CheckpointStorageError: the storage does not take it.
+    """
+    wanted = sorted(with_parents(paths))
+    with named("making directories", target):
+        make_dirs(target)
+        for path in wanted:
+            if path.endswith("/"):
+                make_dirs(os.path.join(target, path))
+    files = [path for path in wanted if not path.endswith("/")]
+    with _flusher() as flush:
+        entries = each(lambda path: _store(source, target, path, flush, progress), files)
+    with named("storing directories", target):
+        for path in wanted:
+            if path.endswith("/"):
+                sync_directory(os.path.join(target, path))
+        sync_directory(target)
+    return dict(zip(files, entries))
+
+
+def fetch_files(
+    source: str, target: str, paths: Iterable[str], check: Check, progress: Progress = None
+) -> None:
+    """Copy paths out of a directory of the storage; a file that `check` refuses is not left.
+
+    Raises:
+        OSError: a local file cannot be written, or one of the storage not be read.
+        Exception: whatever `check` raises.
+    """
+    wanted = sorted(with_parents(paths))
+    os.makedirs(target, exist_ok=True)
+    for path in wanted:
+        if path.endswith("/"):
+            os.makedirs(os.path.join(target, path), exist_ok=True)
+
+    def fetch(path: str) -> None:
+        with writing(os.path.join(target, path)) as put:
+            digest, size = hashlib.sha256(), 0
+            for piece in pieces_of(os.path.join(source, path)):
+                digest.update(piece)
+                put(piece)
+                size += len(piece)
+                if progress is not None:
+                    progress(len(piece))
+            if check is not None:
+                check(path, Entry(size, digest.hexdigest()))
+
+    each(fetch, [path for path in wanted if not path.endswith("/")])
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[Callable[[Any], Any]]:
+    """A function that appends to a new file, which does not outlive an error."""
+    with open(path, "wb", buffering=0) as file:
+        try:
+            yield lambda piece: write_all(file, piece)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+
+
+def hash_files(root: str, paths: Iterable[str]) -> Entries:
+    """What the files of a tree are now.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+
+    def read(path: str) -> Entry:
+        digest, size = hashlib.sha256(), 0
+        for piece in pieces_of(os.path.join(root, path)):
+            digest.update(piece)
+            size += len(piece)
+        return Entry(size, digest.hexdigest())
+
+    files = [path for path in paths if not path.endswith("/")]
+    return dict(zip(files, each(read, files)))
+
+
+def write_durably(path: str, content: bytes) -> None:
+    """Write a whole file or nothing, and bring it to the disk.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    part = f"{path}.part"
+    try:
+        with open(part, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    sync_directory(os.path.dirname(path))
+
+
+def sync_directory(path: str) -> None:
+    """Bring a directory's names to the disk, where its file system knows how."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # FUSE and NFS may not, and keep names by themselves
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def pieces_of(path: str) -> Iterator[memoryview]:
+    """A file's content, in pieces that hold until the next one is asked for."""
+    buffer = bytearray(PIECE_BYTES)
+    view = memoryview(buffer)
+    with open(path, "rb", buffering=0) as file:
+        while True:
+            count = file.readinto(buffer)
+            if not count:
+                return
+            yield view[:count]
+
+
+def write_all(file: Any, piece: Any) -> None:
+    """Write a piece to an unbuffered file, which may take it in parts."""
+    view = memoryview(piece)
+    while view:
+        view = view[file.write(view) :]
+
+
+def _store(
+    source: str, target: str, path: str, flush: ThreadPoolExecutor, progress: Progress
+) -> Entry:
+    digest, size, flushed = hashlib.sha256(), 0, 0
+    waiting: List[Future[None]] = []
+    pieces = pieces_of(os.path.join(source, path))
+    piece = next(pieces, None)  # what cannot be read is no fault of the storage
+    with (
+        named(f"storing {path}", target),
+        open(os.path.join(target, path), "wb", buffering=0) as file,
+    ):
+        try:
+            while piece is not None:
+                write_all(file, piece)
+                digest.update(piece)
+                size += len(piece)
+                if progress is not None:
+                    progress(len(piece))
+                if size - flushed >= FLUSH_BYTES and all(f.done() for f in waiting):
+                    flushed = size
+                    waiting.append(flush.submit(os.fdatasync, file.fileno()))
+                piece = next(pieces, None)
+        finally:
+            for future in waiting:
+                future.exception()  # before the file is closed
+        for future in waiting:
+            future.result()
+        os.fsync(file.fileno())
+    return Entry(size, digest.hexdigest())
+
+
+@contextlib.contextmanager
+def _flusher() -> Iterator[ThreadPoolExecutor]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2, thread_name_prefix="det-flush") as pool:
+        yield pool

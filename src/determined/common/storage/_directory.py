@@ -1,0 +1,198 @@
+"""Storage in a directory that this process reaches by its path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import shutil
+from typing import Dict, Iterator, List, Optional, Sequence
+
+from determined._uuid import new_uuid
+from determined.common.storage import _files
+from determined.common.storage._copy import (
+    Progress,
+    fetch_files,
+    hash_files,
+    store_files,
+    write_durably,
+)
+from determined.common.storage._faults import named
+from determined.common.storage._files import Selector
+from determined.common.storage._manager import Path, StorageManager, checked_uuid
+from determined.common.storage._manifest import (
+    Entries,
+    Manifest,
+    manifest_name,
+    parse_manifest,
+)
+from determined.errors import CheckpointNotFound
+
+
+class DirectoryStorageManager(StorageManager):
+    """Storage in a directory that this process reaches by its path.
+
+    Args:
+        base_path: the directory; made at the first write.
+    """
+
+    def __init__(self, base_path: Path) -> None:
+        self.base_path = os.fspath(base_path)
+
+    def upload(
+        self,
+        src: Path,
+        dst: str,
+        paths: Optional[Sequence[str]] = None,
+        progress: Progress = None,
+    ) -> Entries:
+        source = os.fspath(src)
+        wanted = list(_files.list_directory(source)) if paths is None else paths
+        return store_files(source, self._path(dst), wanted, progress)
+
+    def seal(self, dst: str, manifest: Manifest) -> None:
+        with named(f"storing the manifest of checkpoint {dst}", self.base_path):
+            write_durably(self._manifest_path(dst), manifest.to_bytes())
+
+    def manifest(self, src: str) -> Optional[Manifest]:
+        try:
+            with open(self._manifest_path(src), "rb") as file:
+                content = file.read()
+        except FileNotFoundError:
+            return None
+        return parse_manifest(src, content)
+
+    def download(
+        self,
+        src: str,
+        dst: Path,
+        selector: Selector = None,
+        verify: bool = True,
+        progress: Progress = None,
+    ) -> None:
+        found = self.list_paths(src)
+        manifest = self.manifest(src) if verify else None
+        if manifest is not None:
+            _check_sizes(manifest, src, found, selector)
+        paths = [path for path in found if selector is None or selector(path)]
+        check = None
+        if manifest is not None:
+            expected = manifest
+            check = lambda path, entry: expected.check(src, path, entry)  # noqa: E731
+        fetch_files(self._path(src), os.fspath(dst), paths, check, progress)
+
+    def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
+        manifest = self.readable_manifest(tgt)
+        if manifest is not None and not os.path.isdir(self._path(tgt)):
+            self._remove_manifest(tgt)  # what a deletion that was cut short has left
+            return {}
+        resources = self.list_paths(tgt)
+        files = [path for path in resources if not path.endswith("/")]
+        doomed = [path for path in files if _files.matches_any(path, globs)]
+        root = self._path(tgt)
+        with named(f"deleting checkpoint {tgt}", self.base_path):
+            if len(doomed) == len(files) and globs:
+                _files.remove_tree(root)
+                self._remove_manifest(tgt)  # last: without it the rest would look like a whole
+                return {}
+            if doomed:
+                if manifest is not None:
+                    # First: one that names less than there is does no harm, more would be damage.
+                    self.seal(tgt, manifest.without(doomed))
+                for path in doomed:
+                    os.unlink(os.path.join(root, path))
+                _remove_empty(root, resources)
+        return self.list_paths(tgt)
+
+    def own_directory(self, dst: str) -> Optional[str]:
+        path = self._path(dst)
+        with named(f"making the directory of checkpoint {dst}", self.base_path):
+            _files.make_dirs(path)
+        return path
+
+    def seal_directory(self, dst: str) -> None:
+        root = self._path(dst)
+        resources = self.list_paths(dst)
+        for path in resources:
+            if path.endswith("/"):
+                with contextlib.suppress(PermissionError):  # another rank's directory
+                    os.chmod(os.path.join(root, path), 0o777)
+        with named(f"reading checkpoint {dst} back", self.base_path):
+            files = hash_files(root, resources)
+        self.seal(dst, Manifest(files, tuple(p for p in resources if p.endswith("/"))))
+
+    @contextlib.contextmanager
+    def restore_path(self, src: str, selector: Selector = None) -> Iterator[pathlib.Path]:
+        manifest = self.manifest(src)
+        if manifest is not None:
+            _check_sizes(manifest, src, self.list_paths(src), selector)
+        yield pathlib.Path(self._existing(src))
+
+    def list_paths(self, src: str) -> Dict[str, int]:
+        root = self._existing(src)
+        with named(f"listing checkpoint {src}", self.base_path):
+            return _files.list_directory(root)
+
+    def upload_file(self, src: Path, path: str) -> None:
+        target = self._below(path)
+        with named(f"storing {path}", self.base_path):
+            _files.make_dirs(os.path.dirname(target))
+            shutil.copyfile(src, target)
+
+    def delete_below(self, path: str) -> None:
+        with named(f"deleting {path}", self.base_path):
+            _files.remove_tree(self._below(path))
+
+    def validate(self) -> None:
+        name = new_uuid()
+        folder = self._path(name)
+        path = os.path.join(folder, "VALIDATE.txt")
+        with named(f"writing {path}", self.base_path):
+            try:
+                _files.make_dirs(folder)
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(name)
+                with open(path, encoding="ascii") as file:
+                    found = file.read()
+            finally:
+                _files.remove_tree(folder)
+        if found != name:
+            raise OSError(f"{path}: read back {found!r} where {name!r} was written")
+
+    def _path(self, uuid: str) -> str:
+        return os.path.join(self.base_path, checked_uuid(uuid))
+
+    def _manifest_path(self, uuid: str) -> str:
+        return os.path.join(self.base_path, manifest_name(checked_uuid(uuid)))
+
+    def _remove_manifest(self, uuid: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._manifest_path(uuid))
+
+    def _below(self, path: str) -> str:
+        whole = os.path.normpath(os.path.join(self.base_path, path))
+        if not whole.startswith(self.base_path.rstrip("/") + "/"):
+            raise ValueError(f"{path!r} is no path below the storage's base")
+        return whole
+
+    def _existing(self, uuid: str) -> str:
+        path = self._path(uuid)
+        if not os.path.isdir(path):
+            raise CheckpointNotFound(f"checkpoint {uuid} is not in the storage: no {path}")
+        return path
+
+
+class SharedFSStorageManager(DirectoryStorageManager):
+    """Storage on a file system that every agent mounts at the same place."""
+
+
+def _check_sizes(manifest: Manifest, uuid: str, found: Dict[str, int], selector: Selector) -> None:
+    paths = [path for path in manifest.files if selector is None or selector(path)]
+    manifest.check_sizes(uuid, found, paths)
+
+
+def _remove_empty(root: str, resources: Dict[str, int]) -> None:
+    folders: List[str] = [p for p in resources if p.endswith("/")]
+    for folder in sorted(folders, key=len, reverse=True):
+        with contextlib.suppress(OSError):  # not empty
+            os.rmdir(os.path.join(root, folder))

@@ -1,0 +1,130 @@
+"""Getting a checkpoint's files to the storage and back, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import tempfile
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Union
+
+from determined.common.storage import Entries, list_directory, manifest_of
+from determined.core._checkpoint_shards import METADATA_FILE, agree, divide, merge_entries
+from determined.core._checkpoint_watch import watching
+
+if TYPE_CHECKING:
+    from determined.common.storage import StorageManager
+    from determined.core._distributed import DistributedContext
+
+Path = Union[str, "os.PathLike[str]"]
+Selector = Optional[Callable[[str], bool]]
+Resources = Dict[str, int]
+
+
+class Shared:
+    """A directory that ranks write a checkpoint into, and what was stored of it in the end."""
+
+    def __init__(self, path: str) -> None:
+        self.path = pathlib.Path(path)
+        self.resources: Resources = {}
+
+
+class CheckpointStore:
+    """The storage of a trial's ranks. What fails leaves nothing behind."""
+
+    def __init__(self, dist: DistributedContext, storage: StorageManager) -> None:
+        self._dist = dist
+        self._storage = storage
+
+    def upload(self, uuid: str, folder: str, resources: Resources) -> None:
+        """Store the chief's files of a directory as a checkpoint."""
+        try:
+            with watching(f"storing checkpoint {uuid}", sum(resources.values())) as progress:
+                files = self._storage.upload(folder, uuid, list(resources), progress)
+                self._storage.seal(uuid, manifest_of(files, resources))
+        except BaseException:
+            self._storage.abandon(uuid)
+            raise
+
+    def upload_shares(
+        self, uuid: str, folder: Optional[str], metadata: Dict[str, Any], selector: Selector
+    ) -> Resources:
+        """Every rank stores its part; the chief makes the checkpoint whole.
+
+        Returns:
+            The files of all ranks, without `metadata.json`.
+        """
+        share = divide(self._dist, folder, selector)
+
+        def store() -> Entries:
+            paths = list(share.paths)
+            if share.is_first and folder is not None:
+                write_metadata(folder, metadata)
+                paths.append(METADATA_FILE)
+            if not paths or folder is None:
+                return {}
+            with watching(f"storing this rank's part of checkpoint {uuid}") as progress:
+                return self._storage.upload(folder, uuid, paths, progress)
+
+        with self._abandoned_on_error(uuid):
+            files = merge_entries(agree(self._dist, store))
+            agree(self._dist, lambda: self._seal_on_chief(uuid, files, share.resources))
+        return share.resources
+
+    @contextlib.contextmanager
+    def shared_directory(self, uuid: str, metadata: Dict[str, Any]) -> Iterator[Shared]:
+        """A directory of the storage for all ranks, or where there is none one for each."""
+        own = self._storage.own_directory(uuid)
+        if own is None:
+            with tempfile.TemporaryDirectory(prefix="determined-checkpoint-") as folder:
+                shared = Shared(folder)
+                yield shared
+                shared.resources = self.upload_shares(uuid, folder, metadata, None)
+            return
+        shared = Shared(own)
+        with self._abandoned_on_error(uuid):
+            yield shared
+            agree(self._dist, lambda: None)  # all have written
+            finish = lambda: self._finish_on_chief(uuid, own, metadata)  # noqa: E731
+            shared.resources = agree(self._dist, finish)[0]
+
+    @contextlib.contextmanager
+    def directory(self, uuid: str, metadata: Dict[str, Any]) -> Iterator[Shared]:
+        """A directory that the chief writes a checkpoint into."""
+        with self._storage.store_path(uuid) as path:
+            shared = Shared(os.fspath(path))
+            yield shared
+            write_metadata(os.fspath(path), metadata)
+            shared.resources = list_directory(os.fspath(path))
+
+    def fetch(self, uuid: str, folder: Path, selector: Selector, verify: bool) -> None:
+        """Fetch files of a checkpoint; errors as the storage's `download`."""
+        with watching(f"fetching checkpoint {uuid}") as progress:
+            self._storage.download(uuid, folder, selector, verify, progress)
+
+    @contextlib.contextmanager
+    def _abandoned_on_error(self, uuid: str) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            if self._dist.rank == 0:
+                self._storage.abandon(uuid)
+            raise
+
+    def _seal_on_chief(self, uuid: str, files: Entries, resources: Resources) -> None:
+        if self._dist.rank == 0:
+            self._storage.seal(uuid, manifest_of(files, resources))
+
+    def _finish_on_chief(self, uuid: str, own: str, metadata: Dict[str, Any]) -> Resources:
+        if self._dist.rank > 0:
+            return {}
+        write_metadata(own, metadata)
+        self._storage.seal_directory(uuid)
+        return list_directory(own)
+
+
+def write_metadata(folder: str, metadata: Dict[str, Any]) -> None:
+    """Write a checkpoint's metadata among its files."""
+    with open(os.path.join(folder, METADATA_FILE), "w", encoding="utf-8") as file:
+        json.dump(metadata, file, indent=2)

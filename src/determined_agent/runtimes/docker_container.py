@@ -1,0 +1,240 @@
+"""One container as the agent sees it: its output, its end, its signals."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any
+
+from determined_agent.directory import Exit
+from determined_agent.runtimes.docker_api import (
+    DockerApi,
+    DockerRefused,
+    DockerUnreachable,
+    Request,
+)
+from determined_agent.runtimes.docker_output import Output, Times
+from determined_wire.agent_link import Address, Failure
+
+GONE = "the container is gone: someone else has removed it from Docker"
+
+_DRAIN_S = 15.0
+"""A log that does not end so long after its container is read once more from where it is."""
+_LOOK_S = 300.0
+"""An end that was not announced is looked for after so long."""
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 5.0
+_SIGNAL_S = 30.0
+"""How long a signal other than 9 is tried."""
+_WAITING_FOR_DAEMON_NOTE = "{}; the task runs on if it can, and the agent keeps trying"
+
+
+class DockerContainer:
+    """A container that was started; implements `runtimes.base.Handle`."""
+
+    def __init__(
+        self, api: DockerApi, docker_id: str, output: Output, addresses: tuple[Address, ...]
+    ) -> None:
+        self._api = api
+        self._docker_id = docker_id
+        self._output = output
+        self._addresses = addresses
+        self._has_noted = False
+        self._sending = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._watching = self._spawn(self._watch())
+
+    async def wait(self) -> Exit:
+        """Wait for its end; all of its output is in the spool by then."""
+        return await asyncio.shield(self._watching)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to its first process; 9 ends all of it for sure."""
+        if not self._watching.done():
+            self._spawn(self._send(number))
+
+    def addresses(self) -> tuple[Address, ...]:
+        """Where its ports are."""
+        return self._addresses
+
+    def detach(self) -> None:
+        """Let go; the container runs on."""
+        for task in self._tasks:
+            task.cancel()
+        self._output.close()
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _watch(self) -> Exit:
+        copying = self._spawn(self._copy())
+        ended = await self._ended()
+        await asyncio.wait({copying}, timeout=_DRAIN_S)
+        if not copying.done():
+            copying.cancel()
+            await asyncio.wait({copying})
+            await self._read_rest()
+        if ended is None:
+            return Exit(failure=Failure("restore_error", GONE), dropped_lines=self._output.dropped)
+        return exit_of(ended, self._output.dropped)
+
+    async def _copy(self) -> None:
+        """Copy output until the container has ended."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                await self._output.copy(follow=True)
+                ended = await self._look()
+                if ended is None or not is_running(ended):
+                    return
+            except DockerRefused:
+                return
+            except DockerUnreachable as error:
+                self._note_once(str(error))
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _read_rest(self) -> None:
+        try:
+            async with asyncio.timeout(_DRAIN_S):
+                await self._output.copy(follow=False)
+        except (TimeoutError, DockerRefused, DockerUnreachable) as error:
+            self._output.note(f"the end of the output could not be read: {error}")
+
+    async def _ended(self) -> dict[str, Any] | None:
+        """Wait until it runs no more; what Docker says of it then, None when it is gone."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                await self._announced()
+                found = await self._look()
+                if found is None or not is_running(found):
+                    return found
+                pause_s = _FIRST_PAUSE_S
+            except DockerRefused as error:
+                self._note_once(f"Docker cannot tell of the container: {error}")
+            except DockerUnreachable as error:
+                self._note_once(str(error))
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _announced(self) -> None:
+        """Wait for the daemon to say that it has ended, for a while."""
+        request = Request(
+            method="POST",
+            path=f"/containers/{self._docker_id}/wait",
+            query={"condition": "not-running"},
+            within_s=_LOOK_S,
+        )
+        try:
+            async with asyncio.timeout(_LOOK_S), self._api.stream(request) as pieces:
+                async for _ in pieces:
+                    continue
+        except TimeoutError:
+            return
+        except DockerRefused as error:
+            if error.status != 404:
+                raise
+
+    async def _look(self) -> dict[str, Any] | None:
+        return await inspect(self._api, self._docker_id)
+
+    async def _send(self, number: int) -> None:
+        request = Request(
+            method="POST",
+            path=f"/containers/{self._docker_id}/kill",
+            query={"signal": str(number)},
+        )
+        pause_s, waited_s = _FIRST_PAUSE_S, 0.0
+        async with self._sending:
+            while number == signal.SIGKILL or waited_s < _SIGNAL_S:
+                try:
+                    await self._api.call(request)
+                except DockerRefused as error:
+                    if error.status in (404, 409):
+                        return  # it has just ended
+                    self._note_once(f"Docker refused to send signal {number}: {error}")
+                except DockerUnreachable as error:
+                    self._note_once(str(error))
+                else:
+                    return
+                await asyncio.sleep(pause_s)
+                waited_s += pause_s
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _note_once(self, reason: str) -> None:
+        if not self._has_noted:
+            self._has_noted = True
+            self._output.note(_WAITING_FOR_DAEMON_NOTE.format(reason))
+
+
+async def inspect(api: DockerApi, docker_id: str) -> dict[str, Any] | None:
+    """What Docker says of a container, None when there is none.
+
+    Raises:
+        DockerUnreachable: no answer.
+        DockerRefused: an error other than that.
+    """
+    try:
+        found = await api.call(Request(method="GET", path=f"/containers/{docker_id}/json"))
+    except DockerRefused as error:
+        if error.status == 404:
+            return None
+        raise
+    return dict(found)
+
+
+def is_running(found: dict[str, Any]) -> bool:
+    """Whether its program still runs, or is paused."""
+    return bool(found["State"].get("Running"))
+
+
+def exit_of(found: dict[str, Any], dropped_lines: int) -> Exit:
+    """How a container that runs no more has ended."""
+    state = found["State"]
+    code = int(state.get("ExitCode") or 0)
+    finished = str(state.get("FinishedAt") or "")
+    ended_us = Times().parse(finished.encode()) if finished[:4] > "0001" else 0
+    message = f"container failed with non-zero exit code: {code}"
+    if state.get("OOMKilled"):
+        message += (
+            " (the kernel ended it for want of memory: give the task or the machine more, or "
+            "make its batches smaller)"
+        )
+    elif state.get("Error"):
+        message += f" ({state['Error']})"
+    failure = Failure("container_failed", message, code) if code else None
+    return Exit(
+        exit_code=code, failure=failure, ended_us=max(0, ended_us), dropped_lines=dropped_lines
+    )
+
+
+def addresses_of(found: dict[str, Any], ports: tuple[int, ...]) -> tuple[Address, ...]:
+    """Where a container's ports are reached; an empty host stands for the agent's machine."""
+    if (found.get("HostConfig") or {}).get("NetworkMode") == "host":
+        return tuple(Address("", port, "", port) for port in ports)
+    network = found.get("NetworkSettings") or {}
+    own = network.get("IPAddress") or next(
+        (n.get("IPAddress") or "" for n in (network.get("Networks") or {}).values()), ""
+    )
+    bindings = network.get("Ports") or {}
+    return tuple(
+        Address(own, port, _host_ip(bound), int(bound["HostPort"]))
+        for port in ports
+        for bound in _first_binding(bindings.get(f"{port}/tcp"))
+    )
+
+
+def _first_binding(bound: list[dict[str, str]] | None) -> list[dict[str, str]]:
+    """IPv4 where there is a choice: both lead to the same port."""
+    by_four = [b for b in bound or () if ":" not in b.get("HostIp", "")]
+    return (by_four or bound or [])[:1]
+
+
+def _host_ip(bound: dict[str, str]) -> str:
+    told = bound.get("HostIp", "")
+    return "" if told in ("0.0.0.0", "::") else told

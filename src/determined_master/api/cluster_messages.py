@@ -1,0 +1,52 @@
+"""Routes of the cluster's message."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.store.cluster_messages import MessageRow
+from determined_wire.rest import master as wire
+
+
+@route("GET", "/api/v1/master/cluster_message")
+async def get_cluster_message(
+    call: Call, request: wire.GetClusterMessageRequest
+) -> wire.GetClusterMessageResponse:
+    """The message, also one that starts later; for admins."""
+    row = await call.services.cluster_messages.get(call.caller)
+    return wire.GetClusterMessageResponse(cluster_message=shown_message(row))
+
+
+@route("PUT", "/api/v1/master/cluster_message")
+async def set_cluster_message(
+    call: Call, request: wire.SetClusterMessageRequest
+) -> wire.SetClusterMessageResponse:
+    """Show everybody a message; for admins."""
+    await call.services.cluster_messages.set(
+        call.caller,
+        request.message,
+        starts_at=request.start_time,
+        ends_at=request.end_time,
+        duration=request.duration,
+    )
+    return wire.SetClusterMessageResponse()
+
+
+@route("DELETE", "/api/v1/master/cluster_message")
+async def delete_cluster_message(
+    call: Call, request: wire.DeleteClusterMessageRequest
+) -> wire.DeleteClusterMessageResponse:
+    """Show no message any more; for admins."""
+    await call.services.cluster_messages.clear(call.caller)
+    return wire.DeleteClusterMessageResponse()
+
+
+def shown_message(row: MessageRow | None) -> wire.ClusterMessage | None:
+    """The message as clients see it."""
+    if row is None:
+        return None
+    return wire.ClusterMessage(
+        message=row.message,
+        start_time=row.starts_at,
+        end_time=row.ends_at,
+        created_time=row.created_at,
+    )

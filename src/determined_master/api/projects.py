@@ -1,0 +1,166 @@
+"""Routes of projects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from determined_master.api.named_lists import matching, ordered
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import cut
+from determined_master.domain.errors import InvalidArgument
+from determined_master.services.projects import NewProject
+from determined_master.store.projects import ProjectRow
+from determined_wire.rest import projects as wire
+from determined_wire.rest import workspaces as workspace_wire
+from determined_wire.rest.types.project import Note, Project
+from determined_wire.rest.types.workspace import WorkspaceState
+
+
+@route("GET", "/api/v1/workspaces/{id}/projects")
+async def get_workspace_projects(
+    call: Call, request: workspace_wire.GetWorkspaceProjectsRequest
+) -> workspace_wire.GetWorkspaceProjectsResponse:
+    """The projects of a workspace by filter; `name` is the whole name in any case."""
+    projects = await call.services.projects.of_workspace(call.caller, request.id)
+    found = [
+        row
+        for row in matching(projects, request)
+        if not request.name or row.name.lower() == request.name.lower()
+    ]
+    sorts: dict[str, Callable[[ProjectRow], Any]] = {
+        "SORT_BY_NAME": lambda row: row.name.lower(),
+        "SORT_BY_DESCRIPTION": lambda row: row.description.lower(),
+        "SORT_BY_LAST_EXPERIMENT_START_TIME": lambda row: str(row.last_experiment_started_at),
+    }
+    if request.sort_by.name in sorts:
+        found = ordered(found, request, sorts[request.sort_by.name])
+    page, pagination = cut(found, request.offset, request.limit)
+    return workspace_wire.GetWorkspaceProjectsResponse(
+        projects=[_project(row) for row in page], pagination=pagination
+    )
+
+
+@route("POST", "/api/v1/workspaces/{workspace_id}/projects")
+async def post_project(
+    call: Call, request: workspace_wire.PostProjectRequest
+) -> workspace_wire.PostProjectResponse:
+    """Make a project; its key is made up unless one is given."""
+    new = NewProject(
+        workspace_id=request.workspace_id,
+        name=request.name,
+        description=request.description,
+        key=request.key,
+    )
+    row = await call.services.projects.create(call.caller, new)
+    return workspace_wire.PostProjectResponse(project=_project(row))
+
+
+@route("GET", "/api/v1/projects/{id}")
+async def get_project(call: Call, request: wire.GetProjectRequest) -> wire.GetProjectResponse:
+    """One project."""
+    row = await call.services.projects.get(call.caller, request.id)
+    return wire.GetProjectResponse(project=_project(row))
+
+
+@route("GET", "/api/v1/projects/key/{key}")
+async def get_project_by_key(
+    call: Call, request: wire.GetProjectByKeyRequest
+) -> wire.GetProjectByKeyResponse:
+    """The project of a key."""
+    row = await call.services.projects.get_by_key(call.caller, request.key)
+    return wire.GetProjectByKeyResponse(project=_project(row))
+
+
+@route("PATCH", "/api/v1/projects/{id}")
+async def patch_project(
+    call: Call, request: wire.PatchProjectRequest
+) -> wire.PatchProjectResponse:
+    """Change what is given of a project."""
+    given = {} if request.project is None else msgspec.structs.asdict(request.project)
+    changes = {name: value for name, value in given.items() if value is not None}
+    row = await call.services.projects.change(call.caller, request.id, changes)
+    return wire.PatchProjectResponse(project=_project(row))
+
+
+@route("DELETE", "/api/v1/projects/{id}")
+async def delete_project(
+    call: Call, request: wire.DeleteProjectRequest
+) -> wire.DeleteProjectResponse:
+    """Delete a project with all its experiments; whether that is done already."""
+    is_done = await call.services.projects.delete(call.caller, request.id)
+    return wire.DeleteProjectResponse(completed=is_done)
+
+
+@route("POST", "/api/v1/projects/{id}/archive")
+async def archive_project(
+    call: Call, request: wire.ArchiveProjectRequest
+) -> wire.ArchiveProjectResponse:
+    """Hide a project from lists."""
+    await call.services.projects.archive(call.caller, request.id, archived=True)
+    return wire.ArchiveProjectResponse()
+
+
+@route("POST", "/api/v1/projects/{id}/unarchive")
+async def unarchive_project(
+    call: Call, request: wire.UnarchiveProjectRequest
+) -> wire.UnarchiveProjectResponse:
+    """Show an archived project again."""
+    await call.services.projects.archive(call.caller, request.id, archived=False)
+    return wire.UnarchiveProjectResponse()
+
+
+@route("POST", "/api/v1/projects/{project_id}/move")
+async def move_project(call: Call, request: wire.MoveProjectRequest) -> wire.MoveProjectResponse:
+    """Move a project with its experiments to another workspace."""
+    await call.services.projects.move(
+        call.caller, request.project_id, request.destination_workspace_id
+    )
+    return wire.MoveProjectResponse()
+
+
+@route("POST", "/api/v1/projects/{project_id}/notes")
+async def add_project_note(
+    call: Call, request: wire.AddProjectNoteRequest
+) -> wire.AddProjectNoteResponse:
+    """Add a note; the body is the note itself."""
+    if request.note is None:
+        raise InvalidArgument("the note is empty: give it a name or contents")
+    notes = await call.services.projects.add_note(
+        call.caller, request.project_id, msgspec.structs.asdict(request.note)
+    )
+    return wire.AddProjectNoteResponse(notes=msgspec.convert(notes, list[Note]))
+
+
+@route("PUT", "/api/v1/projects/{project_id}/notes")
+async def put_project_notes(
+    call: Call, request: wire.PutProjectNotesRequest
+) -> wire.PutProjectNotesResponse:
+    """Replace all notes of a project."""
+    given = [msgspec.structs.asdict(note) for note in request.notes]
+    notes = await call.services.projects.set_notes(call.caller, request.project_id, given)
+    return wire.PutProjectNotesResponse(notes=msgspec.convert(notes, list[Note]))
+
+
+def _project(row: ProjectRow) -> Project:
+    return Project(
+        id=row.id,
+        name=row.name,
+        workspace_id=row.workspace_id,
+        description=row.description,
+        last_experiment_started_at=row.last_experiment_started_at,
+        notes=msgspec.convert(row.notes, list[Note]),
+        num_experiments=row.num_experiments,
+        num_active_experiments=row.num_active_experiments,
+        archived=row.archived,
+        username=row.username,
+        immutable=row.immutable,
+        user_id=row.user_id,
+        workspace_name=row.workspace_name,
+        state=WorkspaceState[f"WORKSPACE_STATE_{row.state or 'UNSPECIFIED'}"],
+        error_message=row.error_message,
+        key=row.key,
+        num_runs=row.num_runs,
+    )

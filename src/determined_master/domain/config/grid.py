@@ -1,0 +1,71 @@
+"""What a space needs to be searched as a grid: a count on each range, and a size within reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from determined_master.domain.config.problems import Report
+
+MAX_GRID_POINTS = 10_000_000
+"""A larger grid is taken for a mistake: at one trial a second it would run four months."""
+
+_RANGES = ("int", "double", "log")
+
+
+def check_grid(config: Mapping[str, Any], at: str, report: Report) -> None:
+    """Report what keeps a canonical space from being searched as a grid.
+
+    What looks like a range inside a list needs a count too: a list is one constant, so a range in
+    it is most likely a mistake.
+    """
+    points = 1
+    for path, spec in _leaves(config, at):
+        kind = spec.get("type")
+        if kind == "categorical":
+            points *= max(1, len(spec.get("vals") or ()))
+        elif kind in _RANGES:
+            points *= _points(spec, path, report)
+        elif kind == "const":
+            for inner, lookalike in _within(spec.get("val"), path):
+                _points(lookalike, inner, report)
+    if points > MAX_GRID_POINTS:
+        report.problem(
+            at,
+            f"the grid has {points:,} points, at most {MAX_GRID_POINTS:,} are allowed: "
+            "lower the counts or use the random searcher",
+        )
+
+
+def _points(spec: Mapping[str, Any], path: str, report: Report) -> int:
+    """Points on the axis of a range."""
+    count = spec.get("count")
+    if count is None:
+        text = "grid search is in use but count was not provided; add `count`"
+        report.problem(path, text)
+        return 1
+    return min(count, _width(spec) or count) if spec.get("type") == "int" else int(count)
+
+
+def _width(spec: Mapping[str, Any]) -> int | None:
+    low, high = spec.get("minval"), spec.get("maxval")
+    return high - low + 1 if isinstance(low, int) and isinstance(high, int) else None
+
+
+def _leaves(config: Mapping[str, Any], at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, spec in config.items():
+        if not isinstance(spec, Mapping):
+            continue
+        if "type" in spec:
+            yield f"{at}.{name}", spec
+        else:
+            yield from _leaves(spec, f"{at}.{name}")
+
+
+def _within(value: Any, at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What looks like a range in the lists of a constant."""
+    for i, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, Mapping) and item.get("type") in _RANGES:
+            yield f"{at}[{i}]", item
+        else:
+            yield from _within(item, f"{at}[{i}]")

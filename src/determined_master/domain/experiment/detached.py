@@ -1,0 +1,109 @@
+"""A detached experiment: what its trials do makes its state, and nobody else.
+
+Its trials come from programs outside the cluster, at any time. It is counted how many are in
+which state; it is shown as the trial that weighs most (`DETACHED_WEIGHT`). Two reports of
+different trials may come in any order: the counts, and so the state, are the same.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from determined_master.domain.errors import FailedPrecondition
+from determined_master.domain.experiment.messages import (
+    CloseExperiment,
+    DetachedTrialMoved,
+    Experiment,
+    ExperimentActivated,
+    ExperimentCanceled,
+    ExperimentContinued,
+    ExperimentDetached,
+    ExperimentEffect,
+    ExperimentErred,
+    ExperimentKilled,
+    ExperimentPaused,
+    ExperimentRecord,
+    SignalTrials,
+    TrialEnded,
+    ValidationReported,
+)
+from determined_master.domain.states import DETACHED_WEIGHT, LEAVING, TERMINAL, RunState
+
+Step = tuple[Experiment, list[ExperimentEffect | ExperimentRecord]]
+OwnEvent = (
+    ExperimentActivated
+    | ExperimentPaused
+    | ExperimentCanceled
+    | ExperimentKilled
+    | ExperimentErred
+    | ExperimentContinued
+    | DetachedTrialMoved
+    | ValidationReported
+    | TrialEnded
+)
+"""Events that mean something else to a detached experiment, or nothing."""
+
+
+def create(event: ExperimentDetached) -> Step:
+    """A new one has no trials and waits for some."""
+    return Experiment(id=event.experiment_id, state="PAUSED", is_detached=True), []
+
+
+def step(state: Experiment, event: OwnEvent) -> Step:
+    """Advance one detached experiment by one event.
+
+    Raises:
+        FailedPrecondition: the cluster cannot pause, activate or continue what it does not run.
+    """
+    match event:
+        case ExperimentActivated() | ExperimentPaused() | ExperimentContinued():
+            raise FailedPrecondition(
+                f"experiment {state.id} is unmanaged: only the programs that run its trials can "
+                "start and pause them"
+            )
+        case ExperimentCanceled():
+            return _stop(state, SignalTrials(signal="cancel"))
+        case ExperimentKilled():
+            return _stop(state, SignalTrials(signal="kill"))
+        case ExperimentErred():
+            return _stop(state, SignalTrials(signal="error", reason=event.reason))
+        case DetachedTrialMoved():
+            return _count(state, event)
+        case ValidationReported() | TrialEnded():
+            return state, []  # there is no search that could hear of it
+        case _:
+            assert_never(event)
+
+
+def _stop(state: Experiment, signal: SignalTrials) -> Step:
+    """Its trials hear of it and say so; without any there is nobody to wait for."""
+    if state.state in TERMINAL | LEAVING:
+        return state, []
+    if any(state.detached_trials.values()):
+        return state, [signal]
+    return _move(state, "ERROR" if signal.signal == "error" else "CANCELED", [signal])
+
+
+def _count(state: Experiment, event: DetachedTrialMoved) -> Step:
+    counts = dict(state.detached_trials)
+    if event.before is not None:
+        counts[event.before] = counts.get(event.before, 0) - 1
+    counts[event.after] = counts.get(event.after, 0) + 1
+    counted = replace(state, detached_trials={k: n for k, n in sorted(counts.items()) if n})
+    present: list[RunState] = [s for s in DETACHED_WEIGHT if counts.get(s, 0) > 0]
+    to = max(present, key=DETACHED_WEIGHT.__getitem__, default=state.state)
+    # A trial made while the experiment was being ended hears of it, too: no way back.
+    if state.state in LEAVING or (state.state in TERMINAL and to == "PAUSED"):
+        return counted, []
+    return _move(counted, to, [])
+
+
+def _move(
+    state: Experiment, to: RunState, effects: list[ExperimentEffect | ExperimentRecord]
+) -> Step:
+    if to == state.state:
+        return state, effects
+    closing = [CloseExperiment(state=to)] if to in TERMINAL else []
+    return replace(state, state=to), [*effects, *closing]

@@ -1,0 +1,112 @@
+"""The lowest and the highest values of a series: what a chart must not lose.
+
+A series is cut into parts of so many reports, as they came; of each part the two extremes are
+kept with their steps. A chart with fewer points takes the extremes of several parts together,
+so a value that stands out is shown however long the series is.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from determined_master.domain.summary import as_number
+
+BLOCK_REPORTS = 1024
+PART_REPORTS = 64
+
+_PACKED = struct.Struct("<didi")
+
+
+class Extremes(NamedTuple):
+    """The lowest and the highest number of a metric among some reports."""
+
+    low: float
+    low_steps: int
+    high: float
+    high_steps: int
+
+
+Values = tuple[int, Mapping[str, Any]]
+"""Steps and metrics of one report."""
+
+
+def extremes_of(
+    reports: Sequence[Values], part_reports: int = PART_REPORTS
+) -> dict[str, list[Extremes]]:
+    """The extremes of each part of a group's reports, by metric.
+
+    Not-a-number and what is no number is passed over; a part without a number is left out.
+    Cost: O(values), some two million a second.
+    """
+    found: dict[str, list[Extremes]] = {}
+    for start in range(0, len(reports), part_reports):
+        for name, extremes in _of_part(reports[start : start + part_reports]).items():
+            found.setdefault(name, []).append(extremes)
+    return found
+
+
+def joined(parts: Iterable[Extremes]) -> Extremes:
+    """The extremes of several parts together; of equal values the first.
+
+    Raises:
+        ValueError: there is no part.
+    """
+    given = list(parts)
+    low = min(given, key=lambda part: part.low)
+    high = max(given, key=lambda part: part.high)
+    return Extremes(low.low, low.low_steps, high.high, high.high_steps)
+
+
+def thinned(parts: Sequence[Extremes], buckets: int) -> set[int]:
+    """Steps of the extremes of at most so many buckets, each of as many parts in a row."""
+    each = max(1, -(-len(parts) // buckets))
+    if each == 1:
+        chosen: Iterable[Extremes] = parts
+    else:
+        chosen = (joined(parts[i : i + each]) for i in range(0, len(parts), each))
+    steps: set[int] = set()
+    for part in chosen:
+        steps.add(part.low_steps)
+        steps.add(part.high_steps)
+    return steps
+
+
+def pack(parts: Iterable[Extremes]) -> bytes:
+    """Parts as bytes, 24 each."""
+    return b"".join(_PACKED.pack(*part) for part in parts)
+
+
+def unpack(packed: bytes) -> list[Extremes]:
+    """The parts of those bytes."""
+    return list(map(Extremes._make, _PACKED.iter_unpack(packed)))
+
+
+def _of_part(reports: Sequence[Values]) -> dict[str, Extremes]:
+    known: dict[str, list[Any]] = {}
+    for steps, metrics in reports:
+        for name, value in metrics.items():
+            kind = type(value)
+            number = value if kind is float or kind is int else as_number(value)
+            if number is None or number != number:
+                continue
+            before = known.get(name)
+            if before is None:
+                known[name] = [number, steps, number, steps]
+            elif number < before[0]:
+                before[0], before[1] = number, steps
+            elif number > before[2]:
+                before[2], before[3] = number, steps
+    return {
+        name: Extremes(_float(low), low_steps, _float(high), high_steps)
+        for name, (low, low_steps, high, high_steps) in known.items()
+    }
+
+
+def _float(number: float) -> float:
+    """As a double; an infinity where a whole number is beyond all of them."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")

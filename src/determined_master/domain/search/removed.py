@@ -1,0 +1,56 @@
+"""The search of an experiment whose method this release does not have."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from determined_master.domain.experiment.messages import TrialEnd
+from determined_master.domain.search.decision import Decision, SearchError, TrialCount
+from determined_master.domain.search.memory import SearchMemory
+
+
+class RemovedSearch:
+    """Decides nothing: what still runs ends with the reason, what is over stays readable."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def initial(self) -> Decision:
+        """Refuse to begin."""
+        self._refuse()
+
+    def validation_completed(
+        self,
+        state: Any,
+        memory: SearchMemory,
+        request_id: str,
+        metric: float | None,
+        time: float | None,
+        reported: tuple[str, ...],
+    ) -> Decision:
+        """Refuse to go on."""
+        self._refuse()
+
+    def trial_ended(
+        self, state: Any, memory: SearchMemory, request_id: str, end: TrialEnd
+    ) -> Decision:
+        """Refuse to go on."""
+        self._refuse()
+
+    def go_on(self, state: Any, memory: SearchMemory) -> Decision:
+        """Refuse to go on."""
+        self._refuse()
+
+    def progress(self, state: Any, memory: SearchMemory, trial_progress: float) -> float:
+        """Unknown, so none."""
+        return 0.0
+
+    def preview(self) -> tuple[TrialCount, ...]:
+        """Refuse to tell."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise SearchError(
+            f"the search method {self._name} has been removed: this experiment's search cannot "
+            "go on; start a new experiment with another searcher"
+        )

@@ -1,0 +1,227 @@
+"""Carrying out effects: together where a handler can, retried, and given up in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol
+
+from determined_master.domain.errors import DetError
+from determined_master.engine.apply import Term
+from determined_master.engine.batch import OpenEffect
+from determined_master.engine.errors import Deferred
+from determined_master.engine.handlers import (
+    EffectContext,
+    GroupHandler,
+    Handlers,
+    Poster,
+    Registration,
+)
+from determined_master.engine.kind import EffectId, Kind
+from determined_master.store.pool import Pool
+
+_log = logging.getLogger(__name__)
+
+_NOTE_FAILURE = """
+    UPDATE outbox
+       SET attempts = $6, last_error = $7, due_at = $8
+     WHERE kind = $1 AND id = $2 AND version = $3 AND n = $4 AND claimed_epoch = $5
+"""
+
+
+class EnginePort(Poster, Protocol):
+    """What the outbox needs of the engine."""
+
+    async def close(self, effect: EffectId) -> None: ...
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Bounds of retrying, unless a handler has its own."""
+
+    attempts: int = 8
+    timeout_s: float = 60.0
+    first_s: float = 0.1
+    longest_s: float = 15.0
+    concurrency: int = 64
+
+    def wait_s(self, failures: int) -> float:
+        """How long to wait after that many failures."""
+        return min(self.first_s * 2.0 ** (failures - 1), self.longest_s)
+
+
+class Carrier:
+    """Brings effects to their handlers until each is closed, by success or by giving up."""
+
+    def __init__(
+        self,
+        term: Term,
+        kinds: dict[str, Kind[Any, Any, Any]],
+        handlers: Handlers,
+        engine: EnginePort,
+        patience: Patience,
+    ) -> None:
+        self._term = term
+        self._kinds = kinds
+        self._handlers = handlers
+        self._engine = engine
+        self._patience = patience
+        self._slots = asyncio.Semaphore(patience.concurrency)
+        self._active: dict[EffectId, EffectContext] = {}
+        self._wake = asyncio.Event()
+        self.pool: Pool | None = None
+
+    def note_closed(self, closed: Iterable[EffectId]) -> None:
+        """Remember which effects the committed events have closed."""
+        for id in closed:
+            context = self._active.get(id)
+            if context is not None:
+                context.is_closed = True
+
+    def retry_deferred(self) -> None:
+        """Ask again at once for every effect that the world was not ready for."""
+        self._wake.set()
+        self._wake = asyncio.Event()
+
+    async def carry_out(self, group: Sequence[OpenEffect]) -> None:
+        """Return once all of them are closed; none has to wait for another."""
+        if len(group) == 1:
+            await self._carry_out(group[0])
+            return
+        by_type: dict[type[Any], list[OpenEffect]] = {}
+        for open_effect in group:
+            by_type.setdefault(type(open_effect.effect), []).append(open_effect)
+        async with asyncio.TaskGroup() as tasks:
+            for effect_type, alike in by_type.items():
+                tasks.create_task(self._carry_out_alike(effect_type, alike))
+
+    async def _carry_out_alike(self, effect_type: type[Any], alike: Sequence[OpenEffect]) -> None:
+        """Together when their handler can; what that leaves open, each by itself."""
+        registration = self._handlers.find(effect_type)
+        if registration is not None and registration.group is not None:
+            fresh = [e for e in alike if not e.attempts]
+            closed = await self._attempt_together(registration, registration.group, fresh)
+            alike = [e for e in alike if e.id not in closed]
+        async with asyncio.TaskGroup() as tasks:
+            for open_effect in alike:
+                tasks.create_task(self._carry_out(open_effect))
+
+    async def _attempt_together(
+        self, registration: Registration, handler: GroupHandler, effects: Sequence[OpenEffect]
+    ) -> set[EffectId]:
+        """Ids of those that are closed then."""
+        contexts = [self._context(open_effect) for open_effect in effects]
+        self._active.update({context.effect_id: context for context in contexts})
+        try:
+            async with self._slots:
+                async with asyncio.timeout(registration.timeout_s or self._patience.timeout_s):
+                    await handler([(e.effect, c) for e, c in zip(effects, contexts, strict=True)])
+            left = [context for context in contexts if not context.is_closed]
+            await asyncio.gather(*(self._engine.close(context.effect_id) for context in left))
+            return {context.effect_id for context in contexts}
+        except Exception as error:
+            facts = {"effects": len(effects), "error": repr(error)}
+            _log.warning("effects failed together, each is tried by itself", extra=facts)
+            return {context.effect_id for context in contexts if context.is_closed}
+        finally:
+            for context in contexts:
+                del self._active[context.effect_id]
+
+    def _context(self, open_effect: OpenEffect) -> EffectContext:
+        return EffectContext(
+            open_effect.id,
+            open_effect.ordered_at,
+            open_effect.attempts + 1,
+            self._term.epoch,
+            self._engine,
+        )
+
+    async def _carry_out(self, open_effect: OpenEffect) -> None:
+        """Return once the effect is closed, by success or by giving up."""
+        if open_effect.due_at is not None:
+            await asyncio.sleep((open_effect.due_at - self._term.now()).total_seconds())
+        while True:
+            context = self._context(open_effect)
+            self._active[open_effect.id] = context
+            wake = self._wake
+            try:
+                await self._attempt(open_effect, context)
+                if not context.is_closed:
+                    await self._engine.close(open_effect.id)
+                return
+            except Deferred as deferred:
+                await _wait_briefly(wake, deferred.retry_s)
+            except Exception as error:
+                if context.is_closed or await self._has_given_up(open_effect, error):
+                    return
+            finally:
+                del self._active[open_effect.id]
+
+    async def _attempt(self, open_effect: OpenEffect, context: EffectContext) -> None:
+        if open_effect.effect is None:
+            raise LookupError("its stored form cannot be read")
+        registration = self._handlers.get(type(open_effect.effect))
+        async with self._slots:
+            async with asyncio.timeout(registration.timeout_s or self._patience.timeout_s):
+                await registration.handler(open_effect.effect, context)
+
+    async def _has_given_up(self, open_effect: OpenEffect, error: Exception) -> bool:
+        """Note a failure and wait, or tell the aggregate after the last one."""
+        open_effect.attempts += 1
+        effect = open_effect.effect
+        limit = self._patience.attempts
+        if effect is not None:
+            try:
+                limit = self._handlers.get(type(effect)).attempts or limit
+            except LookupError:
+                limit = 1  # it would be missing the next time too
+        facts = {"effect": str(open_effect.id), "attempt": open_effect.attempts}
+        if effect is None or open_effect.attempts >= limit:
+            _log.error("gave up an effect", exc_info=error, extra=facts)
+            await self._tell_failure(open_effect, _words(error))
+            return True
+        _log.warning("an effect failed", extra={**facts, "error": repr(error)})
+        wait_s = self._patience.wait_s(open_effect.attempts)
+        id = open_effect.id
+        assert self.pool is not None
+        await self.pool.execute(
+            _NOTE_FAILURE,
+            *(id.kind, id.aggregate, id.version, id.n, self._term.epoch),
+            *(open_effect.attempts, _words(error)[:2000]),
+            self._term.now() + timedelta(seconds=wait_s),
+        )
+        await asyncio.sleep(wait_s)
+        return False
+
+    async def _tell_failure(self, open_effect: OpenEffect, words: str) -> None:
+        id = open_effect.id
+        event = None
+        if open_effect.effect is not None:
+            event = self._kinds[id.kind].codec.effect_failed(open_effect.effect, words)
+        if event is not None:
+            try:
+                await self._engine.post(
+                    id.kind, id.aggregate, event, cause=f"failed:{id}", closes=id
+                )
+                return
+            except DetError as error:
+                _log.error(
+                    "an aggregate refused to hear of a failed effect",
+                    extra={"effect": str(id), "error": str(error)},
+                )
+        await self._engine.close(id)
+
+
+def _words(error: Exception) -> str:
+    return str(error) or repr(error)
+
+
+async def _wait_briefly(event: asyncio.Event, timeout_s: float | None) -> None:
+    try:
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    except TimeoutError:
+        pass

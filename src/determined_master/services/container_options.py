@@ -1,0 +1,51 @@
+"""What a configuration says about containers themselves: image, memory, devices, rights.
+
+Source: task-contract 2.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from determined_wire import agent_link as link
+
+
+def container_options(
+    config: Mapping[str, Any], device_type: str, shm_size_bytes: int
+) -> dict[str, Any]:
+    """Fields of a `ContainerSpec` by their names.
+
+    Args:
+        config: a completed configuration.
+        device_type: of the container's slots: says which image it gets.
+        shm_size_bytes: what the cluster gives a container that asks for nothing else.
+    """
+    environment = config.get("environment") or {}
+    resources = config.get("resources") or {}
+    return {
+        "image": str((environment.get("image") or {}).get(device_type) or ""),
+        "force_pull_image": bool(environment.get("force_pull_image")),
+        "registry_auth": registry_auth(environment.get("registry_auth")),
+        "add_capabilities": tuple(environment.get("add_capabilities") or ()),
+        "drop_capabilities": tuple(environment.get("drop_capabilities") or ()),
+        "devices": tuple(map(device, resources.get("devices") or ())),
+        "shm_size_bytes": int(resources.get("shm_size") or shm_size_bytes),
+    }
+
+
+def registry_auth(given: Mapping[str, Any] | None) -> link.RegistryAuth | None:
+    """Credentials for pulling the image, None where none are set."""
+    if not given:
+        return None
+    return link.RegistryAuth(
+        username=given.get("username") or "",
+        password=given.get("password") or "",
+        server_address=given.get("serveraddress") or "",
+        identity_token=given.get("identitytoken") or given.get("registrytoken") or "",
+    )
+
+
+def device(given: Mapping[str, Any]) -> str:
+    """A device of the host as `HOST:CONTAINER:MODE`."""
+    return f"{given['host_path']}:{given['container_path']}:{given.get('mode') or 'mrw'}"

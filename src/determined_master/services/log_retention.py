@@ -1,0 +1,111 @@
+"""Use cases of how long logs are kept, and the sweep that removes what is kept no longer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain import access
+from determined_master.domain.cron import next_after, parse_cron
+from determined_master.domain.durations import parse_duration
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.store import log_retention as rows
+from determined_master.store import trials
+from determined_master.store.losses import DATABASE_ERRORS
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+
+log = logging.getLogger(__name__)
+
+FOR_EVER = -1
+MAX_DAYS = 32767
+TASKS_AT_ONCE = 100
+DAY = timedelta(days=1)
+
+
+class LogRetention:
+    """How long logs are kept, by trial, experiment and cluster."""
+
+    def __init__(self, pool: asyncpg.Pool, default_days: int | None, schedule: str | None) -> None:
+        self._pool = pool
+        self._default_days = FOR_EVER if default_days is None else default_days
+        self._schedule = schedule
+
+    async def retain_trial(self, caller: Caller, trial_id: int, days: int) -> None:
+        """Keep the lines of one trial for so many days after its end; -1 is for ever.
+
+        Raises:
+            NotFound: there is no such trial. InvalidArgument: the number cannot be.
+        """
+        if not FOR_EVER <= days <= MAX_DAYS:
+            raise InvalidArgument(
+                f"numDays is {days}: it must be from {FOR_EVER} (for ever) to {MAX_DAYS}"
+            )
+        async with self._pool.acquire() as conn, conn.transaction():
+            trial = await trials.find_trial(conn, trial_id)
+            if trial is None:
+                raise NotFound(f"trial '{trial_id}' not found")
+            access.may(caller, "control", "trial")
+            await rows.update_trial_days(conn, trial_id, days)
+
+    async def remaining_days(self, caller: Caller, trial_id: int) -> int:
+        """For how many days more a trial's lines are kept; -1 is for ever.
+
+        Raises:
+            NotFound: there is no such trial.
+        """
+        access.may(caller, "read", "trial")
+        async with self._pool.acquire() as conn:
+            kept = await rows.find_kept(conn, trial_id, self._default_days)
+        if kept is None:
+            raise NotFound(f"trial '{trial_id}' not found")
+        if kept.days < 0 or kept.ended_at is None:
+            return kept.days
+        left = kept.ended_at + kept.days * DAY - clock.now()
+        return max(0, -(-left // DAY))
+
+    async def clean_up(self, caller: Caller) -> int:
+        """Remove now what is kept no longer; the number of lines."""
+        access.may(caller, "delete", "log")
+        return await self.sweep()
+
+    async def sweep(self) -> int:
+        """The same without anybody asking."""
+        removed, now = 0, clock.now()
+        while True:
+            async with self._pool.acquire() as conn:
+                expired = await rows.list_expired(
+                    conn, self._default_days, now, limit=TASKS_AT_ONCE
+                )
+                while count := await rows.delete_lines(conn, expired):
+                    removed += count
+                await rows.mark_removed(conn, expired, now)
+            if not expired:
+                return removed
+
+    async def run(self) -> None:
+        """Sweep when the settings say, until cancelled; without a schedule nothing is done."""
+        while (due_at := next_sweep(self._schedule, clock.now())) is not None:
+            await asyncio.sleep((due_at - clock.now()).total_seconds())
+            try:
+                removed = await self.sweep()
+            except DATABASE_ERRORS:
+                log.exception("old logs were not removed; it is tried again at the next time")
+            else:
+                log.info("removed old log lines", extra={"lines": removed})
+
+
+def next_sweep(schedule: str | None, now: datetime) -> datetime | None:
+    """When logs are removed next; None without a schedule, or one whose time never comes."""
+    if not schedule:
+        return None
+    length = parse_duration(schedule)
+    if length is not None:
+        return now + length if length else None
+    return next_after(parse_cron(schedule), now)

@@ -1,0 +1,160 @@
+"""Deleting projects and workspaces: their experiments go first, which takes its time.
+
+What is being deleted says so in its row, so a master that starts again goes on with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from determined_master import entropy
+from determined_master.domain import access
+from determined_master.domain.errors import FailedPrecondition
+from determined_master.domain.experiment.messages import DeletionRequested
+from determined_master.domain.states import TERMINAL
+from determined_master.store import projects as rows
+from determined_master.store import workspaces
+from determined_master.store.losses import DATABASE_ERRORS
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.engine import Engine
+    from determined_master.store.pool import Conn
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.5
+"""Between looks at what is being deleted; without any, nobody looks."""
+NAMED_AT_MOST = 10
+DELETABLE = (*TERMINAL, "DELETING", "DELETED", "DELETE_FAILED")
+
+
+class ProjectDeletions:
+    """Projects and workspaces on their way out."""
+
+    def __init__(self, engine: Engine, pool: asyncpg.Pool) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._news = asyncio.Event()
+        self._door = asyncio.Lock()
+        """Nobody settles between the mark on a project and the deletions that follow."""
+
+    async def delete_project(self, caller: Caller, project_id: int) -> bool:
+        """Begin to delete a project that the caller may delete; whether it is gone already.
+
+        Raises:
+            FailedPrecondition: an experiment is not over.
+            PermissionDenied: an experiment is somebody else's.
+        """
+        async with self._door:
+            async with self._pool.acquire() as conn, conn.transaction():
+                ids = await _mark(conn, caller, [project_id], f"project {project_id}")
+                if not ids:
+                    await rows.delete_project(conn, project_id)
+                    return True
+            await self._delete_experiments(ids)
+        return False
+
+    async def delete_workspace(self, caller: Caller, workspace_id: int) -> bool:
+        """The same for a workspace with all its projects."""
+        async with self._door:
+            async with self._pool.acquire() as conn, conn.transaction():
+                projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
+                ids = await _mark(conn, caller, projects, f"workspace {workspace_id}")
+                if not ids:
+                    for project_id in projects:
+                        await rows.delete_project(conn, project_id)
+                    await workspaces.delete_workspace(conn, workspace_id)
+                    return True
+                values = {"state": "DELETING", "error_message": ""}
+                await workspaces.update_workspace(conn, workspace_id, values)
+            await self._delete_experiments(ids)
+        return False
+
+    async def run(self) -> None:
+        """Finish what experiments have left empty, until cancelled."""
+        self._news.set()  # what a master before this one has begun
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            try:
+                if await self.settle():
+                    self._news.set()
+                    await asyncio.sleep(POLL_S)
+            except DATABASE_ERRORS:
+                log.warning("the deletion of projects waits for the database")
+                self._news.set()
+                await asyncio.sleep(POLL_S)
+
+    async def settle(self) -> bool:
+        """Remove what is empty now, give up what cannot be; whether something is left to do."""
+        async with self._door, self._pool.acquire() as conn:
+            leaving = await rows.list_leaving_projects(conn)
+            await self._delete_experiments(
+                [i for i, _, state in await rows.list_owned(conn, leaving) if state in TERMINAL]
+            )
+            for project_id in leaving:
+                async with conn.transaction():
+                    await _settle_project(conn, project_id)
+            for workspace_id in await workspaces.list_leaving_workspaces(conn):
+                async with conn.transaction():
+                    await _settle_workspace(conn, workspace_id)
+            leaving = await rows.list_leaving_projects(conn)
+            return bool(leaving or await workspaces.list_leaving_workspaces(conn))
+
+    async def _delete_experiments(self, ids: Sequence[int]) -> None:
+        self._news.set()
+        for experiment_id in ids:
+            cause = f"project-deletion:{entropy.new_uuid()}"
+            try:
+                await self._engine.post(
+                    "experiment", str(experiment_id), DeletionRequested(), cause=cause
+                )
+            except FailedPrecondition as error:  # continued meanwhile: the project waits for it
+                log.warning("experiment is not deleted: %s", error, extra={"id": experiment_id})
+
+
+async def _mark(conn: Conn, caller: Caller, project_ids: Sequence[int], thing: str) -> list[int]:
+    """Say of projects that they are being deleted; ids of what must go first."""
+    found = await rows.list_owned(conn, project_ids)
+    for _, owner_id, _ in found:
+        access.may(caller, "delete", "experiment", owner_id=owner_id)
+    going = [str(i) for i, _, state in found if state not in DELETABLE]
+    if going:
+        named = ", ".join(going[:NAMED_AT_MOST]) + (" ..." if len(going) > NAMED_AT_MOST else "")
+        raise FailedPrecondition(
+            f"{thing} has {len(going)} experiment(s) that are not over ({named}): "
+            "cancel or kill them first"
+        )
+    if found:
+        for project_id in project_ids:
+            values = {"state": "DELETING", "error_message": ""}
+            await rows.update_project(conn, project_id, values)
+    return [i for i, _, _ in found]
+
+
+async def _settle_project(conn: Conn, project_id: int) -> None:
+    found = await rows.list_owned(conn, [project_id])
+    failed = [str(i) for i, _, state in found if state == "DELETE_FAILED"]
+    if not found:
+        await rows.delete_project(conn, project_id)
+    elif len(failed) == len(found):
+        named = ", ".join(failed[:NAMED_AT_MOST])
+        text = f"experiments that could not be deleted: {named}; delete again to try again"
+        values = {"state": "DELETE_FAILED", "error_message": text}
+        await rows.update_project(conn, project_id, values)
+
+
+async def _settle_workspace(conn: Conn, workspace_id: int) -> None:
+    states = await rows.list_project_states(conn, workspace_id)
+    if not states:
+        await workspaces.delete_workspace(conn, workspace_id)
+    elif all(state == "DELETE_FAILED" for _, state in states):
+        text = "its projects could not be deleted; delete again to try again"
+        values = {"state": "DELETE_FAILED", "error_message": text}
+        await workspaces.update_workspace(conn, workspace_id, values)

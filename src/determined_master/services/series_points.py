@@ -1,0 +1,203 @@
+"""The points of a series: all reports of a short one, the extremes of a long one.
+
+A long series is read from its blocks (`store/metric_blocks.py`), which are made here: when a
+trial has reported enough since its last block, or when somebody reads a series whose blocks are
+missing. Reports never wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from determined_master.domain.extremes import (
+    BLOCK_REPORTS,
+    PART_REPORTS,
+    Values,
+    extremes_of,
+    joined,
+    thinned,
+)
+from determined_master.store import metric_blocks as blocks
+from determined_master.store import series as rows
+from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.metric_blocks import Block, Entry, NewEntry
+from determined_master.store.series import PointRow, SeriesWanted
+
+if TYPE_CHECKING:
+    from determined_master.store.pool import Conn, Pool
+
+MAX_WHOLE = 8 * BLOCK_REPORTS
+"""So many reports are read one by one: that takes some 20 ms."""
+DUE = 4 * BLOCK_REPORTS
+"""Blocks of a trial are made once so many of its reports wait for one."""
+IDLE_S = 1.0
+MAX_NOTED = 50_000
+MAX_REFUSED = 10
+"""Other masters may make the same blocks; somebody gets on with each try."""
+MAX_ID = 2**63 - 1
+
+
+class SeriesPoints:
+    """Points of series, and the blocks that they are read from."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._waiting: Counter[int] = Counter()
+        self._doors: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+
+    def note(self, trial_id: int, reports: int) -> None:
+        """So many reports of a trial were stored."""
+        self._waiting[trial_id] += reports
+
+    async def run(self) -> None:
+        """Make blocks for trials that report much; cancelled at the master's end."""
+        while True:
+            if len(self._waiting) > MAX_NOTED:
+                self._waiting.clear()  # who reads their series makes their blocks
+            for trial_id in [i for i, n in self._waiting.items() if n >= DUE]:
+                with contextlib.suppress(*DATABASE_ERRORS):  # they are made a second later
+                    await self.catch_up(trial_id)
+            await asyncio.sleep(IDLE_S)
+
+    async def catch_up(self, trial_id: int) -> None:
+        """Make the blocks of a trial that are missing.
+
+        A connection is held for one block at a time.
+        """
+        async with self._doors.setdefault(trial_id, asyncio.Lock()):
+            del self._waiting[trial_id]
+            refused = 0
+            while refused < MAX_REFUSED:
+                is_stored = await self._add_block(trial_id)
+                if is_stored is None:
+                    return
+                refused = 0 if is_stored else refused + 1
+
+    async def find(self, wanted: SeriesWanted) -> list[PointRow]:
+        """Points by steps: every report, or the extremes of buckets where those are too many.
+
+        The buckets are as many as `max_points` allows with two points for each metric in each,
+        so no value that stands out is lost; the first and the last report are always there.
+        """
+        async with self._pool.acquire() as conn:
+            position = await blocks.find_last_id(conn, wanted.trial_id)
+            late = await blocks.count_after(conn, wanted.trial_id, position, DUE + 1)
+        if late > DUE:
+            await self.catch_up(wanted.trial_id)
+        async with self._pool.acquire() as conn:
+            series = await _read_entries(conn, wanted)
+            is_long = any(series.count(name) > MAX_WHOLE for name in wanted.names)
+            if is_long:
+                return await rows.list_points_at(conn, wanted, await _long(conn, series))
+            return _short(await rows.list_points(conn, wanted, MAX_WHOLE + 2 * DUE), wanted)
+
+    async def _add_block(self, trial_id: int) -> bool | None:
+        """Make the next block, if nobody else does meanwhile; None when there is none to make."""
+        async with self._pool.acquire() as conn:
+            after = await blocks.find_last_id(conn, trial_id)
+            reports = await blocks.list_for_block(conn, trial_id, after)
+        if len(reports) < BLOCK_REPORTS:
+            return None
+        entries = await asyncio.to_thread(_entries_of, reports)
+        block = Block(trial_id, reports[-1].id, reports[0].id, len(reports))
+        async with self._pool.acquire() as conn, conn.transaction():
+            return await blocks.insert_block(conn, block, entries)
+
+
+class _Series(msgspec.Struct, frozen=True):
+    """What blocks know of the part of a series that is asked for, by metric."""
+
+    wanted: SeriesWanted
+    whole: dict[str, list[Entry]]
+    torn: dict[str, list[Entry]]
+    """Those with reports that are not asked for; their own reports are looked at instead."""
+
+    def count(self, name: str) -> int:
+        """How many reports of the group the blocks have there."""
+        return sum(e.reports for e in (*self.whole[name], *self.torn[name]))
+
+
+async def _read_entries(conn: Conn, wanted: SeriesWanted) -> _Series:
+    series = _Series(wanted, {}, {})
+    for name in wanted.names:
+        whole, torn = series.whole.setdefault(name, []), series.torn.setdefault(name, [])
+        for entry in await blocks.list_entries(conn, wanted.trial_id, wanted.group, name):
+            is_asked = (
+                entry.last_id > wanted.after_id
+                and entry.last_steps >= wanted.from_steps
+                and entry.first_steps <= wanted.to_steps
+            )
+            is_whole = (
+                entry.first_id > wanted.after_id
+                and entry.first_steps >= wanted.from_steps
+                and entry.last_steps <= wanted.to_steps
+            )
+            if is_asked:
+                (whole if is_whole else torn).append(entry)
+    return series
+
+
+def _entries_of(reports: Sequence[blocks.RawReport]) -> list[NewEntry]:
+    groups: dict[str, list[Values]] = {}
+    for report in reports:
+        values = msgspec.json.decode(report.metrics)
+        groups.setdefault(report.group, []).append((report.steps, values))
+    entries = []
+    for group, values in groups.items():
+        first, last = min(v[0] for v in values), max(v[0] for v in values)
+        for name, parts in extremes_of(values).items():
+            entries.append(NewEntry(group, name, len(values), first, last, joined(parts), parts))
+    return entries
+
+
+def _buckets(wanted: SeriesWanted) -> int:
+    return max(1, (wanted.max_points - 2) // (2 * len(wanted.names)))
+
+
+def _short(points: list[PointRow], wanted: SeriesWanted) -> list[PointRow]:
+    if len(points) <= wanted.max_points:
+        return points
+    buckets = _buckets(wanted)
+    each = -(-len(points) // buckets)
+    steps = {points[0].steps, points[-1].steps}
+    for parts in extremes_of([(p.steps, p.metrics) for p in points], each).values():
+        steps |= thinned(parts, buckets)
+    return [p for p in points if p.steps in steps]
+
+
+async def _long(conn: Conn, series: _Series) -> list[int]:
+    """Steps of the extremes: of whole blocks, and of the reports that are in none of them."""
+    wanted = series.wanted
+    buckets = _buckets(wanted)
+    last_id = await blocks.find_last_id(conn, wanted.trial_id)
+    spans = {(e.first_id, e.last_id) for torn in series.torn.values() for e in torn}
+    loose = [
+        row
+        for span in sorted({*spans, (last_id + 1, MAX_ID)})
+        for row in await rows.list_between(conn, wanted, *span)
+    ]
+    steps: set[int] = set()
+    for name in wanted.names:
+        whole = series.whole[name]
+        by_block = 2 * len(whole) > buckets
+        each = BLOCK_REPORTS if by_block else PART_REPORTS
+        parts = extremes_of([(v.steps, v.metrics) for v in loose], each).get(name, [])
+        if by_block:
+            parts += [e.extremes for e in whole]
+        elif whole:
+            ids = (whole[0].last_id, whole[-1].last_id)
+            found = await blocks.list_parts(conn, wanted.trial_id, wanted.group, name, ids)
+            parts += [part for e in whole for part in found[e.last_id]]
+        parts.sort(key=lambda part: part.low_steps)
+        steps |= thinned(parts, buckets)
+        steps |= {e.first_steps for e in whole[:1]} | {e.last_steps for e in whole[-1:]}
+    if loose:
+        steps |= {min(v.steps for v in loose), max(v.steps for v in loose)}
+    return sorted(steps)

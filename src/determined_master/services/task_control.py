@@ -1,0 +1,62 @@
+"""Use cases of tasks whatever their type: counting, showing and ending them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from determined_master.domain import access
+from determined_master.domain.config.masking import mask_config
+from determined_master.domain.errors import FailedPrecondition, NotFound
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.services.experiments import Experiments
+    from determined_master.services.tasks import Tasks
+    from determined_master.services.trials import Trials
+
+
+class TaskControl:
+    """Tasks, steered through what they belong to."""
+
+    def __init__(
+        self, tasks: Tasks, trials: Trials, experiments: Experiments, live: LiveAllocations
+    ) -> None:
+        self._tasks = tasks
+        self._trials = trials
+        self._experiments = experiments
+        self._live = live
+
+    def count_active(self, caller: Caller) -> Counter[str]:
+        """How many allocations of each type of task are not over."""
+        access.may(caller, "read", "task")
+        return Counter(allocation.request.task_type for allocation in self._live.values())
+
+    async def config(self, caller: Caller, task_id: str) -> dict[str, Any]:
+        """The configuration that a task runs by, secrets masked.
+
+        Raises:
+            NotFound: there is no such task, or it has none.
+        """
+        task = await self._tasks.get(caller, task_id)
+        if task.experiment_id is None:
+            raise NotFound(f"task '{task_id}' of type {task.type} has no configuration")
+        row = await self._experiments.get(caller, task.experiment_id)
+        return mask_config(row.config)
+
+    async def kill(self, caller: Caller, task_id: str) -> None:
+        """End a task at once; ending an ended one changes nothing.
+
+        Raises:
+            NotFound: there is no such task.
+            FailedPrecondition: it deletes checkpoints, which would be left half deleted.
+        """
+        task = await self._tasks.get(caller, task_id)
+        access.may(caller, "control", "task", owner_id=task.user_id)
+        if task.trial_id is not None:
+            await self._trials.kill(caller, task.trial_id)
+        elif task.ended_at is None:
+            raise FailedPrecondition(
+                f"task '{task_id}' of type {task.type} cannot be killed: let it end"
+            )

@@ -1,0 +1,199 @@
+"""Rows of projects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+
+class ProjectRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One project, and what is counted in it."""
+
+    id: int
+    workspace_id: int
+    workspace_name: str
+    workspace_user_id: int
+    name: str
+    key: str
+    description: str
+    notes: list[dict[str, Any]]
+    user_id: int
+    username: str
+    archived: bool
+    """Itself or with its workspace."""
+    is_workspace_archived: bool
+    immutable: bool
+    state: str
+    error_message: str
+    last_experiment_started_at: datetime | None
+    num_experiments: int
+    num_active_experiments: int
+    num_runs: int
+
+
+class NewProject(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored when a project is created."""
+
+    workspace_id: int
+    name: str
+    description: str
+    key: str
+    user_id: int
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an experiment is put: a project, and what its workspace says for it."""
+
+    project_id: int
+    project_name: str
+    workspace_id: int
+    is_archived: bool
+    is_leaving: bool
+    checkpoint_storage: dict[str, Any] | None
+    default_compute_pool: str
+    default_aux_pool: str
+
+
+COLUMNS = frozenset(
+    {
+        "workspace_id",
+        "name",
+        "key",
+        "description",
+        "notes",
+        "archived",
+        "state",
+        "error_message",
+    }
+)
+"""What can be changed."""
+
+_PLACE = """
+    SELECT p.id AS project_id, p.name AS project_name, p.workspace_id,
+           p.archived OR w.archived AS is_archived, p.state = 'DELETING' AS is_leaving,
+           w.checkpoint_storage, w.default_compute_pool, w.default_aux_pool
+      FROM projects p JOIN workspaces w ON w.id = p.workspace_id
+"""
+
+
+async def list_projects(
+    conn: Conn,
+    *,
+    workspace_id: int | None = None,
+    project_id: int | None = None,
+    key: str | None = None,
+) -> list[ProjectRow]:
+    """The projects of a workspace, or the one of that id or key, by id."""
+    query = """
+        SELECT p.id, p.workspace_id, w.name AS workspace_name, w.user_id AS workspace_user_id,
+               p.name, p.key, p.description, p.notes, p.user_id, u.username,
+               p.archived OR w.archived AS archived, w.archived AS is_workspace_archived,
+               p.immutable, p.state, p.error_message, s.*
+          FROM projects p
+          JOIN workspaces w ON w.id = p.workspace_id
+          JOIN users u ON u.id = p.user_id
+          JOIN LATERAL (
+               SELECT max(e.started_at) AS last_experiment_started_at,
+                      count(*) AS num_experiments,
+                      count(*) FILTER (WHERE e.ended_at IS NULL AND e.state <> 'PAUSED')
+                          AS num_active_experiments,
+                      coalesce(sum(e.num_trials), 0)::int AS num_runs
+                 FROM experiments e WHERE e.project_id = p.id) s ON true
+         WHERE ($1::int IS NULL OR p.workspace_id = $1) AND ($2::int IS NULL OR p.id = $2)
+           AND ($3::text IS NULL OR p.key = $3)
+         ORDER BY p.id
+    """
+    return [ProjectRow(**row) for row in await conn.fetch(query, workspace_id, project_id, key)]
+
+
+async def lock_project(conn: Conn, project_id: int) -> ProjectRow | None:
+    """One project, locked until the transaction ends."""
+    await conn.execute("SELECT FROM projects WHERE id = $1 FOR UPDATE", project_id)
+    found = await list_projects(conn, project_id=project_id)
+    return found[0] if found else None
+
+
+async def find_place(conn: Conn, project_id: int) -> Place | None:
+    """Where experiments of a project are put."""
+    row = await conn.fetchrow(f"{_PLACE} WHERE p.id = $1", project_id)
+    return Place(**row) if row else None
+
+
+async def find_named_place(conn: Conn, workspace: str, project: str) -> Place | None:
+    """The same by names, in whatever case: no two differ in that alone."""
+    query = f"{_PLACE} WHERE lower(w.name) = lower($1) AND lower(p.name) = lower($2)"
+    row = await conn.fetchrow(query, workspace, project)
+    return Place(**row) if row else None
+
+
+async def insert_project(conn: Conn, new: NewProject) -> int:
+    """Store a project; its id.
+
+    Raises:
+        asyncpg.UniqueViolationError: the name is taken in its workspace, or the key.
+    """
+    query = """
+        INSERT INTO projects (workspace_id, name, description, key, user_id)
+        VALUES ($1, $2, $3, $4, $5) RETURNING id
+    """
+    values = (new.workspace_id, new.name, new.description, new.key, new.user_id)
+    return int(await conn.fetchval(query, *values))
+
+
+async def update_project(conn: Conn, project_id: int, values: Mapping[str, Any]) -> None:
+    """Change columns of a project; a move takes its experiments along.
+
+    Raises:
+        asyncpg.UniqueViolationError: the name is taken in its workspace, or the key.
+    """
+    if not values:
+        return
+    assert values.keys() <= COLUMNS
+    names = sorted(values)
+    changes = ", ".join(f"{name} = ${i}" for i, name in enumerate(names, start=2))
+    query = f"UPDATE projects SET {changes} WHERE id = $1"
+    await conn.execute(query, project_id, *[values[n] for n in names])
+    if "workspace_id" in values:
+        lock = "SELECT FROM experiments WHERE project_id = $1 ORDER BY id FOR NO KEY UPDATE"
+        await conn.execute(lock, project_id)
+        moved = "UPDATE experiments SET workspace_id = $2 WHERE project_id = $1"
+        await conn.execute(moved, project_id, values["workspace_id"])
+
+
+async def delete_project(conn: Conn, project_id: int) -> None:
+    """Delete a project without experiments, and what is known of its lists."""
+    for table in ("run_columns", "run_numbers"):
+        await conn.execute(f"DELETE FROM {table} WHERE project_id = $1", project_id)
+    await conn.execute("DELETE FROM projects WHERE id = $1", project_id)
+
+
+async def list_owned(conn: Conn, project_ids: Sequence[int]) -> list[tuple[int, int, str]]:
+    """Id, owner and state of every experiment of projects, by id."""
+    query = """
+        SELECT id, user_id, state FROM experiments WHERE project_id = ANY ($1) ORDER BY id
+    """
+    rows = await conn.fetch(query, list(project_ids))
+    return [(row["id"], row["user_id"], row["state"]) for row in rows]
+
+
+async def list_leaving_projects(conn: Conn) -> list[int]:
+    """Ids of projects that are being deleted."""
+    query = "SELECT id FROM projects WHERE state = 'DELETING' ORDER BY id"
+    return [row["id"] for row in await conn.fetch(query)]
+
+
+async def list_project_states(conn: Conn, workspace_id: int) -> list[tuple[int, str]]:
+    """Id and state of every project of a workspace, by id."""
+    query = "SELECT id, state FROM projects WHERE workspace_id = $1 ORDER BY id"
+    return [(row["id"], row["state"]) for row in await conn.fetch(query, workspace_id)]
+
+
+async def move_experiment(conn: Conn, experiment_id: int, place: Place) -> None:
+    """Put an experiment into another project, with its runs."""
+    query = "UPDATE experiments SET project_id = $2, workspace_id = $3 WHERE id = $1"
+    await conn.execute(query, experiment_id, place.project_id, place.workspace_id)

@@ -1,0 +1,300 @@
+"""The Docker runtime on a real daemon: the contract of all runtimes, and what is its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent_link import spec, until
+from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+from tests.docker_daemon import IMAGE, Daemon
+from tests.registry import Registry, registry
+
+from determined_agent.directory import ContainerDirectory, Exit
+from determined_agent.output import Position, read_chunk
+from determined_agent.runtimes.base import Handle, LaunchFailed
+from determined_agent.runtimes.docker import DockerRuntime
+from determined_agent.settings import Settings
+from determined_wire.agent_link import ContainerSpec, File, Mount, RegistryAuth, TaskUser
+
+pytestmark = [pytest.mark.slow, pytest.mark.docker, pytest.mark.xdist_group("docker")]
+
+Make = Callable[..., Workshop]
+COUNTS = (
+    "import sys, time",
+    "for i in range({}):",
+    "    print(i, flush=True)",
+    "    time.sleep({})",
+)
+
+
+def counting(numbers: int, pause_s: float) -> ContainerSpec:
+    return spec("\n".join(COUNTS).format(numbers, pause_s))
+
+
+@pytest.fixture
+async def make(docker: Daemon, tmp_path: Path) -> AsyncIterator[Make]:
+    workshops: list[Workshop] = []
+
+    def build(name: str = "agent-1", **overrides: Any) -> Workshop:
+        values: dict[str, Any] = {
+            "master_host": "master",
+            "master_port": 8080,
+            "agent_id": "agent-1",
+            "work_dir": str(tmp_path),
+            "docker_host": docker.address,
+        }
+        root = tmp_path / name
+        root.mkdir(exist_ok=True)
+        made = Workshop(DockerRuntime(Settings(**(values | overrides)), root), root)
+        made.defaults = {"image": IMAGE, "network_mode": "host"}
+        workshops.append(made)
+        return made
+
+    yield build
+    for made in workshops:
+        await made.clean_up()
+        for directory in made.root.iterdir():
+            await made.runtime.remove(directory.name)
+    assert docker.containers() == []
+
+
+@pytest.fixture
+def workshop(make: Make) -> Workshop:
+    return make()
+
+
+@pytest.fixture
+def images(docker: Daemon) -> Iterator[Registry]:
+    with registry() as made:
+        yield made
+        docker.run("image", "prune", "-f")
+        if docker.run("image", "ls", "-q", made.image):
+            docker.run("image", "rm", "-f", made.image)
+
+
+class TestDockerRuntime(RuntimeContract):
+    pass
+
+
+def notes_of(directory: ContainerDirectory) -> list[str]:
+    """What the agent itself has written into a task's log."""
+    chunk, _ = read_chunk(directory.output, Position())
+    lines = iter(chunk.text.split("\n"))
+    told = [(span.source, next(lines)) for span in chunk.spans for _ in range(span.count)]
+    return [line for source, line in told if source == "agent"]
+
+
+async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
+    """Find a container as an agent does that was started anew."""
+    record = directory.record()
+    assert record is not None
+    found = await made.runtime.attach(directory, record)
+    if not isinstance(found, Exit):
+        made.handles.append(found)
+    return found
+
+
+def let_go(made: Workshop, handle: Handle) -> None:
+    handle.detach()
+    made.handles.remove(handle)
+
+
+class TestWhatIsInside:
+    async def test_the_task_finds_its_user_files_memory_and_harness(
+        self, workshop: Workshop, tmp_path: Path
+    ) -> None:
+        shared = tmp_path / "shared"
+        shared.mkdir(mode=0o777)
+        shared.chmod(0o777)
+        _, lines = await workshop.run(
+            "import os, pathlib, stat, sys",
+            "print(os.getuid(), os.getgid(), os.getcwd(), os.environ['HOME'])",
+            "print(oct(os.stat('/run/determined').st_mode & 0o7777), open('../given').read())",
+            "print(open('/run/determined/etc/passwd').read().strip())",
+            "shm = os.statvfs('/dev/shm')",
+            "print(shm.f_frsize * shm.f_blocks)",
+            "import determined, urllib3, ruamel.yaml",
+            "print(os.path.dirname(determined.__file__), sys.path[1])",
+            "print(os.access(os.path.dirname(determined.__file__), os.W_OK))",
+            "pathlib.Path('/outside/made').write_text('here')",
+            user=TaskUser("someone", 54321, "some", 54322),
+            files=(File("/run/determined/given", b"content", 0o600),),
+            mounts=(Mount(str(shared), "/outside"),),
+            shm_size_bytes=100 * 1024**2,
+        )
+        assert lines == [
+            "54321 54322 /run/determined/workdir /",
+            "0o700 content",
+            "someone:x:54321:54322::/run/determined/workdir:/bin/bash",
+            str(100 * 1024**2),
+            "/opt/determined/harness/determined /opt/determined/harness",
+            "False",
+        ]
+        assert (shared / "made").read_text() == "here"
+        assert (shared / "made").stat().st_uid == 54321
+
+    async def test_capabilities_are_added_and_dropped(self, workshop: Workshop) -> None:
+        script = (
+            "caps = next(l for l in open('/proc/self/status') if l.startswith('CapEff'))",
+            "print(*[int(caps.split()[1], 16) >> bit & 1 for bit in (12, 27)])",
+        )
+        _, plain = await workshop.run(*script)
+        _, changed = await workshop.run(
+            *script, add_capabilities=("NET_ADMIN",), drop_capabilities=("MKNOD",)
+        )
+        assert (plain, changed) == (["0 1"], ["1 0"])
+
+    async def test_a_fork_bomb_stays_within_its_bound(self, make: Make) -> None:
+        end, lines = await make(container_pids_limit=40).run(
+            "import os, time",
+            "born = 0",
+            "try:",
+            "    while True:",
+            "        if os.fork() == 0: time.sleep(600)",
+            "        born += 1",
+            "except BlockingIOError as error: print('refused at', born)",
+        )
+        assert end.exit_code == 0
+        assert lines == ["refused at 39"]
+
+    async def test_a_line_of_ten_megabytes_comes_through_in_pieces(
+        self, workshop: Workshop
+    ) -> None:
+        end, lines = await workshop.run(
+            "import os", "os.write(1, b'x' * 10**7 + b'\\n')", "print('after')"
+        )
+        assert end.exit_code == 0
+        assert lines[-1] == "after"
+        assert sum(line.count("x") for line in lines) == 10**7
+        assert max(map(len, lines)) < 70_000
+
+
+class TestTheAgentsRestart:
+    async def test_output_goes_on_without_a_gap_and_nothing_comes_twice(
+        self, workshop: Workshop
+    ) -> None:
+        directory, handle = await workshop.launch(counting(300, 0.003))
+        for seen in (20, 80, 160):
+            await until(lambda seen=seen: len(lines_of(directory)) > seen)
+            let_go(workshop, handle)
+            found = await again(workshop, directory)
+            assert not isinstance(found, Exit)
+            handle = found
+        end = await asyncio.wait_for(handle.wait(), 30)
+        assert end.exit_code == 0
+        assert lines_of(directory, end) == [str(i) for i in range(300)]
+
+    async def test_what_ended_meanwhile_is_found_with_all_of_its_output(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        what = spec(
+            "import time", "print('first', flush=True)", "time.sleep(0.5)", "print('x' * 9)"
+        )
+        directory, handle = await workshop.launch(what)
+        await until(lambda: lines_of(directory) == ["first"])
+        let_go(workshop, handle)
+        await until(lambda: docker.run("ps", "-q") == "")
+        end = await again(workshop, directory)
+        assert isinstance(end, Exit)
+        assert end.exit_code == 0
+        assert end.ended_us > 0
+        assert lines_of(directory, end) == ["first", "x" * 9]
+
+    async def test_one_that_someone_removed_is_lost_and_says_so(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        _, handle = await workshop.launch(spec("import time", "time.sleep(600)"))
+        docker.run("rm", "-f", *docker.containers())
+        end = await asyncio.wait_for(handle.wait(), 30)
+        assert end.failure is not None
+        assert end.failure.type in ("restore_error", "container_failed")
+
+    async def test_what_lost_its_directory_is_removed_and_nothing_of_another_agent(
+        self, make: Make, docker: Daemon
+    ) -> None:
+        mine, other = make("mine"), make("other")
+        await mine.launch(spec("import time", "time.sleep(600)"))
+        kept, _ = await mine.launch(spec("import time", "time.sleep(600)"))
+        await other.launch(spec("import time", "time.sleep(600)"))
+        await mine.runtime.sweep(frozenset({kept.container_id}))
+        assert len(docker.containers()) == 2
+
+
+class TestImages:
+    async def test_an_image_is_pulled_and_one_without_python_is_a_task_error(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        what = spec("pass", image=images.image)
+        directory, start = workshop.make(what)
+        with pytest.raises(LaunchFailed) as caught:
+            await workshop.runtime.launch(directory, start, workshop.states.append)
+        assert caught.value.failure.type == "task_error"
+        assert "the image needs Python 3.9 or newer as `python3`" in caught.value.failure.message
+        notes = notes_of(directory)
+        assert notes[0] == f"pulling image {images.image}"
+        assert notes[1].startswith(f"pulled image {images.image} in ")
+        assert notes[2] == caught.value.failure.message
+        assert workshop.states == ["PULLING", "STARTING"]
+
+    async def test_it_is_pulled_again_only_when_that_is_asked_for(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        for force, states in ((False, ["PULLING"]), (False, []), (True, ["PULLING"])):
+            workshop.states.clear()
+            with pytest.raises(LaunchFailed):
+                await workshop.launch(spec("pass", image=images.image, force_pull_image=force))
+            assert workshop.states == [*states, "STARTING"]
+
+    async def test_an_image_that_is_missing_is_named(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        name = f"{images.host}/nothing:9"
+        with pytest.raises(LaunchFailed) as caught:
+            await workshop.launch(spec("pass", image=name))
+        assert caught.value.failure.type == "task_error"
+        assert f"the image {name} could not be pulled" in caught.value.failure.message
+        assert "environment.image" in caught.value.failure.message
+
+    async def test_a_private_image_needs_the_tasks_credentials(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        images.password = "sesame"
+        with pytest.raises(LaunchFailed, match=r"set environment\.registry_auth"):
+            await workshop.launch(spec("pass", image=images.image))
+        auth = RegistryAuth("alice", "sesame", images.host)
+        directory, start = workshop.make(spec("pass", image=images.image, registry_auth=auth))
+        with pytest.raises(LaunchFailed, match="needs Python"):
+            await workshop.runtime.launch(directory, start, workshop.states.append)
+        assert notes_of(directory)[0] == f"pulling image {images.image} as alice"
+        assert "sesame" not in str(notes_of(directory))
+
+    async def test_a_pull_that_breaks_off_says_so_and_the_next_one_works(
+        self, workshop: Workshop, images: Registry
+    ) -> None:
+        images.cuts = 1
+        with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
+            await workshop.launch(spec("pass", image=images.image))
+        assert images.image in caught.value.failure.message
+        with pytest.raises(LaunchFailed, match="needs Python"):
+            await workshop.launch(spec("pass", image=images.image))
+        assert images.pulls >= 2
+
+
+@pytest.mark.kill
+class TestADaemonThatDies:
+    async def test_the_task_runs_on_and_its_output_and_end_are_whole(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(counting(400, 0.005))
+        await until(lambda: len(lines_of(directory)) > 20)
+        docker.kill()
+        docker.start()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
+        assert numbers == [str(i) for i in range(400)]
+        assert "it runs" in notes_of(directory)[0]

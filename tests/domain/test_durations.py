@@ -1,0 +1,28 @@
+"""Lengths of time as users write them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from determined_master.domain.durations import parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("24h", timedelta(days=1)),
+        ("1h30m", timedelta(minutes=90)),
+        ("1.5h", timedelta(minutes=90)),
+        ("250ms", timedelta(milliseconds=250)),
+    ],
+)
+def test_units_add_up(text: str, expected: timedelta) -> None:
+    assert parse_duration(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "5", "1d", "h", "-1h", "1 h", "9" * 400 + "h"])
+def test_what_names_no_length_gives_none(text: str) -> None:
+    assert parse_duration(text) is None

@@ -1,0 +1,48 @@
+"""Extremes of parts, together and packed."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from determined_master.domain.extremes import (
+    Extremes,
+    extremes_of,
+    joined,
+    pack,
+    thinned,
+    unpack,
+)
+
+
+def test_each_part_keeps_its_lowest_and_highest_with_their_steps() -> None:
+    reports = [(n, {"loss": value}) for n, value in enumerate([3, 1, 2, 9.5, 7, 8])]
+    assert extremes_of(reports, 3) == {
+        "loss": [Extremes(1, 1, 3, 0), Extremes(7, 4, 9.5, 3)],
+    }
+
+
+def test_what_is_no_number_is_passed_over_and_infinities_are_extremes() -> None:
+    values = ["NaN", True, None, "text", {"a": 1}, "Infinity", "-Infinity", 1, 10**400]
+    found = extremes_of([(n, {"m": value, "s": "x"}) for n, value in enumerate(values)])
+    assert found == {"m": [Extremes(-math.inf, 6, math.inf, 5)]}
+
+
+def test_parts_survive_their_packing() -> None:
+    parts = [Extremes(-0.5, 1, 2.25, 2**31 - 1), Extremes(-math.inf, 0, math.inf, 7)]
+    assert unpack(pack(parts)) == parts
+
+
+def test_thinning_keeps_the_extremes_of_each_bucket_whatever_the_parts() -> None:
+    draw = random.Random(5)
+    values = [draw.random() for _ in range(5000)]
+    parts = extremes_of([(n, {"m": v}) for n, v in enumerate(values)], 16)["m"]
+    for buckets in (1, 7, 100, 313, 1000):
+        steps = thinned(parts, buckets)
+        assert len(steps) <= 2 * buckets
+        assert {values.index(min(values)), values.index(max(values))} <= steps
+
+
+def test_of_equal_values_the_first_is_kept() -> None:
+    parts = [Extremes(1, 5, 2, 6), Extremes(1, 7, 2, 8)]
+    assert joined(parts) == Extremes(1, 5, 2, 6)

@@ -1,0 +1,64 @@
+"""Every row of the copied references is covered by a test that carries its mark."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.covers import REFERENCES, covers, reference
+
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(path.stem for path in REFERENCES.glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[str]]]:
+    """Reference -> row -> tests that carry its mark, from a collection of all that use marks."""
+    pattern = "covers\\(|" + "|".join(f"{name} [0-9]" for name in NAMES)
+    files = subprocess.run(
+        ["git", "grep", "-lE", "--untracked", pattern, "--", "tests/*.py"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    found = tmp_path_factory.mktemp("covers") / "found.json"
+    tests = [f for f in files if Path(f).name.startswith("test_")]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    collected = subprocess.run(
+        [*command, "-p", "tests.covers_listing", "--covers-listing", str(found), *tests],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert collected.returncode == 0, collected.stdout + collected.stderr
+    listing: dict[str, dict[str, list[str]]] = json.loads(found.read_text())
+    return listing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_row_is_covered_by_a_test(name, marked) -> None:
+    known, seen = reference(name), marked.get(name, {})
+    missing = [f"{r}: {known.rows[r]}" for r in known.rows if r not in seen]
+    missing = [line for line in missing if line.split(":")[0] not in known.excused()]
+    assert missing == [], "no test covers these rows:\n" + "\n".join(missing)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_no_excuse_outlives_its_reason(name, marked) -> None:
+    known = reference(name)
+    assert sorted(known.excused() & marked.get(name, {}).keys()) == []
+    excuses = known.later.keys() | known.nothing_to_build.keys()
+    sections = {row.split(".")[0] for row in known.rows}
+    assert excuses <= known.rows.keys() | sections
+
+
+@pytest.mark.parametrize("text", ["experiment-config 99.x", "experiment-config"])
+def test_a_mark_for_a_row_that_is_not_there_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="has no row"):
+        covers(text)
+
+
+def test_a_mark_names_its_reference_and_rows() -> None:
+    mark = covers("experiment-config 7.7 2.name").mark
+    assert (mark.name, mark.args) == ("covers", ("experiment-config", "7.7", "2.name"))

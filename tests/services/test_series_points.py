@@ -1,0 +1,172 @@
+"""Series that are read from blocks: as many points as asked, no spike lost, nothing stale."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.store.rows import STARTED, add_experiment, add_project, add_trial
+
+from determined_master.domain.extremes import BLOCK_REPORTS
+from determined_master.services.series_points import DUE, MAX_WHOLE, SeriesPoints
+from determined_master.store.metric_blocks import delete_blocks
+from determined_master.store.pool import Pool
+from determined_master.store.series import PointRow, SeriesWanted
+
+LONG = MAX_WHOLE + 3 * BLOCK_REPORTS + 100
+
+
+async def many_reports(
+    pool: Pool, trial_id: int, first: int, last: int, group: str = "training"
+) -> None:
+    """A loss that goes up and down gently, and `other`, which is three times as high."""
+    await pool.execute(
+        """
+        INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics)
+        SELECT $1, $5, n, 1, $4, jsonb_build_object('loss', sin(n), 'other', 3 * cos(n))
+          FROM generate_series($2::int, $3) n
+        """,
+        trial_id,
+        first,
+        last,
+        STARTED,
+        group,
+    )
+
+
+async def change(pool: Pool, trial_id: int, steps: int, **values: Any) -> None:
+    update = "UPDATE metrics SET metrics = metrics || $3 WHERE trial_id = $1 AND steps = $2"
+    await pool.execute(update, trial_id, steps, values)
+
+
+def wanted(trial_id: int, *names: str, **more: Any) -> SeriesWanted:
+    chosen: dict[str, Any] = {"group": "training", "max_points": 100, **more}
+    return SeriesWanted(trial_id=trial_id, names=names or ("loss",), **chosen)
+
+
+def steps_of(points: list[PointRow]) -> list[int]:
+    return [p.steps for p in points]
+
+
+@pytest.fixture
+async def trial(pool: Pool) -> int:
+    return await add_trial(pool, await add_experiment(pool, await add_project(pool)))
+
+
+@pytest.fixture
+def series(pool: Pool) -> SeriesPoints:
+    return SeriesPoints(pool)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [MAX_WHOLE // 2, LONG])
+@pytest.mark.parametrize("place", [0.0, 0.43, 1.0])
+async def test_a_long_series_keeps_every_spike_in_no_more_points_than_asked(
+    pool: Pool, trial: int, series: SeriesPoints, count: int, place: float
+) -> None:
+    spike = 1 + round(place * (count - 1))
+    await many_reports(pool, trial, 1, count)
+    await change(pool, trial, spike, loss=99.5)
+    await change(pool, trial, 2000, other=-99.5)
+    found = await series.find(wanted(trial, "loss", "other"))
+    steps = steps_of(found)
+    assert 50 <= len(found) <= 100
+    assert steps == sorted(set(steps))
+    assert {1, spike, 2000, count} <= set(steps)
+    assert max(p.metrics["loss"] for p in found) == 99.5
+    assert min(p.metrics["other"] for p in found) == -99.5
+
+
+@pytest.mark.slow
+async def test_a_part_of_a_long_series_has_only_steps_that_are_asked_for(
+    pool: Pool, trial: int, series: SeriesPoints
+) -> None:
+    await many_reports(pool, trial, 1, 2 * LONG)
+    first, last = 700, 2 * LONG - 50
+    for steps in (first - 1, first, last, last + 1):
+        await change(pool, trial, steps, loss=50.0 + steps % 2)
+    found = steps_of(await series.find(wanted(trial, from_steps=first, to_steps=last)))
+    assert (found[0], found[-1]) == (first, last)
+    assert 40 <= len(found) <= 102
+    close = steps_of(await series.find(wanted(trial, from_steps=5000, to_steps=5040)))
+    assert close == list(range(5000, 5041))
+
+
+@pytest.mark.slow
+async def test_what_came_after_the_last_block_is_shown(
+    pool: Pool, trial: int, series: SeriesPoints
+) -> None:
+    await many_reports(pool, trial, 1, LONG)
+    await series.find(wanted(trial))
+    await many_reports(pool, trial, LONG + 1, LONG + 500)
+    await change(pool, trial, LONG + 300, loss=-99)
+    assert {LONG + 300, LONG + 500} <= set(steps_of(await series.find(wanted(trial))))
+
+
+@pytest.mark.slow
+async def test_only_what_came_after_a_report_is_read_again(
+    pool: Pool, trial: int, series: SeriesPoints
+) -> None:
+    await many_reports(pool, trial, 1, 2 * LONG)
+    query = "SELECT id FROM metrics WHERE trial_id = $1 AND steps = $2"
+    after = await pool.fetchval(query, trial, LONG)
+    found = steps_of(await series.find(wanted(trial, after_id=after)))
+    assert (found[0], found[-1]) == (LONG + 1, 2 * LONG)
+
+
+@pytest.mark.slow
+async def test_a_group_that_reports_seldom_keeps_its_spikes_too(
+    pool: Pool, trial: int, series: SeriesPoints
+) -> None:
+    for start in range(0, 2 * LONG, 1000):
+        await many_reports(pool, trial, start + 1, start + 1000)
+        await many_reports(pool, trial, start + 1, start + 10, "validation")
+    await change(pool, trial, 5007, loss=77)
+    rare = wanted(trial, group="validation", max_points=40)
+    found = await series.find(rare)
+    assert 5007 in steps_of(found)
+    assert len(found) <= 40
+
+
+@pytest.mark.slow
+async def test_blocks_of_reports_that_were_taken_back_are_made_again(
+    pool: Pool, trial: int, series: SeriesPoints
+) -> None:
+    await many_reports(pool, trial, 1, LONG)
+    await change(pool, trial, 9000, loss=99)
+    assert 9000 in steps_of(await series.find(wanted(trial)))
+    archive = "UPDATE metrics SET archived = true WHERE trial_id = $1 AND steps > 8990"
+    await pool.execute(archive, trial)
+    async with pool.acquire() as conn:
+        query = "SELECT min(id) FROM metrics WHERE trial_id = $1 AND archived"
+        await delete_blocks(conn, trial, await conn.fetchval(query, trial))
+    await pool.execute("UPDATE metrics SET run_id = 0 WHERE trial_id = $1", trial)
+    await many_reports(pool, trial, 8991, LONG)
+    steps = steps_of(await series.find(wanted(trial)))
+    assert (steps[0], steps[-1]) == (1, LONG)
+    assert max(p.metrics["loss"] for p in await series.find(wanted(trial))) < 2
+
+
+@pytest.mark.slow
+async def test_two_readers_at_once_make_each_block_once(pool: Pool, trial: int) -> None:
+    await many_reports(pool, trial, 1, LONG)
+    readers = [SeriesPoints(pool) for _ in range(3)]
+    first, *others = await asyncio.gather(*(r.find(wanted(trial)) for r in readers))
+    assert all(steps_of(o) == steps_of(first) for o in others)
+    query = "SELECT sum(reports), count(*) FROM metric_blocks WHERE trial_id = $1"
+    total, number = await pool.fetchrow(query, trial)
+    assert (total, number) == (LONG // BLOCK_REPORTS * BLOCK_REPORTS, LONG // BLOCK_REPORTS)
+
+
+@pytest.mark.slow
+async def test_blocks_are_made_while_nobody_reads(
+    pool: Pool, trial: int, series: SeriesPoints
+) -> None:
+    await many_reports(pool, trial, 1, DUE + 1)
+    series.note(trial, DUE)
+    async with asyncio.TaskGroup() as group, asyncio.timeout(30):
+        running = group.create_task(series.run())
+        while not await pool.fetchval("SELECT count(*) FROM metric_blocks"):
+            pass
+        running.cancel()

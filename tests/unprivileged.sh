@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The demo and the tests in a fresh clone, as a user without rights who exists for this run only.
+# Only root can make a user. Usage: tests/unprivileged.sh [PATH_OF_TESTS ...] (all, when none is named)
+set -euo pipefail
+source_root=$(cd "$(dirname "$0")/.." && pwd)
+if [ "$(id -u)" != 0 ] || ! command -v useradd runuser >/dev/null; then
+  echo "unprivileged.sh: needs root with useradd and runuser; as another user, 'make test' is this test"
+  exit 0
+fi
+user="det-test-$$"
+home=$(mktemp -d /tmp/det-user-XXXXXX)
+chmod 755 "$home"
+useradd --no-create-home --home-dir "$home" --shell /bin/bash "$user"
+processes() { ps -u "$user" -o pid= || true; }
+finish() {
+  code=$?
+  left=$(processes)
+  for pid in $left; do kill -9 "$pid" 2>/dev/null || true; done
+  for _ in $(seq 50); do [ -z "$(processes)" ] && break; sleep 0.1; done
+  userdel "$user"
+  rm -rf "$home"
+  exit $code
+}
+trap finish EXIT
+
+as_user() {
+  env -i HOME="$home" USER="$user" LANG=C.UTF-8 PATH=/usr/local/bin:/usr/bin:/bin ${CI:+CI=$CI} \
+    "${pip_settings[@]}" runuser -u "$user" -- "$@"
+}
+mapfile -t pip_settings < <(env | grep -E '^(PIP_|SSL_CERT_|REQUESTS_CA_|https?_proxy=|no_proxy=)' || true)
+
+# The interpreter that runs the tests may lie in a home that others cannot enter.
+python=
+for found in python3 python3.11 python3.12 python3.13 /usr/bin/python3.1{1,2,3}; do
+  path=$(command -v "$found") || continue
+  if as_user "$path" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' \
+      2>/dev/null; then
+    python=$path
+    break
+  fi
+done
+if [ -z "$python" ]; then
+  echo "unprivileged.sh: another user may run no Python 3.11 or newer with venv here:" \
+    "install python3-venv"
+  exit 1
+fi
+
+git clone --quiet "$source_root" "$home/determined"
+chown -R "$user" "$home"
+cd "$home/determined"
+echo "as $user, with $python"
+as_user make demo PYTHON="$python"
+as_user .venv/bin/det deploy local cluster-down --cluster-name demo
+left=$(processes)
+if [ -n "$left" ]; then
+  echo "unprivileged.sh: the demo left processes behind:"
+  ps -u "$user" -o pid,args
+  exit 1
+fi
+as_user make test PYTHON="$python" TESTS="$*"
+left=$(processes)
+if [ -n "$left" ]; then
+  echo "unprivileged.sh: the tests left processes behind:"
+  ps -u "$user" -o pid,args
+  exit 1
+fi
