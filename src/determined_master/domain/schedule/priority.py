@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from determined_master.domain.schedule.fitting import Demand, could_fit, fit
-from determined_master.domain.schedule.line import PREEMPTED, Pass
-from determined_master.domain.schedule.ordering import Rank, queue_key, rank
-from determined_master.domain.schedule.plan import Plan, Preempt
-from determined_master.domain.schedule.room import Kind, Parts
-from determined_master.domain.schedule.view import PoolView, RequestView, RunningView
+from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.line import Pass
+from determined_master.domain.schedule.ordering import queue_key
+from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.room import Kind
+from determined_master.domain.schedule.victims import Victims
+from determined_master.domain.schedule.view import PoolView, RequestView
 
 
 def plan(view: PoolView) -> Plan:
@@ -48,7 +49,7 @@ class _Queue:
         self.line = Pass(view, kind)
         self._preempts = view.rules.preemption
         self._active = _active_slots(view)
-        self._victims = _Victims(self.line) if self._preempts else None
+        self._victims = Victims(self.line) if self._preempts else None
         self._hopeless: set[Demand] = set()
         """Demands that neither leaving nor preempted tasks can meet in this pass."""
         self._settled: set[Demand] = set()
@@ -157,70 +158,6 @@ class _Queue:
     def _is_over_limit(self, request: RequestView) -> bool:
         assert request.max_slots is not None
         return self._active.get(request.job_id, 0) + request.slots > request.max_slots
-
-
-class _Victims:
-    """Who could be asked to leave."""
-
-    def __init__(self, line: Pass) -> None:
-        self._line = line
-        self._room = line.room
-        able = [
-            r
-            for r in line.view.running
-            if r.is_preemptible and not (r.is_leaving or r.is_gone) and line.room.held(r)
-        ]
-        self._left = sorted(able, key=lambda r: (*rank(r), r.started_at, r.allocation_id))
-        """The most urgent first."""
-        self._first = 0
-        """Those before it are as urgent as whoever asks."""
-        self._held: dict[str, int] = {}
-        """Places that those from there on hold, by agent."""
-        for one in able:
-            self._count(one, 1)
-
-    def make_room(self, request: RequestView, demand: Demand) -> Parts | None:
-        """Ask as few as needed to leave, the least urgent first; where the request then fits.
-
-        Only jobs behind the request's are asked. Nobody is when all of them were not enough.
-        """
-        self._skip(rank(request))
-        held = self._held
-        potential = {a: s.soon + held.get(a, 0) for a, s in self._room.seats.items()}
-        if not could_fit(demand, self._room, potential):
-            return None
-        asked: list[RunningView] = []
-        parts: Parts | None = None
-        while parts is None:
-            one = self._left[-1 - len(asked)]
-            self._room.leaves(one)
-            asked.append(one)
-            parts = fit(demand, request.allocation_id, self._room, is_soon=True)
-        wanted = dict(parts)
-        spared: list[RunningView] = []
-        for one in reversed(asked):  # the most urgent of them is spared first
-            self._room.leaves(one, -1)
-            if all(self._room.seats[a].soon >= n for a, n in wanted.items()):
-                spared.append(one)
-            else:
-                self._room.leaves(one)
-                self._ask(one, request)
-        self._left[-len(asked) :] = spared
-        return parts
-
-    def _skip(self, ahead: Rank) -> None:
-        """Leave out those that are not behind; requests come in their order, so for good."""
-        while self._first < len(self._left) and rank(self._left[self._first]) <= ahead:
-            self._count(self._left[self._first], -1)
-            self._first += 1
-
-    def _count(self, one: RunningView, sign: int) -> None:
-        for agent_id, places in self._room.held(one):
-            self._held[agent_id] = self._held.get(agent_id, 0) + sign * places
-
-    def _ask(self, one: RunningView, request: RequestView) -> None:
-        self._count(one, -1)
-        self._line.preemptions.append(Preempt(one.allocation_id, PREEMPTED, request.job_id))
 
 
 def _active_slots(view: PoolView) -> dict[str, int]:
