@@ -77,6 +77,7 @@ from determined_master.services.tokens import TaskTokens
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
+from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
@@ -208,6 +209,8 @@ class App:
             self.live,
             self.recorder.note,
         )
+        self.job_why = JobWhy(pool, self.live, self.pool_loops.decision)
+        self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
@@ -277,7 +280,7 @@ class App:
             job_queue=queue,
             job_changes=JobChanges(pool, queue, pools, self.terms),
             job_terms=self.terms,
-            job_why=JobWhy(pool, self.live, self.pool_loops.decision),
+            job_why=self.job_why,
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
             live=self.live,
@@ -306,6 +309,7 @@ class App:
             group.create_task(self.services.master.loop.run())
             group.create_task(self.pool_loops.run())
             group.create_task(self.recorder.run())
+            group.create_task(self.wait_lines.run(self.pool_loops.decisions))
             group.create_task(self._keep_comparing())
             group.create_task(self._keep_terms())
             ready.set()

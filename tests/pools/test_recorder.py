@@ -19,7 +19,6 @@ from determined_master.simulation import parse_agents, parse_policy, run_generat
 from determined_master.store import plan_frames
 from determined_master.store.pool import Pool
 
-
 BEFORE = T0 - timedelta(days=1)
 
 

@@ -103,12 +103,13 @@ def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
 def could_fit(demand: Demand, room: Room, places: dict[str, int]) -> bool:
     """Whether the request would fit if each agent had so many places to promise."""
     sizes: dict[int, int] = {}
+    wanted, excluded, seats = demand.places, demand.excluded_agents, room.seats
     for agent_id, count in places.items():
-        if agent_id in demand.excluded_agents:
+        if count <= 0 or agent_id in excluded:
             continue
-        if count >= demand.places:
+        if count >= wanted:
             return True
-        if count and count == room.seats[agent_id].total:
+        if count == seats[agent_id].total:
             sizes[count] = sizes.get(count, 0) + 1
     if not demand.may_spread:
         return False

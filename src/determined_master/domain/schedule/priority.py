@@ -138,6 +138,9 @@ class _Queue:
         if (self._preempts or is_impatient) and demand not in self._hopeless:
             parts = fit(demand, request.allocation_id, line.room, is_soon=True)
             if parts is None and self._victims is not None:
+                if self._victims.has_served_enough:
+                    line.wait(request, "full")
+                    return True
                 parts = self._victims.make_room(request, demand)
             if parts is not None:
                 line.room.promise(parts)

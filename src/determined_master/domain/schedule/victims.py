@@ -16,6 +16,10 @@ from determined_master.domain.schedule.room import Parts
 from determined_master.domain.schedule.view import RequestView, RunningView
 
 
+MAX_SERVED = 32
+"""Requests for which others are asked to leave in one pass; the rest is served by the next."""
+
+
 class Victims:
     """Who could be asked to leave in one pass."""
 
@@ -33,8 +37,14 @@ class Victims:
         """Those before it are as urgent as whoever asks."""
         self._held: dict[str, int] = {}
         """Places that those from there on hold, by agent."""
+        self._served = 0
         for one in able:
             self._count(self._held, one, 1)
+
+    @property
+    def has_served_enough(self) -> bool:
+        """Whether those who are left out now have to wait for the next pass."""
+        return self._served >= MAX_SERVED
 
     def make_room(self, request: RequestView, demand: Demand) -> Parts | None:
         """Ask as few as needed to leave, the least urgent first; where the request then fits.
@@ -57,6 +67,7 @@ class Victims:
         parts = fit(demand, request.allocation_id, self._room, is_soon=True)
         if parts is None:
             raise AssertionError(f"{request.allocation_id} should fit when they have left")
+        self._served += 1
         wanted, taken = dict(parts), set[str]()
         for one in reversed(useful):  # the most urgent of them is spared first
             self._room.leaves(one, -1)
