@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from bench.figure import Figure
 from bench.figures import (
+    admission,
     api_reads,
     asha_quality,
     checkpoint_throughput,
@@ -27,6 +28,7 @@ from bench.figures import (
     metric_points,
     metric_report,
     mlflow_ratio,
+    plan_tick,
     report_call,
     search_events,
     search_recovery,
@@ -40,6 +42,8 @@ FIGURES: Sequence[Figure] = (
     idle.FIGURE,
     engine_steps.FIGURE,
     asha_quality.FIGURE,
+    plan_tick.FIGURE,
+    admission.FIGURE,
     checkpoint_throughput.FIGURE,
     search_events.FIGURE,
     search_recovery.FIGURE,

@@ -75,6 +75,7 @@ from determined_master.services.tokens import TaskTokens
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
+from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
 from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
@@ -129,6 +130,8 @@ class App:
             self.live,
             self.recorder.note,
         )
+        self.job_why = JobWhy(pool, self.live, self.pool_loops.decision)
+        self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
         self._collections = Collections(self.engine, pool)
@@ -225,7 +228,7 @@ class App:
             job_queue=queue,
             job_changes=JobChanges(pool, queue, pools, self.terms),
             job_terms=self.terms,
-            job_why=JobWhy(pool, self.live, self.pool_loops.decision),
+            job_why=self.job_why,
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
             live=self.live,
@@ -255,6 +258,7 @@ class App:
                 self.services.master.loop.run(),
                 self.pool_loops.run(),
                 self.recorder.run(),
+                self.wait_lines.run(self.pool_loops.decisions),
                 lead.keep_switches(),
                 lead.keep_terms(),
             ):
