@@ -73,8 +73,10 @@ class Cluster:
         self._dirty: set[str] = set()
         self._live = LiveAllocations(lambda name: None)
         self._recorder = Recorder(pool)
-        self._agents = [_agent(n) for n in range(agents)]
+        self._agents = [simulated_agent(n) for n in range(agents)]
         self._plan = Plan()
+        self.cpu: list[float] = []
+        """Seconds of processor time of each tick: tells a slow plan from a busy machine."""
 
     async def fill(self) -> float:
         """Write the first requests; seconds to read all of them as at the begin of a lead."""
@@ -92,7 +94,7 @@ class Cluster:
         """Let something happen, then plan; seconds of the latter."""
         self._happen()
         changed = await self._write()
-        since = time.perf_counter()
+        since, cpu = time.perf_counter(), time.process_time()
         rows = await self._pool.fetch(CHANGED, changed)
         decode = msgspec.json.Decoder(alloc.Allocation).decode
         for row in rows:
@@ -101,6 +103,7 @@ class Cluster:
         self._plan = planner.plan(view)
         self._recorder.note(Decision(view, self._plan))
         spent = time.perf_counter() - since
+        self.cpu.append(time.process_time() - cpu)
         self.pending, self.running = len(view.pending), len(view.running)
         self._recorder._waiting.clear()  # writing them is not part of a plan
         return spent
@@ -220,12 +223,14 @@ async def _measure(pool: Pool, name: str, args: argparse.Namespace) -> dict[str,
         await cluster.tick()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)  # as the master does
     spent = [await cluster.tick() for _ in range(args.ticks)]
     gc.unfreeze()
     return {
         "policy": name,
         "p99_ms": round(_percentile(spent, 0.99) * 1000, 1),
         "p50_ms": round(statistics.median(spent) * 1000, 1),
+        "p99_cpu_ms": round(_percentile(cluster.cpu[-len(spent) :], 0.99) * 1000, 1),
         "max_ms": round(max(spent) * 1000, 1),
         "load_ms": round(load_s * 1000),
         "pending": cluster.pending,
@@ -240,7 +245,8 @@ def _percentile(values: Sequence[float], part: float) -> float:
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
 
 
-def _agent(number: int) -> AgentSnapshot:
+def simulated_agent(number: int) -> AgentSnapshot:
+    """An agent of 8 slots that only the registry knows."""
     devices = tuple(
         Device(id=i, brand="b", uuid=f"{number}-{i}", type="cuda") for i in range(SLOTS)
     )

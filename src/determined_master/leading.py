@@ -51,12 +51,11 @@ class Lead:
                 log.warning("the database does not answer yet")
                 await asyncio.sleep(0.2)
 
-    async def keep_comparing(self) -> None:
-        """Compare now and then, and end what runs where it may not."""
+    async def keep_switches(self) -> None:
+        """End what came to run where it may not, now and then."""
         while True:
             await asyncio.sleep(COMPARE_S)
             with contextlib.suppress(*DATABASE_ERRORS, DetError):
-                await self._compare_live()
                 await self.switches.enforce()
 
     async def _compare_live(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import PASSWORD, ROOT, APIException, Cluster, until
 from tests.e2e.conftest import running
@@ -101,6 +102,7 @@ def test_a_more_urgent_job_preempts_and_the_other_saves_and_resumes(cluster: Clu
     assert cluster.trials(lower)[0]["restarts"] == 0
 
 
+@covers("experiment-config 21.live 11.priority")
 def test_a_change_of_priority_acts_on_what_waits_and_runs(cluster: Cluster) -> None:
     first = submit(cluster, is_single_node=True)
     await_running(cluster, first)
@@ -224,3 +226,33 @@ def det(cluster: Cluster, *arguments: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_a_trial_that_waits_long_is_told_why_in_its_log(cluster: Cluster) -> None:
+    first = submit(cluster, slots_per_trial=1)
+    await_running(cluster, first)
+    second = submit(cluster)
+    [trial] = until(lambda: cluster.trials(second), what="a trial")
+    said = "waits for 2 slots, of which 1 are free now"
+    until(lambda: said in cluster.text(trial["id"]), what="a line that says why")
+    [line] = [t for t in cluster.text(trial["id"]).splitlines() if said in t]
+    assert "1 slot would start now" in line
+
+
+def test_what_was_decided_is_replayed_by_other_rules(cluster: Cluster) -> None:
+    experiment = submit(cluster)
+    await_running(cluster, experiment)
+    cluster.post(f"/api/v1/experiments/{experiment}/kill")
+    cluster.wait(experiment)
+
+    def replayed() -> str:
+        done = cluster.run_master(
+            "simulate",
+            *("--db-data-dir", str(cluster.root / "db" / "pg")),
+            *("--pool", "main", "--policy", "fair_share", "--agents", "4x8", "--json"),
+        )
+        return done.stdout if done.returncode == 0 else ""
+
+    told = json.loads(until(replayed, what="a record"))
+    assert [line["policy"] for line in told["policies"]] == ["(as it was)", "fair_share"]
+    assert told["policies"][1]["ended"] >= 1

@@ -51,6 +51,10 @@ class PoolLoops:
         loop = self._loops.get(pool)
         return None if loop is None else loop.decision
 
+    def decisions(self) -> list[Decision]:
+        """The last decision of each pool that has made one."""
+        return [loop.decision for loop in self._loops.values() if loop.decision is not None]
+
     def config(self, pool: str) -> PoolConfig | None:
         """What the settings say of a pool; None for no such pool."""
         loop = self._loops.get(pool)

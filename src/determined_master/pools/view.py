@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from determined_master.domain.schedule.line import PREEMPTED
-from determined_master.domain.schedule.view import RequestView, RunningView
+from determined_master.domain.schedule.view import RequestView, RunningView, position_of
 
 if TYPE_CHECKING:
-    from determined_master.domain.allocation.messages import Allocation
+    from decimal import Decimal
+
+    from determined_master.domain.allocation.messages import Allocation, AllocationRequest
 
 
 def request_view(allocation: Allocation) -> RequestView:
@@ -22,7 +24,7 @@ def request_view(allocation: Allocation) -> RequestView:
         slots=request.slots,
         submitted_at=request.submitted_at,
         requested_at=request.requested_at or request.submitted_at,
-        position=request.position,
+        position=_position(request),
         is_preemptible=request.is_preemptible,
         is_single_node=request.is_single_node,
         priority=request.priority,
@@ -44,7 +46,7 @@ def running_view(allocation: Allocation) -> RunningView:
         is_leaving=allocation.preempt_reason is not None or allocation.kill_cause is not None,
         is_long_awaited=allocation.is_long_awaited,
         started_at=allocation.assigned_at or request.submitted_at,
-        position=request.position,
+        position=_position(request),
         priority=request.priority,
         weight=request.weight,
         max_slots=request.max_slots,
@@ -52,6 +54,12 @@ def running_view(allocation: Allocation) -> RunningView:
             (c.agent_id, len(c.slot_ids)) for c in allocation.containers if c.state != "TERMINATED"
         ),
     )
+
+
+def _position(request: AllocationRequest) -> int | Decimal:
+    """Worked out once, not at every plan."""
+    known = request.position
+    return position_of(request.submitted_at) if known is None else known
 
 
 def gone_view(before: RunningView, ended: Allocation) -> RunningView | None:

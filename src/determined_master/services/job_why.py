@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MIN_PROGRESS = 0.02
 """Below that, progress tells nothing about the end."""
+MANY = 1000
+"""In a longer queue nobody tries for a log line whether less would have started."""
 
 
 class JobState(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +89,19 @@ class JobWhy:
                 return _state(request.job_id, request.pool, found, sentence(why), why)
         text = "its requests are newer than the last decision: ask again in a second"
         return _state(request.job_id, request.pool, found, text)
+
+    async def tell(self, decision: Decision, allocation_id: str) -> str | None:
+        """What held a request in a decision, in a few words; None when nothing did."""
+        ends = await self._ends(decision.view)
+        why = await asyncio.to_thread(
+            explain,
+            decision.view,
+            decision.plan,
+            allocation_id,
+            ends,
+            with_smaller=len(decision.view.pending) <= MANY,
+        )
+        return None if why is None else sentence(why)
 
     async def _idle(self, id: str) -> JobState:
         """A job of which nothing waits or runs."""

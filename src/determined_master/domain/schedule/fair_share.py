@@ -82,6 +82,9 @@ class _Shares:
         for job_id in {*self._pending, *self._running}:
             pending, running = self._pending[job_id], self._running[job_id]
             members: Sequence[RequestView | RunningView] = [*pending, *running]
+            fixed = sum(r.slots for r in running if _is_fixed(r))
+            sizes = [r.slots for r in pending]
+            sizes += [r.slots for r in running if not _is_fixed(r)]
             demand = sum(m.slots for m in members)
             limits = [m.max_slots for m in members if m.max_slots is not None]
             claims.append(
@@ -90,11 +93,8 @@ class _Shares:
                     submitted_at=min(m.submitted_at for m in members),
                     weight=max(m.weight for m in members),
                     demand=min([demand, *limits]),
-                    fixed=sum(m.slots for m in running if _is_fixed(m)),
-                    smallest=min(
-                        (m.slots for m in members if not _is_fixed(m)),
-                        default=None,
-                    ),
+                    fixed=fixed,
+                    smallest=min(sizes, default=None),
                 )
             )
         return claims
@@ -165,10 +165,8 @@ class _Shares:
             active += request.slots
 
 
-def _is_fixed(one: RequestView | RunningView) -> bool:
+def _is_fixed(one: RunningView) -> bool:
     """Whether it is never asked to give its slots back."""
-    if isinstance(one, RequestView):
-        return False
     holds = not (one.is_leaving or one.is_gone)
     return holds and (one.is_long_awaited or not one.is_preemptible)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from determined_master.domain.schedule.room import Group, Index, Parts, Room, Seat, score
+from determined_master.domain.schedule.room import Group, Index, Parts, Room, score
 from determined_master.domain.schedule.ties import distance, hash_of, nearest
 from determined_master.domain.schedule.view import RequestView
 
@@ -75,43 +75,55 @@ def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
     not even idle agents would hold it. The choice only ever moves to agents with less in use, so
     whoever waits for them is served once what runs there ends.
     """
-    seats = [s for s in room.seats.values() if s.id not in demand.excluded_agents]
+    index = room.soon
     hashed = hash_of(allocation_id)
-
-    def busy(seat: Seat) -> tuple[int, int, int]:
-        return seat.total - seat.soon, -seat.total, distance(hashed, seat.hash)
-
-    single = [s for s in seats if s.total >= demand.places]
+    # The most to promise first: for each size of agents, what they lack in all.
+    by_size: dict[int, list[Group]] = {}
+    for group in sorted(index.groups, key=lambda g: (-g[0], -g[1])):
+        by_size.setdefault(group[1], []).append(group)
     best: tuple[int, Parts] | None = None
-    if single:
-        seat = min(single, key=lambda s: (demand.places - s.soon, *busy(s)))
-        best = max(0, demand.places - seat.soon), ((seat.id, demand.places),)
-    if demand.may_spread:
-        for size in sorted({s.total for s in seats if s.total}, reverse=True):
-            same = [s for s in seats if s.total == size]
+    for size in sorted((s for s in by_size if s), reverse=True):
+        if size >= demand.places:
+            count, each = 1, demand.places
+        else:
             count, rest = divmod(demand.slots, size)
-            if rest or len(same) < count:
+            each = size
+            if rest or not demand.may_spread:
                 continue
-            chosen = sorted(same, key=busy)[:count]
-            missing = sum(size - s.soon for s in chosen)
-            if best is None or missing < best[0]:
-                best = missing, tuple((s.id, size) for s in chosen)
+        members = _first_of(index, by_size[size], hashed, demand.excluded_agents)
+        chosen = list(islice(members, count))
+        if len(chosen) < count:
+            continue
+        missing = sum(max(0, each - room.seats[a].soon) for a in chosen)
+        if best is None or missing < best[0]:
+            best = missing, tuple((a, each) for a in chosen)
     return best[1] if best else None
 
 
 def could_fit(demand: Demand, room: Room, places: dict[str, int]) -> bool:
     """Whether the request would fit if each agent had so many places to promise."""
     sizes: dict[int, int] = {}
+    wanted, excluded, seats = demand.places, demand.excluded_agents, room.seats
     for agent_id, count in places.items():
-        if agent_id in demand.excluded_agents:
+        if count <= 0 or agent_id in excluded:
             continue
-        if count >= demand.places:
+        if count >= wanted:
             return True
-        if count and count == room.seats[agent_id].total:
+        if count == seats[agent_id].total:
             sizes[count] = sizes.get(count, 0) + 1
     if not demand.may_spread:
         return False
     return _whole_sizes(demand.slots, sizes, room.rules.is_heterogeneous) is not None
+
+
+def _first_of(
+    index: Index, groups: list[Group], hashed: int, excluded: frozenset[str]
+) -> Iterator[str]:
+    """Agents of these groups in their order, within a group the nearest first."""
+    for group in groups:
+        for _, agent_id in nearest(index.groups[group], hashed):
+            if agent_id not in excluded:
+                yield agent_id
 
 
 def _by_score(index: Index, places: int, room: Room) -> Iterator[list[Group]]:

@@ -29,6 +29,7 @@ class Pass:
         self._possible: dict[Demand, bool] = {}
         self._full: set[Demand] = set()
         self._drained_for = 0
+        self._undrainable: set[Demand] = set()
 
     def fit(self, request: RequestView, demand: Demand) -> Parts | None:
         """Where it can start now; what was full stays full, since a pass only takes."""
@@ -76,12 +77,22 @@ class Pass:
         """
         return request.slots > 1 and request.requested_at <= self.impatient_at
 
+    @property
+    def can_drain(self) -> bool:
+        """Whether agents may be drained for one more request."""
+        return self._drained_for < MAX_DRAINED_FOR
+
+    def is_undrainable(self, demand: Demand) -> bool:
+        """Whether all agents that could be drained for it are promised to others already."""
+        return not self.can_drain or demand in self._undrainable
+
     def drain_for(self, request: RequestView, demand: Demand) -> Parts | None:
         """Keep agents for a request until they have room for it; None when enough are drained."""
-        if self._drained_for >= MAX_DRAINED_FOR:
+        if not self.can_drain or demand in self._undrainable:
             return None
         parts = fit_drained(demand, request.allocation_id, self.room)
         if parts is None or not self._is_new_promise(parts):
+            self._undrainable.add(demand)
             return None
         self._drained_for += 1
         self.room.promise(parts)

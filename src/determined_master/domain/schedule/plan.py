@@ -36,7 +36,7 @@ class Preempt(msgspec.Struct, frozen=True):
     """The job that needs its slots; empty when its own job has more than its share."""
 
 
-class Wait(msgspec.Struct, frozen=True, omit_defaults=True):
+class Wait(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Why an allocation waits; `reasons` tells it in words."""
 
     allocation_id: str

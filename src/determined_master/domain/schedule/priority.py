@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from determined_master.domain.schedule.fitting import Demand, could_fit, fit
-from determined_master.domain.schedule.line import PREEMPTED, Pass
-from determined_master.domain.schedule.ordering import Rank, queue_key, rank
-from determined_master.domain.schedule.plan import Plan, Preempt
-from determined_master.domain.schedule.room import Kind, Parts
-from determined_master.domain.schedule.view import PoolView, RequestView, RunningView
+from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.line import Pass
+from determined_master.domain.schedule.ordering import queue_key
+from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.room import Kind
+from determined_master.domain.schedule.victims import Victims
+from determined_master.domain.schedule.view import PoolView, RequestView
 
 
 def plan(view: PoolView) -> Plan:
@@ -48,9 +49,12 @@ class _Queue:
         self.line = Pass(view, kind)
         self._preempts = view.rules.preemption
         self._active = _active_slots(view)
-        self._victims = _Victims(self.line) if self._preempts else None
+        self._victims = Victims(self.line) if self._preempts else None
         self._hopeless: set[Demand] = set()
         """Demands that neither leaving nor preempted tasks can meet in this pass."""
+        self._settled: set[Demand] = set()
+        """Those for which nothing but agents that are drained can be had in this pass."""
+        self._undrainable: set[Demand] = set()
 
     def serve(self, requests: Iterable[RequestView]) -> None:
         """Serve all in their order."""
@@ -98,13 +102,18 @@ class _Queue:
     def _serve(self, request: RequestView, is_behind: bool, first: str) -> tuple[bool, bool]:
         """Whether it was served, and whether less urgent ones must wait because it was not."""
         line = self.line
-        demand = Demand(request.slots, request.is_single_node, request.excluded_agents)
         if is_behind and not self._preempts:
             line.wait(request, "behind", first)
             return False, False
         if request.max_slots is not None and self._is_over_limit(request):
             line.wait(request, "limit")
             return False, False
+        # The same as its Demand, at a fraction of the cost: most requests end here.
+        key = (request.slots, request.is_single_node, request.excluded_agents)
+        if key in self._settled and (key in self._undrainable or not line.is_impatient(request)):
+            line.wait(request, "full")
+            return False, True
+        demand = Demand(*key)
         parts = line.fit(request, demand)
         if parts is None:
             return False, self._wait(request, demand)
@@ -129,6 +138,9 @@ class _Queue:
         if (self._preempts or is_impatient) and demand not in self._hopeless:
             parts = fit(demand, request.allocation_id, line.room, is_soon=True)
             if parts is None and self._victims is not None:
+                if self._victims.has_served_enough:
+                    line.wait(request, "full")
+                    return True
                 parts = self._victims.make_room(request, demand)
             if parts is not None:
                 line.room.promise(parts)
@@ -138,77 +150,17 @@ class _Queue:
         kept = line.drain_for(request, demand) if is_impatient else None
         if kept is not None:
             line.wait(request, "kept", agents=kept)
-        else:
-            line.wait(request, "full")
+            return True
+        if not self._preempts or demand in self._hopeless:
+            self._settled.add(demand)
+        if line.is_undrainable(demand):
+            self._undrainable.add(demand)
+        line.wait(request, "full")
         return True
 
     def _is_over_limit(self, request: RequestView) -> bool:
         assert request.max_slots is not None
         return self._active.get(request.job_id, 0) + request.slots > request.max_slots
-
-
-class _Victims:
-    """Who could be asked to leave."""
-
-    def __init__(self, line: Pass) -> None:
-        self._line = line
-        self._room = line.room
-        able = [
-            r
-            for r in line.view.running
-            if r.is_preemptible and not (r.is_leaving or r.is_gone) and line.room.held(r)
-        ]
-        self._left = sorted(able, key=lambda r: (*rank(r), r.started_at, r.allocation_id))
-        """The most urgent first."""
-        self._first = 0
-        """Those before it are as urgent as whoever asks."""
-        self._held: dict[str, int] = {}
-        """Places that those from there on hold, by agent."""
-        for one in able:
-            self._count(one, 1)
-
-    def make_room(self, request: RequestView, demand: Demand) -> Parts | None:
-        """Ask as few as needed to leave, the least urgent first; where the request then fits.
-
-        Only jobs behind the request's are asked. Nobody is when all of them were not enough.
-        """
-        self._skip(rank(request))
-        held = self._held
-        potential = {a: s.soon + held.get(a, 0) for a, s in self._room.seats.items()}
-        if not could_fit(demand, self._room, potential):
-            return None
-        asked: list[RunningView] = []
-        parts: Parts | None = None
-        while parts is None:
-            one = self._left[-1 - len(asked)]
-            self._room.leaves(one)
-            asked.append(one)
-            parts = fit(demand, request.allocation_id, self._room, is_soon=True)
-        wanted = dict(parts)
-        spared: list[RunningView] = []
-        for one in reversed(asked):  # the most urgent of them is spared first
-            self._room.leaves(one, -1)
-            if all(self._room.seats[a].soon >= n for a, n in wanted.items()):
-                spared.append(one)
-            else:
-                self._room.leaves(one)
-                self._ask(one, request)
-        self._left[-len(asked) :] = spared
-        return parts
-
-    def _skip(self, ahead: Rank) -> None:
-        """Leave out those that are not behind; requests come in their order, so for good."""
-        while self._first < len(self._left) and rank(self._left[self._first]) <= ahead:
-            self._count(self._left[self._first], -1)
-            self._first += 1
-
-    def _count(self, one: RunningView, sign: int) -> None:
-        for agent_id, places in self._room.held(one):
-            self._held[agent_id] = self._held.get(agent_id, 0) + sign * places
-
-    def _ask(self, one: RunningView, request: RequestView) -> None:
-        self._count(one, -1)
-        self._line.preemptions.append(Preempt(one.allocation_id, PREEMPTED, request.job_id))
 
 
 def _active_slots(view: PoolView) -> dict[str, int]:

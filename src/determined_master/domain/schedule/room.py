@@ -20,7 +20,10 @@ Kind = Literal["slots", "aux"]
 Parts = tuple[tuple[str, int], ...]
 """How many places on which agents, summing to what was asked for."""
 Group = tuple[int, int, float | None]
-"""Open places, all places, and the score when places do not give it: equal agents share one."""
+"""Open places, all places, and the score when places do not give it: equal agents share one.
+
+By what can be promised, the first is negative where more is promised than will be free.
+"""
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ class Index:
         self._of[seat.id] = after
 
     def _group(self, seat: Seat) -> Group:
-        return (max(0, seat.soon) if self._is_soon else seat.open, seat.total, seat.fixed)
+        return (seat.soon if self._is_soon else seat.open, seat.total, seat.fixed)
 
 
 class Room:

@@ -30,7 +30,7 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.preemption or self.type == "fair_share"
 
 
-class AgentView(msgspec.Struct, frozen=True, omit_defaults=True):
+class AgentView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An agent that may take work."""
 
     id: str
@@ -44,7 +44,7 @@ class AgentView(msgspec.Struct, frozen=True, omit_defaults=True):
     """False while it drains, is disabled or is not connected."""
 
 
-class RequestView(msgspec.Struct, frozen=True, omit_defaults=True):
+class RequestView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An allocation that waits."""
 
     allocation_id: str
@@ -54,7 +54,7 @@ class RequestView(msgspec.Struct, frozen=True, omit_defaults=True):
     """When its job was submitted."""
     requested_at: datetime = PAST
     """When it began to wait."""
-    position: Decimal | None = None
+    position: int | Decimal | None = None
     """Of its job in the queue; None for the one that `submitted_at` gives."""
     is_preemptible: bool = False
     is_single_node: bool = False
@@ -65,7 +65,7 @@ class RequestView(msgspec.Struct, frozen=True, omit_defaults=True):
     excluded_agents: frozenset[str] = frozenset()
 
 
-class RunningView(msgspec.Struct, frozen=True, omit_defaults=True):
+class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An allocation that holds slots."""
 
     allocation_id: str
@@ -79,7 +79,7 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True):
     is_long_awaited: bool = False
     """Others had passed it for too long before it started: its size is not held against it."""
     started_at: datetime = PAST
-    position: Decimal | None = None
+    position: int | Decimal | None = None
     priority: int = 42
     weight: float = 1.0
     max_slots: int | None = None

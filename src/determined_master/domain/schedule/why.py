@@ -78,6 +78,8 @@ def explain(
     plan: Plan,
     allocation_id: str,
     ends: Mapping[str, datetime] | None = None,
+    *,
+    with_smaller: bool = True,
 ) -> Why | None:
     """What holds a request.
 
@@ -86,6 +88,7 @@ def explain(
         plan: what was decided.
         allocation_id: of the request.
         ends: about when running allocations end, for those of which that is known.
+        with_smaller: try whether less would have started.
 
     Returns:
         None when the request did not wait in that decision.
@@ -120,7 +123,7 @@ def explain(
         ahead_count=len(ahead),
         ahead=tuple(ahead[:MAX_AHEAD]),
         next=_next(view, ends or {}),
-        smaller=smaller(view, request),
+        smaller=smaller(view, request) if with_smaller else None,
     )
 
 

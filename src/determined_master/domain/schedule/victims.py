@@ -1,0 +1,141 @@
+"""Whom to ask to leave for a more urgent request.
+
+Source: scheduling-and-provisioning b.4. Beyond it, those who were considered and turn out not to
+be needed are spared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from determined_master.domain.schedule.fitting import Demand, could_fit, fit
+from determined_master.domain.schedule.line import PREEMPTED, Pass
+from determined_master.domain.schedule.ordering import Rank, rank
+from determined_master.domain.schedule.plan import Preempt
+from determined_master.domain.schedule.room import Parts
+from determined_master.domain.schedule.view import RequestView, RunningView
+
+MAX_SERVED = 32
+"""Requests for which others are asked to leave in one pass; the rest is served by the next."""
+
+
+class Victims:
+    """Who could be asked to leave in one pass."""
+
+    def __init__(self, line: Pass) -> None:
+        self._line = line
+        self._room = line.room
+        able = [
+            r
+            for r in line.view.running
+            if r.is_preemptible and not (r.is_leaving or r.is_gone) and line.room.held(r)
+        ]
+        self._left = sorted(able, key=lambda r: (*rank(r), r.started_at, r.allocation_id))
+        """The most urgent first."""
+        self._first = 0
+        """Those before it are as urgent as whoever asks."""
+        self._held: dict[str, int] = {}
+        """Places that those from there on hold, by agent."""
+        self._served = 0
+        for one in able:
+            self._count(self._held, one, 1)
+
+    @property
+    def has_served_enough(self) -> bool:
+        """Whether those who are left out now have to wait for the next pass."""
+        return self._served >= MAX_SERVED
+
+    def make_room(self, request: RequestView, demand: Demand) -> Parts | None:
+        """Ask as few as needed to leave, the least urgent first; where the request then fits.
+
+        Only jobs behind the request's are asked. Nobody is when all of them were not enough.
+
+        Cost: O(n) in those that could be asked, and O(agents) a step of a bisection.
+        """
+        self._skip(rank(request))
+        soon = {a: s.soon for a, s in self._room.seats.items()}
+        if not self._fits(demand, soon, self._held):
+            return None
+        asked = self._fewest(demand, soon)
+        gain: dict[str, int] = {}
+        for one in asked:
+            self._count(gain, one, 1)
+        useful = self._on_agents_that_could_hold(demand, asked, soon, gain)
+        for one in useful:
+            self._room.leaves(one)
+        parts = fit(demand, request.allocation_id, self._room, is_soon=True)
+        if parts is None:
+            raise AssertionError(f"{request.allocation_id} should fit when they have left")
+        self._served += 1
+        wanted, taken = dict(parts), set[str]()
+        for one in reversed(useful):  # the most urgent of them is spared first
+            self._room.leaves(one, -1)
+            if any(self._room.seats[a].soon < n for a, n in wanted.items()):
+                self._room.leaves(one)
+                taken.add(one.allocation_id)
+                self._count(self._held, one, -1)
+                self._line.preemptions.append(
+                    Preempt(one.allocation_id, PREEMPTED, request.job_id)
+                )
+        self._left = [r for r in self._left if r.allocation_id not in taken]
+        return parts
+
+    def _fewest(self, demand: Demand, soon: dict[str, int]) -> list[RunningView]:
+        """The shortest run of the least urgent that is enough, the least urgent first."""
+        behind = self._left[: self._first - 1 if self._first else None : -1]
+        enough, size = len(behind), 1
+        while size < enough:
+            if self._is_enough(demand, behind[:size], soon):
+                enough = size
+            else:
+                size *= 2
+        low = size // 2
+        while low + 1 < enough:
+            middle = (low + enough) // 2
+            if self._is_enough(demand, behind[:middle], soon):
+                enough = middle
+            else:
+                low = middle
+        return behind[:enough]
+
+    def _is_enough(
+        self, demand: Demand, asked: Sequence[RunningView], soon: dict[str, int]
+    ) -> bool:
+        gain: dict[str, int] = {}
+        for one in asked:
+            self._count(gain, one, 1)
+        return self._fits(demand, soon, gain)
+
+    def _fits(self, demand: Demand, soon: dict[str, int], gain: dict[str, int]) -> bool:
+        potential = {a: n + gain.get(a, 0) for a, n in soon.items()}
+        return could_fit(demand, self._room, potential)
+
+    def _on_agents_that_could_hold(
+        self,
+        demand: Demand,
+        asked: list[RunningView],
+        soon: dict[str, int],
+        gain: dict[str, int],
+    ) -> list[RunningView]:
+        """Those of them that hold something where the request would then find its places."""
+        holders = set()
+        for agent_id, places in gain.items():
+            total = soon.get(agent_id, -places) + places
+            is_whole = agent_id in soon and total == self._room.seats[agent_id].total
+            if total >= demand.places or (demand.may_spread and is_whole):
+                holders.add(agent_id)
+        return [r for r in asked if any(a in holders for a, _ in self._room.held(r))]
+
+    def _skip(self, ahead: Rank) -> None:
+        """Leave out those that are not behind; for good, since requests come in their order.
+
+        A request that was drawn forward for its patience leaves out a few too many for those of
+        its priority that follow it.
+        """
+        while self._first < len(self._left) and rank(self._left[self._first]) <= ahead:
+            self._count(self._held, self._left[self._first], -1)
+            self._first += 1
+
+    def _count(self, places: dict[str, int], one: RunningView, sign: int) -> None:
+        for agent_id, held in self._room.held(one):
+            places[agent_id] = places.get(agent_id, 0) + sign * held

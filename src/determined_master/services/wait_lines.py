@@ -1,0 +1,101 @@
+"""Lines in the logs of tasks that wait for long: what holds them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain.log_lines import LEVEL_NUMBERS
+from determined_master.store import task_logs
+from determined_master.store.losses import DATABASE_ERRORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.loop import Decision
+    from determined_master.services.job_why import JobWhy
+    from determined_master.services.task_logs import TaskLogs
+    from determined_master.store.pool import Pool
+
+log = logging.getLogger(__name__)
+
+ROUND_S = 5.0
+FIRST = timedelta(seconds=15)
+"""Who has waited that long is told why."""
+AGAIN = timedelta(minutes=10)
+"""After that, if the reason has changed, once more."""
+LINES_A_ROUND = 5
+"""The first in the queue are told first; a line costs some plans of the whole pool."""
+
+
+class WaitLines:
+    """Tells waiting tasks why they wait."""
+
+    def __init__(self, pool: Pool, live: LiveAllocations, why: JobWhy, logs: TaskLogs) -> None:
+        self._pool = pool
+        self._live = live
+        self._why = why
+        self._logs = logs
+        self._told: dict[str, tuple[str, float]] = {}
+
+    async def run(self, decisions: Callable[[], Sequence[Decision]]) -> None:
+        """Tell, for ever."""
+        while True:
+            await asyncio.sleep(ROUND_S)
+            try:
+                await self.tell(decisions())
+            except DATABASE_ERRORS:
+                log.warning("waiting tasks could not be told why they wait")
+
+    async def tell(self, decisions: Sequence[Decision]) -> int:
+        """Tell those who are due; how many lines were written."""
+        self._told = {i: told for i, told in self._told.items() if self._live.find(i)}
+        lines = []
+        for decision, allocation, code in self._due(decisions):
+            text = await self._why.tell(decision, allocation.id)
+            if text is None:
+                continue
+            self._told[allocation.id] = code, clock.monotonic_s()
+            lines.append((allocation, f"waits since {_since(allocation)}: {text}"))
+        if not lines:
+            return 0
+        level = LEVEL_NUMBERS["INFO"]
+        rows = [
+            (a.request.task_id, a.id, None, None, None, clock.now(), level, "master", "stdout", t)
+            for a, text in lines
+            for t in [f"{text}\n"]
+        ]
+        async with self._pool.acquire() as conn:
+            await task_logs.copy_lines(conn, rows)
+        for allocation, _ in lines:
+            self._logs.tell(allocation.request.task_id)
+        return len(lines)
+
+    def _due(self, decisions: Sequence[Decision]) -> Iterator[tuple[Decision, Allocation, str]]:
+        now, now_s, left = clock.now(), clock.monotonic_s(), LINES_A_ROUND
+        for decision in decisions:
+            for wait in decision.plan.waits:
+                allocation = self._live.find(wait.allocation_id)
+                if allocation is None or allocation.state != "PENDING":
+                    continue
+                since = allocation.request.requested_at
+                if since is None or now - since < FIRST:
+                    continue
+                code, at_s = self._told.get(allocation.id, ("", 0.0))
+                is_new = code != wait.code and (not code or now_s - at_s > AGAIN.total_seconds())
+                if is_new:
+                    yield decision, allocation, wait.code
+                    left -= 1
+                    if not left:
+                        return
+
+
+def _since(allocation: Allocation) -> str:
+    at = allocation.request.requested_at
+    return at.strftime("%H:%M:%S UTC") if at else "its request"

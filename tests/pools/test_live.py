@@ -1,0 +1,108 @@
+"""The live allocations as each pool's scheduler sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+from tests.domain.builders import T0, alloc, exited, run, running, waiting
+
+from determined_master.domain.schedule.line import PREEMPTED
+from determined_master.pools.live import LiveAllocations
+from determined_master.ports import AgentSnapshot
+from determined_wire.agent_link import Device
+
+
+def snapshot(id: str, slots: int = 2, **fields: Any) -> AgentSnapshot:
+    known: dict[str, Any] = {
+        "pool": "default",
+        "hostname": id,
+        "address": "",
+        "devices": tuple(
+            Device(id=n, brand="", uuid=f"{id}{n}", type="cpu") for n in range(slots)
+        ),
+        "is_connected": True,
+        "registered_at": T0,
+        "version": "",
+    }
+    return AgentSnapshot(id=id, **{**known, **fields})
+
+
+def live(*states: alloc.Allocation) -> LiveAllocations:
+    made = LiveAllocations(lambda pool: None)
+    for state in states:
+        made.changed(state, 1)
+    return made
+
+
+def test_slots_of_containers_that_are_not_over_are_in_use() -> None:
+    seen = live(running("a")).view("default", [snapshot("a")])
+    assert [(a.id, a.free_slots) for a in seen.agents] == [("a", (1,))]
+    assert [r.slots_by_agent for r in seen.running] == [(("a", 1),)]
+    held = live(running("a"))
+    state, _ = run(exited("a", 0), state=held.find(running("a").id))
+    held.changed(state, 2)
+    assert held.view("default", [snapshot("a")]).agents[0].free_slots == (0, 1)
+
+
+def test_disabled_and_draining_slots_are_not_given_away() -> None:
+    agents = [
+        snapshot("shut", is_enabled=False),
+        snapshot("drains", is_draining=True),
+        snapshot("away", is_connected=False),
+        snapshot("part", 4, disabled_slots=frozenset({0}), draining_slots=frozenset({1})),
+        snapshot("other", pool="other"),
+    ]
+    seen = {a.id: a for a in live().view("default", agents).agents}
+    assert {i: a.is_accepting for i, a in seen.items()} == {
+        "shut": False,
+        "drains": False,
+        "away": False,
+        "part": True,
+    }
+    assert (seen["part"].slots, seen["part"].free_slots) == (3, (2, 3))
+
+
+def test_what_has_not_changed_is_the_same_object() -> None:
+    held, agents = live(running("a"), replace(waiting(), id="w.1")), [snapshot("a"), snapshot("b")]
+    one, other = held.view("default", agents), held.view("default", agents)
+    for part in ("agents", "pending", "running"):
+        for before, after in zip(getattr(one, part), getattr(other, part), strict=True):
+            assert before is after
+
+
+def test_a_change_of_terms_reaches_the_queue() -> None:
+    held = live(waiting())
+    terms = alloc.JobTerms(priority=3, weight=2.0, max_slots=7)
+    state, effects = run(alloc.TermsChanged(terms=terms), state=waiting())
+    held.changed(state, 2)
+    [request] = held.view("default", []).pending
+    assert (request.priority, request.weight, request.max_slots) == (3, 2.0, 7)
+    assert effects == []
+
+
+def test_one_that_was_asked_to_leave_is_expected_back() -> None:
+    held = live(running("a"))
+    left = running("a")
+    for event in (
+        alloc.PreemptRequested(reason=PREEMPTED),
+        alloc.PreemptAcknowledged(),
+        exited("a", 0),
+    ):
+        left, _ = run(event, state=left)
+    held.changed(left, 2)
+    [gone] = held.view("default", []).running
+    assert gone.is_gone
+    assert gone.slots_by_agent == ()
+    held.changed(replace(waiting(), id="next.2"), 1)
+    assert held.view("default", []).running == ()
+
+
+def test_a_move_to_another_pool_moves_the_request() -> None:
+    held = live(waiting())
+    state = waiting()
+    moved = replace(state, request=replace(state.request, pool="other"))
+    held.changed(moved, 2)
+    assert held.view("default", []).pending == ()
+    assert len(held.view("other", []).pending) == 1
+    assert held.of_job("job") == [moved]
