@@ -48,7 +48,7 @@ from determined_agent.runtimes.docker_spec import (
 )
 from determined_agent.runtimes.host_paths import make_dirs
 from determined_agent.settings import Settings
-from determined_wire.agent_link import ContainerState, Failure
+from determined_wire.agent_link import Address, ContainerState, Failure
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,8 @@ class DockerRuntime:
         """Say so where a restart of the daemon would end all tasks."""
         with contextlib.suppress(DockerRefused, DockerUnreachable):
             told = await self._api.call(Request(method="GET", path="/info", within_s=_CHECK_S))
-            if isinstance(told, dict) and told.get("LiveRestoreEnabled") is False:
+            is_docker = self.name == "docker" and isinstance(told, dict)
+            if is_docker and told.get("LiveRestoreEnabled") is False:
                 log.warning(
                     "Docker's live-restore is off: a restart of the daemon ends the tasks of this "
                     "agent; set it in /etc/docker/daemon.json"
@@ -142,7 +143,11 @@ class DockerRuntime:
             return await self._start(output, start)
         except (DockerRefused, DockerUnreachable, ValueError) as error:
             await self._remove_if_possible(output.docker_id)
-            raise LaunchFailed(_failure(error)) from error
+            failure = _failure(error)
+            if self.name == "podman" and isinstance(error, DockerRefused):
+                # Whatever keeps a program from starting is 500 there; mostly it is the task.
+                failure = Failure("task_error", failure.message)
+            raise LaunchFailed(failure) from error
         except asyncio.CancelledError:
             await asyncio.shield(self._remove_if_possible(output.docker_id))
             raise
@@ -194,7 +199,13 @@ class DockerRuntime:
                     "set task_container_defaults.network_mode to host, or give the daemon one"
                 )
         addresses = addresses_of(found, start.spec.ports)
-        return DockerContainer(self._api, docker_id, output, addresses)
+        return self._container(docker_id, output, addresses)
+
+    def _container(
+        self, docker_id: str, output: Output, addresses: tuple[Address, ...]
+    ) -> DockerContainer:
+        follows = self.name == "docker"
+        return DockerContainer(self._api, docker_id, output, addresses, follows=follows)
 
     async def attach(
         self, directory: ContainerDirectory, record: ContainerRecord
@@ -224,7 +235,7 @@ class DockerRuntime:
         output = Output(self._api, docker_ids[0], directory.output, self._settings.log_spool_bytes)
         if is_running(found):
             addresses = addresses_of(found, record.ports)
-            return DockerContainer(self._api, docker_ids[0], output, addresses)
+            return self._container(docker_ids[0], output, addresses)
         try:
             await output.copy(follow=False)
         except DockerRefused as error:

@@ -34,8 +34,24 @@ class DockerContainer:
     """A container that was started; implements `runtimes.base.Handle`."""
 
     def __init__(
-        self, api: DockerApi, docker_id: str, output: Output, addresses: tuple[Address, ...]
+        self,
+        api: DockerApi,
+        docker_id: str,
+        output: Output,
+        addresses: tuple[Address, ...],
+        *,
+        follows: bool = True,
     ) -> None:
+        """
+        Args:
+            api: the daemon.
+            docker_id: of the container.
+            output: takes its output; closed with this.
+            addresses: where its ports are.
+            follows: whether the daemon's followed log is whole; Podman's loses lines of a fast
+                writer, so its log is read again and again instead.
+        """
+        self._follows = follows
         self._api = api
         self._docker_id = docker_id
         self._output = output
@@ -84,8 +100,9 @@ class DockerContainer:
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
-                await self._output.copy(follow=True)
-                ended = await self._look()
+                before = None if self._follows else await self._look()
+                await self._output.copy(follow=self._follows)
+                ended = await self._look() if self._follows else before
                 if ended is None or not is_running(ended):
                     return
             except DockerRefused:
