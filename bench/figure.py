@@ -16,8 +16,8 @@ SMOKE_FACTOR = 2.0
 """How far from its target a figure may be where only a tenth of its load is given."""
 
 
-class Unavailable(Exception):
-    """What the figure is compared with cannot be had on this machine; the text says why."""
+class CannotMeasure(Exception):
+    """This machine lacks what a figure needs; the text says what."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.cluster import ROOT
-from bench.figure import Unavailable
+from bench.figure import CannotMeasure
 
 PROGRAMS = Path(__file__).parent / "peer_programs"
 INSTALL_LIMIT_S = 900.0
@@ -19,7 +19,7 @@ def environment(name: str, packages: Sequence[str]) -> Path:
     """The directory of an environment's commands; it is made once and kept.
 
     Raises:
-        Unavailable: the packages cannot be installed on this machine; with what pip said.
+        CannotMeasure: the packages cannot be installed on this machine; with what pip said.
     """
     directory = ROOT / f".venv-bench-{name}"
     commands, done = directory / "bin", directory / _DONE
@@ -39,7 +39,7 @@ def _run(command: list[str], name: str) -> None:
             command, capture_output=True, text=True, timeout=INSTALL_LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"{name} was not installed within {INSTALL_LIMIT_S:g} s") from error
+        raise CannotMeasure(f"{name} was not installed within {INSTALL_LIMIT_S:g} s") from error
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
-        raise Unavailable(f"{name} cannot be installed on this machine: {last}")
+        raise CannotMeasure(f"{name} cannot be installed on this machine: {last}")

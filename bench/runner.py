@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 from bench.cluster import Cluster, start_cluster
-from bench.figure import SMOKE_FACTOR, Figure, Limit, Load, Measured, Unavailable
+from bench.figure import SMOKE_FACTOR, CannotMeasure, Figure, Limit, Load, Measured
 
 SMOKE_TRIES = 3
 BUSY_S = 0.5
@@ -32,8 +32,8 @@ def run(figures: Sequence[Figure], *, is_smoke: bool) -> int:
         for figure in figures:
             line = _smoke_line(figure, shared) if is_smoke else _line(figure, shared)
             print(json.dumps(line), flush=True)
-            if "unavailable" not in line:
-                failed |= "error" in line or (is_smoke and not line["ok_smoke"])
+            is_told = "skipped" in line
+            failed |= "error" in line or (is_smoke and not is_told and not line["ok_smoke"])
     return int(failed)
 
 
@@ -65,7 +65,7 @@ def _smoke_line(figure: Figure, shared: Shared) -> dict[str, Any]:
     missed: list[Any] = []
     while True:
         line = _line(figure, shared, is_smoke=True)
-        if line.get("ok_smoke") or "unavailable" in line or len(missed) == SMOKE_TRIES - 1:
+        if line.get("ok_smoke") or "skipped" in line or len(missed) == SMOKE_TRIES - 1:
             return {**line, "missed": missed} if missed else line
         missed.append(line["value"])
 
@@ -77,8 +77,8 @@ def _line(figure: Figure, shared: Shared, *, is_smoke: bool = False) -> dict[str
     busy_percent = psutil.cpu_percent(BUSY_S)
     try:
         runs = list(_runs(figure, load, shared))
-    except Unavailable as error:
-        return {**line, "value": None, "ok": False, "unavailable": str(error)}
+    except CannotMeasure as error:
+        return {**line, "value": None, "skipped": str(error)}
     except Exception as error:  # one figure that fails must not hide the others
         traceback.print_exc(file=sys.stderr)
         return {**line, "value": None, "ok": False, "error": f"{type(error).__name__}: {error}"}

@@ -1,3 +1,3 @@
 """Fixtures that every room shares."""
 
-pytest_plugins = ["tests.postgres"]
+pytest_plugins = ["tests.docker_fixture", "tests.postgres"]

@@ -65,6 +65,8 @@ def agent_variables(start: Start, settings: Settings) -> dict[str, str]:
         "DET_CONTAINER_ID": start.container_id,
         "DET_SLOT_IDS": json.dumps([d.id for d in start.devices], separators=(",", ":")),
     }
+    if start.devices:
+        variables["DET_SLOT_TYPE"] = start.devices[0].type
     if tls.master_cert_name:
         variables["DET_MASTER_CERT_NAME"] = tls.master_cert_name
     given = {name.upper() for name in start.spec.environment}

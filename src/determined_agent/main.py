@@ -17,10 +17,10 @@ from determined_agent import entropy
 from determined_agent.devices.detect import detect
 from determined_agent.devices.rocm import MalformedOutput
 from determined_agent.log_format import configure_logging
+from determined_agent.runtimes.apptainer import ApptainerRuntime
 from determined_agent.runtimes.base import Runtime, RuntimeUnavailable
 from determined_agent.runtimes.docker import DockerRuntime
 from determined_agent.runtimes.process import ProcessRuntime
-from determined_agent.runtimes.unavailable import Unavailable
 from determined_agent.settings import Settings, SettingsError, load
 from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
 from determined_agent.supervisor import Supervisor
@@ -134,7 +134,7 @@ def _runtime(settings: Settings, root: Path, devices: tuple[Device, ...]) -> Run
         return ProcessRuntime(settings, root, has_gpus=has_gpus)
     if settings.container_runtime in ("docker", "podman"):
         return DockerRuntime(settings, root)
-    return Unavailable(settings.container_runtime)
+    return ApptainerRuntime(settings, root)
 
 
 def _run_hook(command: tuple[str, ...]) -> None:

@@ -118,6 +118,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ContainerRuntime,
         Meta(description="What runs tasks; process isolates nothing, see docs/security.md."),
     ] = "docker"
+    advertised_address: Annotated[
+        str,
+        Meta(
+            description=(
+                "Address at which other machines reach this one's containers. Default: that of "
+                "the route to the master."
+            )
+        ),
+    ] = ""
     docker_host: Annotated[
         str,
         Meta(

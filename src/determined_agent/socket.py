@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from determined_agent import clock, entropy
 from determined_agent.logs import Disconnected
+from determined_agent.own_address import own_address
 from determined_agent.settings import Settings
 from determined_agent.streams import Inbox, Outbox
 from determined_wire.agent_link import (
@@ -203,7 +204,9 @@ class Link:
             raise _Interrupted(f"the master sent a frame that is none: {error}") from error
 
     async def _open(self, socket: ClientConnection, containers: Containers) -> None:
-        await socket.send(msgspec.json.encode(self._hello(containers)))
+        local = socket.local_address
+        address = own_address(self._settings.advertised_address, local[0] if local else "")
+        await socket.send(msgspec.json.encode(self._hello(containers, address)))
         try:
             async with asyncio.timeout(_WELCOME_S):
                 answer = self._decoder.decode(await socket.recv())
@@ -235,7 +238,7 @@ class Link:
         self._is_up.set()
         log.info("joined", extra={"master": answer.master_id, "epoch": answer.epoch})
 
-    def _hello(self, containers: Containers) -> Hello:
+    def _hello(self, containers: Containers, address: str) -> Hello:
         cluster_id, epoch = containers.newest_master()
         return Hello(
             protocol=PROTOCOL,
@@ -244,6 +247,7 @@ class Link:
             version=self._identity.version,
             resource_pool=self._settings.resource_pool or "default",
             hostname=self._identity.hostname,
+            address=address,
             devices=self._identity.devices,
             containers=containers.reports(),
             join_token=_join_token(self._settings),

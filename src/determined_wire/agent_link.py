@@ -169,6 +169,8 @@ class Hello(Message, frozen=True, tag="hello"):
     """Number of the last message received in the stream of that epoch."""
     cluster_id: str = ""
     """The cluster whose epoch that is; epochs of another cluster do not compare."""
+    address: str = ""
+    """Where other machines reach this one; empty leaves it to the master to tell by the socket."""
 
 
 class ContainerChanged(Message, frozen=True, tag="container_changed"):

@@ -49,6 +49,7 @@ def test_the_agents_variables_are_those_of_the_contract() -> None:
         "DET_AGENT_ID": "a",
         "DET_CONTAINER_ID": "c",
         "DET_SLOT_IDS": "[0,2]",
+        "DET_SLOT_TYPE": "cpu",
     }
 
 

@@ -27,9 +27,6 @@ CASES: dict[str, Case] = {
     "experiments.delete.active": Case(paused),
     "experiments.retain_logs": Case(paused),
     "checkpoints.delete.404": Case(collectable),
-    "checkpoints.delete.registered": Case(
-        ended, status=200, why="there is no registry of models yet", free=frozenset("*")
-    ),
     "plain.preview_gc": Case(
         ended, free=frozenset({"checkpoints"}), why="the observed null breaks the client's list"
     ),

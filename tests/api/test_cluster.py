@@ -12,6 +12,7 @@ import pytest
 from tests.api.cases_experiments import CONFIG, FILE
 from tests.api.client import Client
 from tests.api.test_downloads import submitted
+from tests.covers import covers
 
 from determined_master import logs
 from determined_master.services import master as master_service
@@ -89,6 +90,7 @@ async def test_an_admin_changes_the_level_of_the_log(
     assert "unspecified" in (await admin("PATCH", path, body)).text
 
 
+@covers("experiment-config 11.capacity 25.capacity")
 async def test_a_trial_larger_than_its_pool_is_refused_or_warned_of(
     admin: Client, services: Services
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from tests.api.client import Client
 from tests.api.master import ADMIN, PASSWORD
 from tests.api.samples import World
 from tests.api.scenes import run, run_to_end, trials_of
+from tests.covers import covers
 
-from determined_master import entropy
+from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
+from determined_master.services.collection_waits import CollectionWaits
 from determined_wire.agent_link import ContainerSpec
 
 PATH = "/api/v1/experiments"
@@ -69,6 +73,7 @@ def left(uuid: str, **resources: str) -> dict[str, Any]:
     return {"checkpoints": [{"uuid": uuid, "resources": {"resources": resources}}]}
 
 
+@covers("experiment-config 14.gc_triggers 14.gc_result 14.gc_task")
 async def test_a_task_deletes_what_a_policy_does_not_keep_and_tells_what_is_left(
     world: World,
 ) -> None:
@@ -121,6 +126,7 @@ async def test_a_preview_tells_what_would_be_deleted(world: World) -> None:
     assert (await admin("GET", f"/experiments/999/preview_gc?{keep.format(0)}")).status == 404
 
 
+@covers("experiment-config 14.gc_result 14.gc_triggers")
 async def test_files_are_removed_by_pattern_and_a_part_may_be_left(world: World) -> None:
     await scene.ended(world)
     admin, uuid = world.clients["admin"], world.names["uuid"]
@@ -138,6 +144,7 @@ async def test_files_are_removed_by_pattern_and_a_part_may_be_left(world: World)
     assert await state_of(world, uuid) == "PARTIALLY_DELETED"
 
 
+@covers("experiment-config 14.gc_never")
 async def test_what_another_experiment_starts_from_is_not_deleted(world: World) -> None:
     await scene.ended(world)
     admin, number, uuid = (
@@ -176,6 +183,7 @@ async def gone(world: World, number: str) -> None:
     await scene.until_true(look, lambda status: status == 404, [])
 
 
+@covers("experiment-config 14.gc_triggers")
 async def test_an_experiment_is_deleted_with_all_it_has_once_its_files_are(world: World) -> None:
     await scene.ended(world)
     admin, number, uuid = (
@@ -247,6 +255,7 @@ async def test_tensorboard_files_of_an_ended_experiment_are_deleted(world: World
     assert (await admin("DELETE", f"{PATH}/999/tensorboard-files")).status == 404
 
 
+@covers("experiment-config 5.source_trial_id")
 async def test_new_trials_start_from_the_latest_checkpoint_of_a_source_trial(
     world: World,
 ) -> None:
@@ -293,3 +302,69 @@ async def test_a_collection_that_is_cut_short_leaves_the_checkpoints_as_they_wer
     task_id = allocation_id.rpartition(".")[0]
     is_over = lambda got: got["task"].get("endTime") is not None  # noqa: E731
     await scene.until(admin, f"/api/v1/tasks/{task_id}", is_over)
+
+
+class NoAgents:
+    """A cluster without agents."""
+
+    def agents(self) -> list[Any]:
+        return []
+
+
+async def test_a_deletion_that_finds_no_agent_says_so_in_its_story(world: World) -> None:
+    await scene.ended(world)
+    admin, number = world.clients["admin"], world.names["experiment_id"]
+    await admin("DELETE", f"{PATH}/{number}")
+    [allocation_id] = await collections_of(world)
+    pool = world.services.users._pool
+    empty = CollectionWaits(world.engine, pool, NoAgents())
+    staffed = CollectionWaits(world.engine, pool, world.services.agents._backend)
+    assert await empty.tell(clock.now()) == 0, "it has only just been asked for"
+    later = clock.now() + timedelta(minutes=1)
+    for waits in (empty, empty, staffed):
+        assert await waits.tell(later) == 1
+    row = await world.services.experiments.get(ADMIN, int(number))
+    assert "for a place in pool 'default'" in row.reason
+    lines = (await admin("GET", f"{PATH}/{number}/story")).json()["lines"]
+    told = [line["detail"]["reason"] for line in lines if line["event"] == "collection_waits"]
+    assert len(told) == 2
+    assert "no agent of pool 'default' is connected: start one" in told[0]
+    await run_to_end(world, allocation_id, 0)
+    await gone(world, number)
+    assert await empty.tell(later) == 0
+
+
+async def test_nothing_begins_to_start_from_what_is_about_to_be_deleted(world: World) -> None:
+    await scene.ended(world)
+    admin, uuid = world.clients["admin"], world.names["uuid"]
+    await admin("DELETE", "/api/v1/checkpoints", {"checkpointUuids": [uuid]})
+    [allocation_id] = await collections_of(world)
+    source = f"searcher: {{name: single, metric: x, source_checkpoint_uuid: {uuid}}}"
+    body = {"config": f"entrypoint: x\n{source}\n", "activate": True}
+    refused = await admin("POST", PATH, body)
+    assert (refused.status, f"'{uuid}' is being deleted" in refused.text) == (400, True)
+    names = await run(world, allocation_id)
+    await (await task_client(world, names))("PATCH", "/api/v1/checkpoints", left(uuid))
+    await scene.container(world, names, "TERMINATED", exit_code=0)
+    refused = await admin("POST", PATH, body)
+    assert (refused.status, f"'{uuid}' is DELETED" in refused.text) == (400, True)
+
+
+async def test_of_a_deletion_and_a_start_at_once_one_gives_way(world: World) -> None:
+    await scene.ended(world)
+    admin, number, uuid = (
+        world.clients["admin"],
+        world.names["experiment_id"],
+        world.names["uuid"],
+    )
+    source = f"searcher: {{name: single, metric: x, source_checkpoint_uuid: {uuid}}}"
+    body = {"config": f"entrypoint: x\n{source}\n", "activate": False}
+    policy = {"checkpointStorage": KEEP_NONE}
+    answers = await asyncio.gather(
+        admin("POST", PATH, body), admin("PATCH", f"{PATH}/{number}", policy)
+    )
+    async with world.services.users._pool.acquire() as conn:
+        doomed = await conn.fetchval(
+            "SELECT count(*) FROM collections WHERE $1::uuid = ANY (uuids)", uuid
+        )
+    assert (answers[0].status, doomed) in [(200, 0), (400, 1)]

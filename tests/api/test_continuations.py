@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.api import cases_experiments as scene
 from tests.api.samples import World
 from tests.api.scenes import reaches, run_to_end, trials_of
+from tests.covers import covers
 
 CONTINUE = "/api/v1/experiments/continue"
 GRID = """
@@ -16,6 +17,7 @@ max_restarts: 0
 """
 
 
+@covers("experiment-config 21.continue")
 async def test_a_single_search_goes_on_as_a_new_task_from_its_checkpoint(world: World) -> None:
     await scene.ended(world)
     admin, names = world.clients["admin"], world.names
@@ -50,6 +52,7 @@ async def test_new_hyperparameters_of_a_single_search_reach_its_trial(world: Wor
     await scene.until(admin, path, lambda got: got["trial"]["hparams"]["lr"] == 0.7)
 
 
+@covers("experiment-config 21.continue")
 async def test_a_grid_goes_on_with_the_trials_that_failed_and_those_never_made(
     world: World,
 ) -> None:
@@ -76,6 +79,7 @@ async def test_a_grid_goes_on_with_the_trials_that_failed_and_those_never_made(
     assert (again.status, "completed" in again.text) == (400, True)
 
 
+@covers("experiment-config 21.fork")
 async def test_a_fork_takes_its_parents_model_directory_when_none_is_sent(world: World) -> None:
     names = await scene.submitted(world)
     admin, parent = world.clients["admin"], int(names["experiment_id"])
@@ -90,6 +94,7 @@ async def test_a_fork_takes_its_parents_model_directory_when_none_is_sent(world:
     assert (answer.status, answer.text) == (404, "experiment '999' not found")
 
 
+@covers("experiment-config 21.continue")
 async def test_what_cannot_go_on_says_why(world: World) -> None:
     admin = world.clients["admin"]
     names = await scene.submitted(world, activate=False)

@@ -6,12 +6,15 @@ import base64
 import io
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.api.cases_experiments import CONFIG, FILE, until
 from tests.api.client import Client
+from tests.covers import covers
+from tests.object_server import ObjectServer, object_server
 
 from determined_master import entropy
 
@@ -66,6 +69,7 @@ async def stored(admin: Client, root: Path) -> tuple[str, Path]:
         ({}, "application/x-tar", "r:"),
     ],
 )
+@covers("experiment-config 14.download")
 async def test_a_checkpoint_comes_as_the_tar_that_is_asked_for(
     admin: Client, tmp_path: Path, accept: dict[str, str], kind: str, mode: Any
 ) -> None:
@@ -114,12 +118,72 @@ async def test_a_checkpoint_that_is_itself_a_link_has_no_files(
     assert (answer.status, uuid in answer.text) == (404, True)
 
 
-async def test_what_the_master_cannot_read_names_the_way_around(admin: Client) -> None:
-    uuid = await registered(admin, {"type": "s3", "bucket": "b"})
+@pytest.fixture(scope="module")
+def objects() -> Iterator[ObjectServer]:
+    with object_server() as running:
+        yield running
+
+
+def s3(objects: ObjectServer, **overrides: str) -> dict[str, Any]:
+    keys = {"access_key": "key", "secret_key": "secret", "prefix": "some/where"}
+    return {"type": "s3", "endpoint_url": objects.url, **keys, **overrides}
+
+
+@covers("experiment-config 14.download")
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["s3", "gcs"])
+async def test_a_checkpoint_in_a_bucket_comes_as_an_archive(
+    admin: Client, objects: ObjectServer, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = objects.new_bucket()
+    config = s3(objects, bucket=bucket)
+    if kind == "gcs":
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", objects.url)
+        config = {"type": "gcs", "bucket": bucket, "prefix": "some/where"}
+    uuid = await registered(admin, config)
+    for name, content in {**FILES, "sub/": b""}.items():
+        objects.put(bucket, f"some/where/{uuid}/{name}", content)
+    objects.put(bucket, f"some/where/{uuid}.manifest.json", b"{}")
+    answer = await admin("GET", f"/checkpoints/{uuid}", headers={"accept": "application/gzip"})
+    with tarfile.open(fileobj=io.BytesIO(answer.body), mode="r:gz") as tar:
+        assert {m.name: tar.extractfile(m).read() for m in tar if m.isfile()} == FILES
+        assert {m.name for m in tar if m.isdir()} == {"sub", "sub/deep"}
+    answer = await admin("GET", f"/checkpoints/{uuid}", headers={"accept": "application/zip"})
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        names = [n for n in archive.namelist() if not n.endswith("/")]
+        assert {name: archive.read(name) for name in names} == FILES
+    assert (await admin("GET", f"/checkpoints/{uuid}/manifest")).body == b"{}"
+
+
+@pytest.mark.slow
+async def test_what_a_bucket_lacks_or_refuses_is_named(
+    admin: Client, objects: ObjectServer
+) -> None:
+    uuid = await registered(admin, s3(objects, bucket=objects.new_bucket()))
     answer = await admin("GET", f"/checkpoints/{uuid}")
-    assert answer.status == 501
+    assert (answer.status, "has no files" in answer.text) == (404, True)
+    assert (await admin("GET", f"/checkpoints/{uuid}/manifest")).status == 404
+    uuid = await registered(admin, s3(objects, bucket="nobodymadeit"))
+    answer = await admin("GET", f"/checkpoints/{uuid}")
+    assert answer.status == 503
+    assert "s3://nobodymadeit/some/where" in answer.text
     assert "--mode direct" in answer.text
     assert (await admin("GET", "/checkpoints/nonsense")).status == 400
+
+
+async def test_the_manifest_of_a_checkpoint_is_given_and_no_link(
+    admin: Client, tmp_path: Path
+) -> None:
+    uuid, directory = await stored(admin, tmp_path)
+    assert (await admin("GET", f"/checkpoints/{uuid}/manifest")).status == 404
+    manifest = directory.with_name(f"{uuid}.manifest.json")
+    (tmp_path / "secret").write_text("secret")
+    manifest.symlink_to(tmp_path / "secret")
+    assert (await admin("GET", f"/checkpoints/{uuid}/manifest")).status == 404
+    manifest.unlink()
+    manifest.write_text("{}")
+    answer = await admin("GET", f"/checkpoints/{uuid}/manifest")
+    assert (answer.status, answer.body) == (200, b"{}")
 
 
 async def test_a_model_directory_comes_as_a_file(admin: Client) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
+from tests.covers import covers
 
 PATH = "/api/v1/experiments"
 BULK = "/api/v1/projects/1/experiments"
@@ -30,6 +31,7 @@ async def config_of(client: Client, number: int) -> dict[str, Any]:
     return config
 
 
+@covers("experiment-config 21.patch")
 async def test_resources_and_the_checkpoint_policy_change_in_the_configuration(
     admin: Client,
 ) -> None:
@@ -48,6 +50,7 @@ async def test_resources_and_the_checkpoint_policy_change_in_the_configuration(
     assert storage["type"] == "shared_fs"
 
 
+@covers("experiment-config 14.gc_editing 21.patch")
 async def test_a_wrong_value_is_named_and_nothing_is_changed(admin: Client) -> None:
     number = await created(admin)
     before = await config_of(admin, number)
@@ -78,6 +81,7 @@ async def test_labels_are_put_and_deleted_one_by_one(admin: Client) -> None:
     assert (await config_of(admin, number))["labels"] == ["y z"]
 
 
+@covers("experiment-config 16.log_retention_days")
 async def test_log_retention_is_kept_in_the_configuration(admin: Client) -> None:
     number = await created(admin)
     assert (await admin("PUT", f"{PATH}/{number}/retain_logs", {"numDays": 9})).status == 200

@@ -8,6 +8,7 @@ import pytest
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.samples import World
+from tests.covers import covers
 
 CONFIG = "{name: e, entrypoint: x, searcher: {name: single, metric: loss}%s}"
 
@@ -38,6 +39,7 @@ async def over(client: Client, number: int) -> None:
     await scene.until(client, f"/api/v1/experiments/{number}", is_over)
 
 
+@covers("experiment-config 2.workspace")
 async def test_an_experiment_goes_to_the_project_that_its_request_or_config_names(
     admin: Client,
 ) -> None:
@@ -65,6 +67,7 @@ async def test_a_template_names_the_project_for_those_who_do_not(admin: Client) 
         (", workspace: w", {}, 400, "project is missing"),
     ],
 )
+@covers("experiment-config 2.workspace")
 async def test_a_project_that_is_not_there_is_refused(
     admin: Client, more: str, body: dict[str, Any], status: int, text: str
 ) -> None:
@@ -75,6 +78,7 @@ async def test_a_project_that_is_not_there_is_refused(
     assert text in answer.json()["error"]["error"]
 
 
+@covers("experiment-config 2.workspace")
 async def test_nothing_is_put_into_an_archived_project(admin: Client) -> None:
     workspace_id = await workspace(admin)
     there = await project(admin, workspace_id)
@@ -90,6 +94,7 @@ async def test_nothing_is_put_into_an_archived_project(admin: Client) -> None:
     assert answer.status == 400
 
 
+@covers("experiment-config 18.layer.8")
 async def test_a_workspace_gives_its_storage_and_pools_to_its_experiments(admin: Client) -> None:
     storage = {"type": "shared_fs", "host_path": "/tmp/of-workspace"}
     workspace_id = await workspace(admin, checkpointStorageConfig=storage)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.samples import World
+from tests.covers import covers
 
 from determined_master import clock
 
@@ -38,6 +39,7 @@ async def remaining(world: World) -> int:
     return int((await world.clients["admin"]("GET", path)).json()["remainingDays"])
 
 
+@covers("experiment-config 16.log_retention_days")
 async def test_a_trials_own_retention_wins_until_its_experiments_changes(world: World) -> None:
     admin = await finished_with_logs(world, days_ago=3)
     experiment = f"/api/v1/experiments/{world.names['experiment_id']}/retain_logs"
@@ -53,6 +55,7 @@ async def test_a_trials_own_retention_wins_until_its_experiments_changes(world: 
     assert (await admin("PUT", "/api/v1/trials/99/retain_logs", {"numDays": 1})).status == 404
 
 
+@covers("experiment-config 16.log_retention_days")
 async def test_a_clean_up_removes_only_what_is_kept_no_longer(world: World) -> None:
     admin = await finished_with_logs(world, days_ago=3)
     experiment = f"/api/v1/experiments/{world.names['experiment_id']}/retain_logs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.api.client import Client
+from tests.covers import covers
 
 CONFIG = """
 name: from a template
@@ -12,6 +13,7 @@ labels: [own]
 """
 
 
+@covers("experiment-config 20.decoding")
 async def test_a_template_lies_below_the_configuration_that_names_it(admin: Client) -> None:
     template = {"max_restarts": 2, "labels": ["t"], "hyperparameters": {"lr": 0.5}}
     await admin("POST", "/api/v1/templates/base", {"config": template})
@@ -23,11 +25,13 @@ async def test_a_template_lies_below_the_configuration_that_names_it(admin: Clie
     assert config["name"] == "from a template"
 
 
+@covers("experiment-config 25.template")
 async def test_an_unknown_template_is_named(admin: Client) -> None:
     answer = await admin("POST", "/api/v1/experiments", {"config": CONFIG, "template": "none"})
     assert (answer.status, answer.text) == (404, "template 'none' not found")
 
 
+@covers("experiment-config 20.lifecycle")
 async def test_names_are_unique_and_missing_ones_are_not_found(admin: Client) -> None:
     for name in ("a", "b"):
         assert (await admin("POST", f"/api/v1/templates/{name}", {"config": {}})).status == 200
@@ -39,6 +43,7 @@ async def test_names_are_unique_and_missing_ones_are_not_found(admin: Client) ->
     assert (await admin("DELETE", "/api/v1/templates/no")).status == 404
 
 
+@covers("experiment-config 20.decoding 25.template")
 async def test_mistakes_are_told_when_a_template_is_stored(admin: Client) -> None:
     bad = {"resources": {"slots_per_trial": "two", "slots": 1}, "nosuch": 1}
     answer = await admin("PUT", "/api/v1/templates/bad", {"config": bad})
@@ -50,6 +55,7 @@ async def test_mistakes_are_told_when_a_template_is_stored(admin: Client) -> Non
     assert missing.status == 404
 
 
+@covers("experiment-config 20.lifecycle")
 async def test_put_makes_a_template_and_replaces_it_and_lists_are_sorted(admin: Client) -> None:
     for config in ({"max_restarts": 1}, {"name": "n"}):
         answer = await admin("PUT", "/api/v1/templates/z", {"config": config})

@@ -9,6 +9,7 @@ import pytest
 from tests.cli import canned
 from tests.cli.conftest import Det
 from tests.cli.fake_master import Call, FakeMaster
+from tests.covers import covers
 
 CREATE = ("POST", "/api/v1/experiments")
 CONFIG = "# kept\nname: x\nentrypoint: python3 train.py\n"
@@ -70,6 +71,7 @@ def test_paused_does_not_activate(det: Det, master: FakeMaster, model: Path) -> 
     assert master.made(*CREATE)[0].json["activate"] is False
 
 
+@covers("experiment-config 18.layer.2")
 def test_overrides_are_set_and_comments_stay(det: Det, master: FakeMaster, model: Path) -> None:
     words = ["--config", "resources.slots_per_trial=2", "--config", "labels=a,b"]
     det("e", "create", "c.yaml", *words)

@@ -96,9 +96,9 @@ def test_waiting_asks_until_the_end(det: Det, master: FakeMaster) -> None:
 def test_what_is_not_served_is_refused_before_anything_is_sent(
     det: Det, master: FakeMaster, tmp_path: object
 ) -> None:
-    outcome = det("e", "create", "config.yaml", "--test-mode")
+    outcome = det("e", "create", "config.yaml", "--publish", "8080")
     assert outcome.status == 1
-    assert "--test-mode is not served" in outcome.err
+    assert "--publish is not served" in outcome.err
     assert master.calls == []
 
 

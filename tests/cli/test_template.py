@@ -45,6 +45,8 @@ def test_templates_are_listed_described_and_removed(det: Det, master: FakeMaster
     master.routes["GET", "/api/v1/templates"] = (200, {"templates": [TEMPLATE]})
     master.routes["GET", ONE] = (200, {"template": TEMPLATE})
     master.routes["DELETE", ONE] = (200, {})
+    workspaces = {"workspaces": [{"id": 1, "name": "Uncategorized"}]}
+    master.routes["GET", "/api/v1/workspaces"] = (200, workspaces)
     listed = det("template", "list", "-d")
     assert "Uncategorized" in listed.out
     assert "max_restarts" in listed.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.covers import covers
 
 from determined.common import config_text
 
@@ -29,15 +30,18 @@ def overridden(text: str, *settings: str) -> object:
         ("k=a=b", "a=b"),
     ],
 )
+@covers("experiment-config 18.overrides")
 def test_a_value_has_the_type_it_is_written_in(setting: str, value: object) -> None:
     assert overridden("x: 1\n", setting) == {"x": 1, "k": value}
 
 
+@covers("experiment-config 18.overrides")
 def test_dots_name_nested_keys_and_keep_their_neighbours() -> None:
     found = overridden("a:\n  b: 1\n  c: 2\n", "a.b=3", "d.e.f=4")
     assert found == {"a": {"b": 3, "c": 2}, "d": {"e": {"f": 4}}}
 
 
+@covers("experiment-config 18.overrides")
 def test_keys_that_hold_lists_take_a_single_value_too() -> None:
     mount = "bind_mounts={host_path: /a, container_path: b}"
     found = overridden("x: 1\n", mount, "environment.environment_variables=A=1")
@@ -49,6 +53,7 @@ def test_keys_that_hold_lists_take_a_single_value_too() -> None:
 
 
 @pytest.mark.parametrize("setting", ["novalue", "=3"])
+@covers("experiment-config 18.overrides")
 def test_a_setting_without_key_and_value_is_refused(setting: str) -> None:
     with pytest.raises(config_text.ConfigTextError, match="not of the form key=value"):
         overridden("x: 1\n", setting)

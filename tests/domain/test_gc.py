@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.covers import covers
 
 from determined_master.domain.gc import Saved, SavePolicy, find_garbage
 
@@ -46,6 +47,7 @@ def policy(experiment_best: int, trial_best: int, trial_latest: int) -> SavePoli
         ((2, 1, 1), "10 8 7 5"),
     ],
 )
+@covers("experiment-config 14.gc_example 14.gc_keep 14.gc_condition")
 def test_the_worked_example_keeps_what_its_table_says(saves, kept) -> None:
     garbage = set(find_garbage(EXAMPLE, policy(*saves)))
     assert {c.uuid for c in EXAMPLE} - garbage == set(kept.split())
@@ -56,12 +58,14 @@ def test_nan_is_worse_than_every_other_metric() -> None:
     assert find_garbage(saved, policy(1, 0, 0)) == ["nan"]
 
 
+@covers("experiment-config 14.gc_rank")
 def test_of_equals_the_older_is_the_better_and_the_newer_the_later() -> None:
     saved = [Saved("old", 1, 5, 0.1), Saved("new", 1, 5, 0.1)]
     assert find_garbage(saved, policy(1, 0, 0)) == ["new"]
     assert find_garbage(saved, policy(0, 0, 1)) == ["old"]
 
 
+@covers("experiment-config 14.gc_never")
 def test_what_others_start_from_is_never_garbage() -> None:
     saved = [Saved("source", 1, 1, is_source=True), Saved("other", 1, 2)]
     assert find_garbage(saved, policy(0, 0, 0)) == ["other"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import APIException, Cluster, until
 from tests.e2e.test_life import ledger_config
@@ -54,6 +55,7 @@ def test_an_ended_experiment_goes_on_from_its_checkpoint(cluster: Cluster) -> No
     assert '"run": 2, "started": 8' in lines
 
 
+@covers("experiment-config 14.layout 14.gc_triggers")
 def test_checkpoints_that_no_policy_keeps_are_deleted_at_the_end_and_on_demand(
     cluster: Cluster,
 ) -> None:

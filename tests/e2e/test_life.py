@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import APIException, Cluster, until
 
@@ -34,6 +35,7 @@ def ledger_config(cluster: Cluster, name: str, **more: Any) -> dict[str, Any]:
     return config(environment={"environment_variables": [f"LEDGER={where}", "STEPS=8"]}, **more)
 
 
+@covers("experiment-config 3.bootstrap")
 def test_a_single_trial_reports_saves_and_ends_completed(cluster: Cluster) -> None:
     kept = ledger_config(cluster, "single", checkpoint_storage={"save_trial_latest": 2})
     experiment = cluster.submit(kept, {"t.py": scripts.LEDGER})
@@ -99,6 +101,7 @@ def test_a_trial_that_the_search_stops_leaves_with_its_checkpoint(cluster: Clust
     assert all(t["checkpointCount"] > 0 for t in stopped)
 
 
+@covers("experiment-config 17.resume")
 def test_a_pause_saves_and_a_later_run_resumes(cluster: Cluster) -> None:
     experiment = cluster.submit(config(), {"t.py": scripts.WAITS})
     [trial] = until(lambda: cluster.trials(experiment))
@@ -127,6 +130,7 @@ def test_an_ended_experiment_gives_its_slots_back(cluster: Cluster, action: str)
         cluster.post(f"/api/v1/experiments/{experiment}/activate")
 
 
+@covers("experiment-config 17.max_restarts")
 def test_failures_are_counted_and_the_last_one_is_final(cluster: Cluster) -> None:
     experiment = cluster.submit(config("exit 7", max_restarts=2), {"t.py": ""})
     assert cluster.wait(experiment) == "ERROR"

@@ -8,6 +8,7 @@ import signal
 import sys
 
 import pytest
+from tests.covers import covers
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble, until
 
@@ -65,11 +66,13 @@ def test_a_report_that_left_no_mark_is_known_by_the_master(
     assert "no metrics" not in task.enter(python).stderr
 
 
+@covers("experiment-config 3.string")
 def test_the_exit_code_passes_through(task: Task, python: str) -> None:
     task.config["entrypoint"] = "exit 23"
     assert task.enter(python).returncode == 23
 
 
+@covers("experiment-config 3.list")
 def test_a_missing_program_is_127_and_named(task: Task, python: str) -> None:
     task.config["entrypoint"] = ["no-such-program", "x"]
     done = task.enter(python)
@@ -78,6 +81,7 @@ def test_a_missing_program_is_127_and_named(task: Task, python: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+@covers("experiment-config 3.string")
 def test_a_missing_program_in_a_shell_line_is_127_and_named(task: Task, python: str) -> None:
     task.config["entrypoint"] = "./no-such-script.sh --x"
     done = task.enter(python)
@@ -103,6 +107,7 @@ def test_a_death_by_signal_is_128_and_the_signal(task: Task, python: str) -> Non
     assert "was ended by signal 9" in done.stderr
 
 
+@covers("experiment-config 3.bootstrap")
 def test_a_signal_is_handed_on(task: Task, master: MasterDouble, python: str) -> None:
     task.config["entrypoint"] = [
         python,
@@ -121,6 +126,7 @@ def test_a_signal_is_handed_on(task: Task, master: MasterDouble, python: str) ->
     assert p.returncode == 5
 
 
+@covers("experiment-config 3.startup_hook")
 def test_hooks_are_sourced_before_the_rendezvous(
     task: Task, master: MasterDouble, python: str
 ) -> None:

@@ -17,8 +17,9 @@ NAMES = sorted(path.stem for path in REFERENCES.glob("*.json"))
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[str]]]:
     """Reference -> row -> tests that carry its mark, from a collection of all that use marks."""
+    pattern = "covers\\(|" + "|".join(f"{name} [0-9]" for name in NAMES)
     files = subprocess.run(
-        ["git", "grep", "-l", "--untracked", "covers(", "--", "tests/*.py"],
+        ["git", "grep", "-lE", "--untracked", pattern, "--", "tests/*.py"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip
     found = tmp_path_factory.mktemp("covers") / "found.json"

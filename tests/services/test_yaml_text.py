@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from tests.covers import covers
 
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.yaml_text import parse_yaml
@@ -32,11 +33,13 @@ from determined_master.services.yaml_text import parse_yaml
         (".inf", math.inf),
     ],
 )
+@covers("experiment-config 1.1")
 def test_a_scalar_is_read_as_yaml_1_2_has_it(text: str, value: object) -> None:
     read = parse_yaml(f"x: {text}").value["x"]
     assert (read, type(read)) == (value, type(value))
 
 
+@covers("experiment-config 1.1")
 def test_keys_are_texts() -> None:
     assert parse_yaml("{1: a, true: b, n: c}").value == {"1": "a", "true": "b", "n": "c"}
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.store.rows import add_experiment, add_project, add_trial, end_trial
 
 from determined_master.services.runs import Search
@@ -131,6 +132,7 @@ async def test_the_searcher_metric_is_the_best_with_its_own_sign(pool: Pool) -> 
     assert await found(pool, Search(project, where("searcherMetricsVal", "=", first))) == [first]
 
 
+@covers("experiment-config 4.flattened")
 async def test_nested_hyperparameters_texts_and_metadata_are_columns(pool: Pool) -> None:
     project = await add_project(pool)
     experiment = await add_experiment(pool, project)

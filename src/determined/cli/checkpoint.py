@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import List
+from typing import List, Optional
 
-from determined.cli import connect, errors, experiment_change, show, transfers
+from determined.cli import connect, errors, show, transfers
+from determined.cli.confirm import YES, confirm
 from determined.cli.declare import Command, arg, flag
 from determined.common.experimental import checkpoint as sdk
 
 _HERE = "determined.cli.checkpoint"
-
-_YES = flag("--yes", help="automatically answer yes to prompts")
 
 NOUN = Command(
     "checkpoint|c",
@@ -21,7 +20,7 @@ NOUN = Command(
             "delete",
             "delete checkpoints",
             f"{_HERE}:delete",
-            (arg("checkpoints_uuids", help="comma-separated list of checkpoint UUIDs"), _YES),
+            (arg("checkpoints_uuids", help="comma-separated list of checkpoint UUIDs"), YES),
         ),
         Command(
             "describe",
@@ -59,12 +58,16 @@ NOUN = Command(
                     help="pattern of the files to remove, such as 'optimizer/**'; may be given "
                     "again",
                 ),
-                _YES,
+                YES,
             ),
         ),
     ),
 )
 
+_TRUTHS = {
+    **dict.fromkeys(("true", "yes", "1"), True),
+    **dict.fromkeys(("false", "no", "0"), False),
+}
 _HEADERS = (
     "Experiment ID",
     "Trial ID",
@@ -96,7 +99,7 @@ def describe(args: argparse.Namespace) -> None:
 def delete(args: argparse.Namespace) -> None:
     """Delete checkpoints with all their files."""
     uuids = _uuids(args)
-    experiment_change.confirm(
+    confirm(
         args,
         f"Deleting checkpoints {', '.join(uuids)} deletes their files from the checkpoint "
         "storage for good. Do you still want to proceed?",
@@ -109,7 +112,7 @@ def remove_files(args: argparse.Namespace) -> None:
     """Delete those files of checkpoints that match a pattern."""
     uuids, globs = _uuids(args), args.glob or []
     if globs:
-        experiment_change.confirm(
+        confirm(
             args,
             f"Files that match {', '.join(globs)} will be removed from checkpoints "
             f"{', '.join(uuids)} for good. Do you still want to proceed?",
@@ -130,9 +133,7 @@ def download_of_trial(args: argparse.Namespace) -> None:
     """Copy the files of a trial's best, latest or named checkpoint here."""
     from determined.common.experimental import trial as sdk_trial
 
-    smaller = None
-    if args.smaller_is_better is not None:
-        smaller = args.smaller_is_better.lower() in ("true", "yes", "1")
+    smaller = truth(args.smaller_is_better, "--smaller-is-better")
     trial = sdk_trial.Trial(args.trial_id, connect.session(args))
     try:
         chosen = trial.select_checkpoint(
@@ -155,16 +156,43 @@ def _uuids(args: argparse.Namespace) -> List[str]:
 
 
 def _fetch(checkpoint: sdk.Checkpoint, args: argparse.Namespace, mode: sdk.DownloadMode) -> None:
-    checkpoint.reload()
-    total = sum((checkpoint.resources or {}).values())
-    try:
-        with transfers.shown(f"checkpoint {checkpoint.uuid}", total, args.quiet) as moved:
-            path = checkpoint.download(
-                path=args.output_dir, mode=mode, verify=not args.no_verify, progress=moved
-            )
-    except sdk.DOWNLOAD_FAILURES as error:
-        raise errors.CliError(str(error)) from None
+    path = fetch(checkpoint, args.output_dir, args, mode)
     if args.quiet:
         print(path)
     else:
         print(f"Local checkpoint path:\n{path}")
+
+
+def fetch(
+    checkpoint: sdk.Checkpoint,
+    directory: Optional[str],
+    args: argparse.Namespace,
+    mode: sdk.DownloadMode = sdk.DownloadMode.AUTO,
+) -> str:
+    """Copy a checkpoint's files into a directory, with a bar unless `--quiet`; the directory.
+
+    Raises:
+        CliError: they cannot be had.
+    """
+    checkpoint.reload()
+    total = sum((checkpoint.resources or {}).values())
+    try:
+        with transfers.shown(f"checkpoint {checkpoint.uuid}", total, args.quiet) as moved:
+            return checkpoint.download(
+                path=directory, mode=mode, verify=not args.no_verify, progress=moved
+            )
+    except sdk.DOWNLOAD_FAILURES as error:
+        raise errors.CliError(str(error)) from None
+
+
+def truth(text: Optional[str], option: str) -> Optional[bool]:
+    """What an option says that is `true` or `false`; None when it is not given.
+
+    Raises:
+        CliError: it says something else.
+    """
+    if text is None:
+        return None
+    if text.lower() not in _TRUTHS:
+        raise errors.CliError(f"{option} is '{text}': it must be true or false")
+    return _TRUTHS[text.lower()]

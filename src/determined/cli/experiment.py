@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Optional
 
-from determined.cli import connect, experiment_change, log_stream, pages, story
+from determined.cli import connect, experiment_change, log_stream, pages, story, transfers
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common.api import BaseSession
 
@@ -33,7 +33,7 @@ _CREATE = Command(
             default=[],
             help="additional files to copy into the task container",
         ),
-        flag("--local", help="run on this machine instead of the cluster; not served yet"),
+        flag("--local", help="run the entrypoint on this machine, without a cluster"),
         arg("--template", help="name of template to apply to the experiment configuration"),
         arg("--project_id", type=int, help="place this experiment inside this project"),
         arg("--config", action="append", default=[], help=CONFIG_HELP),
@@ -68,6 +68,25 @@ _SHOWING = (
                     arg("--outdir", help="directory to save output"),
                 )
             ),
+        ),
+    ),
+    Command(
+        "download",
+        "download checkpoints of experiment",
+        "determined.cli.experiment_download:download",
+        (
+            _ID,
+            arg(
+                "-o",
+                "--output-dir",
+                default="checkpoints",
+                help="directory that gets one directory a checkpoint",
+            ),
+            arg("--top-n", type=int, default=1, metavar="N", help="the best N checkpoints"),
+            arg("--sort-by", help="the validation metric to choose by, not the searcher's"),
+            arg("--smaller-is-better", help="whether a smaller --sort-by metric is better"),
+            flag("-q", "--quiet", help="only print the paths of the checkpoints"),
+            transfers.NO_VERIFY,
         ),
     ),
     Command(

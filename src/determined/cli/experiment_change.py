@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from determined.cli import connect, errors
-from determined.cli.declare import Command, OneOf, arg, flag
+from determined.cli import connect, places, retention
+from determined.cli.confirm import YES, confirm
+from determined.cli.declare import Command, arg, flag
 from determined.common.api import BaseSession
 
 _HERE = "determined.cli.experiment_change"
 _ID = arg("experiment_id", type=int, help="experiment ID")
-_YES = flag("--yes", help="automatically answer yes to prompts")
 _CONFIG_HELP = "Additional configuration arguments, as `key=value`"
 
 
@@ -39,7 +38,7 @@ COMMANDS = (
             flag("-f", "--follow-first-trial", help="follow the logs of the first trial"),
         ),
     ),
-    Command("delete", "delete experiment", f"{_HERE}:delete", (_ID, _YES)),
+    Command("delete", "delete experiment", f"{_HERE}:delete", (_ID, YES)),
     Command(
         "delete-tb-files",
         "delete TensorBoard files of experiment",
@@ -60,6 +59,16 @@ COMMANDS = (
         ),
     ),
     Command(
+        "move",
+        "move experiment to another project",
+        f"{_HERE}:move",
+        (
+            _ID,
+            arg("workspace_name", help="name of the workspace of that project"),
+            arg("project_name", help="name of the project to move to"),
+        ),
+    ),
+    Command(
         "set",
         "set experiment attributes",
         commands=(
@@ -70,17 +79,12 @@ COMMANDS = (
                 _save("save-experiment-best", "over the experiment"),
                 _save("save-trial-best", "of each trial"),
                 _save("save-trial-latest", "of each trial"),
-                _YES,
+                YES,
             ),
             _set(
                 "log-retention",
                 "set log retention days of experiment",
-                OneOf(
-                    (
-                        arg("--days", type=int, help="days for which the logs are kept"),
-                        flag("--forever", help="keep the logs for ever"),
-                    )
-                ),
+                retention.OPTIONS,
             ),
             _set("max-slots", "set `max_slots` of experiment", arg("max_slots", type=int)),
             _set("name", "set experiment name", arg("name")),
@@ -101,6 +105,7 @@ def delete(args: argparse.Namespace) -> None:
     )
     connect.session(args).delete(_path(number))
     print(f"Delete of experiment {number} is in progress")
+    print(f"(det experiment story {number} tells how far it is, and what it waits for)")
 
 
 def delete_tb_files(args: argparse.Namespace) -> None:
@@ -108,6 +113,19 @@ def delete_tb_files(args: argparse.Namespace) -> None:
     number = args.experiment_id
     connect.session(args).delete(f"{_path(number)}/tensorboard-files")
     print(f"Deletion of the TensorBoard files of experiment {number} is in progress")
+
+
+def move(args: argparse.Namespace) -> None:
+    """Put an experiment into another project."""
+    session = connect.session(args)
+    target = places.project(session, args.workspace_name, args.project_name)
+    number = args.experiment_id
+    body = {"experimentId": number, "destinationProjectId": target["id"]}
+    session.post(f"{_path(number)}/move", json=body)
+    print(
+        f"Moved experiment {number} to project '{target['name']}' "
+        f"in workspace '{args.workspace_name}'"
+    )
 
 
 def add_label(args: argparse.Namespace) -> None:
@@ -178,29 +196,11 @@ def set_gc_policy(args: argparse.Namespace) -> None:
 
 def set_log_retention(args: argparse.Namespace) -> None:
     """Change how long an experiment's logs are kept."""
-    if args.days is None and not args.forever:
-        raise errors.CliError("give --days or --forever")
-    days = -1 if args.forever else args.days
-    if days < -1:
-        raise errors.CliError(f"--days is {days}: it must be -1 (for ever), 0 or more")
+    days = retention.days(args)
     number = args.experiment_id
     body = {"experimentId": number, "numDays": days}
     connect.session(args).put(f"{_path(number)}/retain_logs", json=body)
-    text = "for ever" if days == -1 else f"for {days} days"
-    print(f"Logs of experiment {number} are kept {text}")
-
-
-def confirm(args: argparse.Namespace, question: str) -> None:
-    """Ask, unless `--yes` was given.
-
-    Raises:
-        CliError: the answer is not yes.
-    """
-    if args.yes:
-        return
-    print(f"{question} [y/N]: ", end="", flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise errors.CliError("aborted; nothing was changed")
+    print(f"Logs of experiment {number} are kept {retention.said(days)}")
 
 
 def _path(number: int) -> str:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from determined.cli import connect, declare, errors, experiment, log_stream, show
+from determined.cli import (
+    connect,
+    declare,
+    errors,
+    experiment,
+    experiment_test,
+    log_stream,
+    progress,
+    show,
+    transfers,
+)
 from determined.common import config_text, context, submit
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
@@ -15,6 +26,7 @@ from determined.common.api import errors as api_errors
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
 _WORTH_TELLING_BYTES = 1 << 20
 _AWAY_S = 120.0
+_TEST_POLL_S = 0.5
 _WARNINGS = {
     "LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED": "more slots are asked for than the cluster has now; "
     "the experiment waits until agents with enough of them have joined",
@@ -23,26 +35,34 @@ _WARNINGS = {
 
 def create(args: argparse.Namespace) -> None:
     """Submit a config with its files; with `-f` follow the first trial's log."""
-    _refuse_unserved(args)
+    if args.publish:
+        raise errors.CliError("--publish is not served by this version")
     config = _config(args)
+    if args.local:
+        experiment_test.run_here(config, args.model_def)
+        return
     try:
         files = context.read(args.model_def, args.include, progress=_Progress())
     except context.ContextError as error:
         raise errors.CliError(str(error)) from None
     session = connect.session(args)
     new = submit.Submission(
-        config=config,
+        config=experiment_test.small(config) if args.test_mode else config,
         files=files,
         activate=not args.paused,
         project_id=args.project_id,
         template=args.template,
     )
-    answer = submit.create(session, new)
+    with _upload() as uploaded:
+        answer = submit.create(session, new, uploaded)
     for warning in (*answer["configWarnings"], *(answer.get("warnings") or ())):
         declare.warn(f"Warning: {_WARNINGS.get(warning, warning)}")
     number = answer["experiment"]["id"]
     print(f"Created experiment {number}", flush=True)
-    if args.follow_first_trial:
+    if args.test_mode:
+        follow(session, number)
+        _judge_test(session, number)
+    elif args.follow_first_trial:
         follow(session, number)
 
 
@@ -64,23 +84,64 @@ def wait(args: argparse.Namespace) -> None:
         CliError: it ended in another state than COMPLETED.
     """
     session = connect.session(args)
-    path = f"/api/v1/experiments/{args.experiment_id}"
+    with progress.shown(f"Experiment {args.experiment_id}") as tell:
+        state = _ended_state(session, args.experiment_id, args.polling_interval, tell)
+    if state != "COMPLETED":
+        raise errors.CliError(f"experiment {args.experiment_id} ended in state {state}")
+
+
+def _ended_state(session: BaseSession, number: int, interval_s: float, tell: progress.Tell) -> str:
     away_since_s: Optional[float] = None
     while True:
         try:
-            state = show.state(session.get(path).json()["experiment"]["state"])
+            found = session.get(f"/api/v1/experiments/{number}").json()["experiment"]
+            state = show.state(found["state"])
             away_since_s = None
+            tell(found.get("progress") or 0.0, state)
+            if state in _TERMINAL:
+                return state
         except api_errors.MasterNotFoundException:
             now_s = time.monotonic()
             away_since_s = away_since_s or now_s
             if now_s - away_since_s > _AWAY_S:
                 raise
-            state = ""
-        if state == "COMPLETED":
-            return
-        if state in _TERMINAL:
-            raise errors.CliError(f"experiment {args.experiment_id} ended in state {state}")
-        time.sleep(args.polling_interval)
+            tell(0.0, "(the master does not answer)")
+        time.sleep(interval_s)
+
+
+def _judge_test(session: BaseSession, number: int) -> None:
+    """Tell how a test went; what went well is not left in lists.
+
+    Raises:
+        CliError: it did not go well.
+    """
+    state = _ended_state(session, number, _TEST_POLL_S, lambda share, text: None)
+    if state != "COMPLETED":
+        raise errors.CliError(
+            f"the test ended in state {state}: see 'det experiment logs {number}'"
+        )
+    session.post(f"/api/v1/experiments/{number}/archive")
+    print(f"The test succeeded; experiment {number} is archived")
+
+
+@contextlib.contextmanager
+def _upload() -> Iterator[Callable[[int, int], None]]:
+    """What is told of each piece that was sent; the bar comes with the first one."""
+    with contextlib.ExitStack() as stack:
+        moved: Optional[transfers.Moved] = None
+        before = 0
+
+        def told(sent: int, total: int) -> None:
+            nonlocal moved, before
+            if total < _WORTH_TELLING_BYTES:
+                return
+            if before == 0 and moved is None:
+                moved = stack.enter_context(transfers.shown("Sending files", total))
+            if moved is not None:
+                moved(max(0, sent - before))  # what is sent again moves nothing
+            before = max(before, sent)
+
+        yield told
 
 
 class _Progress:
@@ -129,16 +190,6 @@ def _override(args: argparse.Namespace) -> str:
         raise errors.CliError(f"config file '{args.config_file}': {error.strerror}") from None
     except (UnicodeDecodeError, config_text.ConfigTextError) as error:
         raise errors.CliError(str(error)) from None
-
-
-def _refuse_unserved(args: argparse.Namespace) -> None:
-    for given, option in (
-        (args.local, "--local"),
-        (args.test_mode, "--test-mode"),
-        (args.publish, "--publish"),
-    ):
-        if given:
-            raise errors.CliError(f"{option} is not served by this version")
 
 
 def follow(session: BaseSession, number: int) -> None:

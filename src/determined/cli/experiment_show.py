@@ -8,7 +8,7 @@ import pathlib
 from typing import Any, Dict, List, Sequence
 
 from determined.cli import connect, describe_tables, errors, pages, show
-from determined.common.api import BaseSession
+from determined.common.api import BaseSession, Session
 
 _LIST_HEADERS = (
     "ID",
@@ -38,17 +38,31 @@ def list_experiments(args: argparse.Namespace) -> None:
     session = connect.session(args)
     params: Dict[str, Any] = {"limit": args.limit, "offset": args.offset}
     if not args.all:
-        username = session.username
-        if not username:
-            username = session.get("/api/v1/me").json()["user"]["username"]
-        params.update(archived=False, users=[username])
+        params.update(archived=False, users=[own_name(session)])
     found = pages.fetch(session, "/api/v1/experiments", "experiments", params, args.pages)
+    table(found, with_archived=args.all, with_project=args.show_project, as_csv=args.csv)
+
+
+def table(
+    found: Sequence[Dict[str, Any]],
+    *,
+    with_archived: bool,
+    with_project: bool = False,
+    as_csv: bool = False,
+) -> None:
+    """Print experiments, one a row."""
     headers: List[str] = list(_LIST_HEADERS)
-    if args.show_project:
+    if with_project:
         headers = ["Workspace", "Project", *headers]
-    if args.all:
+    if with_archived:
         headers.append("Archived")
-    show.table(headers, [_list_row(e, args) for e in found], as_csv=args.csv)
+    rows = [_list_row(e, with_archived, with_project) for e in found]
+    show.table(headers, rows, as_csv=as_csv)
+
+
+def own_name(session: Session) -> str:
+    """The name of the user that a session is of."""
+    return session.username or str(session.get("/api/v1/me").json()["user"]["username"])
 
 
 def list_trials(args: argparse.Namespace) -> None:
@@ -139,7 +153,7 @@ def _ids(text: str) -> Sequence[int]:
         ) from None
 
 
-def _list_row(experiment: Dict[str, Any], args: argparse.Namespace) -> List[Any]:
+def _list_row(experiment: Dict[str, Any], with_archived: bool, with_project: bool) -> List[Any]:
     name = experiment["name"] + (" (unmanaged)" if experiment.get("unmanaged") else "")
     row = [
         experiment["id"],
@@ -152,9 +166,9 @@ def _list_row(experiment: Dict[str, Any], args: argparse.Namespace) -> List[Any]
         show.instant(experiment["endTime"]),
         experiment["resourcePool"],
     ]
-    if args.show_project:
+    if with_project:
         row = [experiment["workspaceName"], experiment["projectName"], *row]
-    return row + ([experiment["archived"]] if args.all else [])
+    return row + ([experiment["archived"]] if with_archived else [])
 
 
 def _best(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from typing import Any, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
+from urllib.parse import quote
 
 from determined.cli import errors
 from determined.cli.declare import Arg, OneOf, arg, flag
@@ -19,12 +20,19 @@ _AWAY_S = 60.0
 _LOST = (OSError, api_errors.MasterNotFoundException)
 
 
-def arguments() -> Tuple[Union[Arg, OneOf], ...]:
-    """The options of every command that prints a task's log."""
+def arguments(*, of_task: bool = False) -> Tuple[Union[Arg, OneOf], ...]:
+    """The options of every command that prints a log; `of_task` for those that name a task."""
     many = "(repeat for multiple values)"
+    levels: Sequence[str] = _LEVELS
+    more: Tuple[Arg, ...] = ()
+    if of_task:
+        help_text = f"allocations to show {many}"
+        levels = _LEVELS[1:]
+        more = (arg("--allocation-id", dest="allocation_ids", action="append", help=help_text),)
     return (
+        *more,
         flag("--json", help="Output in JSON format"),
-        flag("-f", "--follow", help="follow the logs of a running trial, similar to tail -f"),
+        flag("-f", "--follow", help="follow the logs while it runs, similar to tail -f"),
         OneOf(
             (
                 arg("--head", type=int, help="number of lines to show, from the beginning"),
@@ -36,7 +44,7 @@ def arguments() -> Tuple[Union[Arg, OneOf], ...]:
         arg("--rank-id", dest="rank_ids", type=int, action="append", help=f"ranks {many}"),
         arg("--timestamp-before", help="show logs only from before (RFC 3339 format)"),
         arg("--timestamp-after", help="show logs only from after (RFC 3339 format)"),
-        arg("--level", choices=_LEVELS, help="show logs with this level or higher"),
+        arg("--level", choices=levels, help="show logs with this level or higher"),
         arg("--source", dest="sources", action="append", help=f"sources to show {many}"),
         arg("--stdtype", dest="stdtypes", action="append", help=f"output streams {many}"),
     )
@@ -44,7 +52,17 @@ def arguments() -> Tuple[Union[Arg, OneOf], ...]:
 
 def print_trial(session: BaseSession, trial_id: int, args: argparse.Namespace) -> None:
     """Print a trial's log as `arguments` ask, and say how to open it again."""
-    path = f"/api/v1/trials/{trial_id}/logs"
+    again = f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}"
+    _print(session, f"/api/v1/trials/{trial_id}/logs", args, again)
+
+
+def print_task(session: BaseSession, task_id: str, args: argparse.Namespace) -> None:
+    """The same for any task."""
+    again = f"Task log stream ended. To reopen log stream, run: det task logs -f {task_id}"
+    _print(session, f"/api/v1/tasks/{quote(task_id, safe='')}/logs", args, again)
+
+
+def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str) -> None:
     try:
         for line in _lines(session, path, args):
             if args.json:
@@ -56,9 +74,9 @@ def print_trial(session: BaseSession, trial_id: int, args: argparse.Namespace) -
     except api_errors.NotFoundException:
         raise  # there is nothing to open again
     except Exception:
-        _say_how_to_reopen(trial_id)
+        print(again)
         raise
-    _say_how_to_reopen(trial_id)
+    print(again)
 
 
 def messages(response: Any) -> Iterator[Dict[str, Any]]:
@@ -75,10 +93,6 @@ def messages(response: Any) -> Iterator[Dict[str, Any]]:
             error = body["error"]
             raise errors.CliError(str(error.get("message") or error.get("error") or error))
         yield body["result"]
-
-
-def _say_how_to_reopen(trial_id: int) -> None:
-    print(f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}")
 
 
 def _lines(session: BaseSession, path: str, args: argparse.Namespace) -> Iterator[Dict[str, Any]]:
@@ -124,6 +138,7 @@ def _params(args: argparse.Namespace) -> Dict[str, Any]:
     return {
         "follow": False,
         "limit": args.head,
+        "allocationIds": getattr(args, "allocation_ids", None),
         "agentIds": args.agent_ids,
         "containerIds": args.container_ids,
         "rankIds": args.rank_ids,

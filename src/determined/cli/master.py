@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict
 
-from determined.cli import connect, declare, log_stream, show
+from determined.cli import connect, declare, errors, log_stream, show
 from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.master"
@@ -20,6 +20,48 @@ NOUN = Command(
     "master",
     "manage master",
     commands=(
+        Command(
+            "cluster-message",
+            "manage the message that everybody on the cluster is shown",
+            commands=(
+                Command(
+                    "clear",
+                    "clear cluster message",
+                    f"{_HERE}:clear_message",
+                    (flag("-c", "--clear", help="what this command does in any case"),),
+                ),
+                Command(
+                    "get",
+                    "get cluster message",
+                    f"{_HERE}:get_message",
+                    (_FORMAT,),
+                    is_default=True,
+                ),
+                Command(
+                    "set",
+                    "set cluster message",
+                    f"{_HERE}:set_message",
+                    (
+                        arg(
+                            "-s",
+                            "--start",
+                            help="when it is shown first (RFC 3339); now if not given",
+                        ),
+                        OneOf(
+                            (
+                                arg("-e", "--end", help="when it is shown no more (RFC 3339)"),
+                                arg(
+                                    "-d",
+                                    "--duration",
+                                    help="how long it is shown, e.g. 24h or 90m",
+                                ),
+                            )
+                        ),
+                        arg("-m", "--message", help="the message, at most 250 characters"),
+                    ),
+                ),
+            ),
+        ),
         Command(
             "config",
             "manage master config",
@@ -94,6 +136,41 @@ def set_config(args: argparse.Namespace) -> None:
         return
     body = {"config": {"log": log}, "fieldMask": {"paths": [f"log.{name}" for name in log]}}
     connect.session(args).patch("/api/v1/master/config", json=body)
+
+
+def get_message(args: argparse.Namespace) -> None:
+    """Print the message with its times, or that there is none."""
+    found = connect.session(args).get("/api/v1/master/cluster_message").json()
+    message = found.get("clusterMessage")
+    if message is None and not args.json:
+        print("No cluster message is set")
+        return
+    _show(args, message)
+
+
+def set_message(args: argparse.Namespace) -> None:
+    """Show everybody a message in place of the one there is; for admins.
+
+    Raises:
+        CliError: there is no message.
+    """
+    if not args.message:
+        raise errors.CliError("give the text of the message with -m")
+    given = {
+        "message": args.message,
+        "startTime": args.start,
+        "endTime": args.end,
+        "duration": args.duration,
+    }
+    body = {name: value for name, value in given.items() if value is not None}
+    connect.session(args).put("/api/v1/master/cluster_message", json=body)
+    print("Set cluster message")
+
+
+def clear_message(args: argparse.Namespace) -> None:
+    """Show no message any more; for admins."""
+    connect.session(args).delete("/api/v1/master/cluster_message")
+    print("Cleared cluster message")
 
 
 def logs(args: argparse.Namespace) -> None:

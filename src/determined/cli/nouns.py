@@ -12,13 +12,18 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("checkpoint|c", "manage checkpoints", "determined.cli.checkpoint"),
     ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
     ("experiment|e", "manage experiments", "determined.cli.experiment"),
+    ("job|j", "manage job", "determined.cli.job"),
     ("master", "manage master", "determined.cli.master"),
+    ("model|m", "manage models", "determined.cli.model"),
     ("preview-search", "preview search", "determined.cli.preview_search"),
+    ("project|p", "manage projects", "determined.cli.project"),
     ("slot|s", "manage slots", "determined.cli.slot"),
+    ("task", "manage tasks", "determined.cli.task"),
     ("template|tpl", "manage config templates", "determined.cli.template"),
     ("trial|t", "manage trials", "determined.cli.trial"),
     ("user|u", "manage users", "determined.cli.user"),
     ("version", "show version information", "determined.cli.version"),
+    ("workspace|w", "manage workspaces", "determined.cli.workspace"),
 )
 
 HEADS = tuple(declare.Command(names, help_text) for names, help_text, _ in _TABLE)

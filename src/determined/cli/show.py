@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
-from typing import Any, List, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 from determined.cli import plain_table, plain_yaml
 
@@ -70,16 +72,8 @@ def _csv(headers: Sequence[str], rows: Rows) -> None:
 
 
 def _fitted(headers: Sequence[str], rows: Rows) -> None:
-    import rich.box  # 90 ms, and only a terminal gets drawn tables
-    import rich.console
-    import rich.table
-    import rich.text
+    from determined.cli import fitted_table  # only a terminal gets drawn tables
 
-    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
-    texts: List[List[str]] = [[plain_table.text_of(cell) for cell in row] for row in rows]
-    for index, header in enumerate(headers):
-        is_number = plain_table.is_numeric(row[index] for row in texts)
-        drawn.add_column(header, justify="right" if is_number else "left", overflow="fold")
-    for row in texts:
-        drawn.add_row(*(rich.text.Text(cell) for cell in row))
-    rich.console.Console().print(drawn)
+    width = shutil.get_terminal_size((80, 24)).columns
+    is_styled = os.environ.get("TERM", "dumb") != "dumb" and "NO_COLOR" not in os.environ
+    print(fitted_table.draw(headers, rows, width, is_styled))

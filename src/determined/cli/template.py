@@ -7,7 +7,7 @@ import json
 from typing import Any, Dict
 from urllib.parse import quote
 
-from determined.cli import connect, errors, show
+from determined.cli import connect, errors, places, show
 from determined.cli.declare import Command, arg, flag
 from determined.common import config_text
 from determined.common.api import BaseSession
@@ -61,7 +61,9 @@ def create(args: argparse.Namespace) -> None:
     """Store a new template."""
     config = _read(args.template_file)
     session = connect.session(args)
-    workspace_id = _workspace_id(session, args.workspace_name) if args.workspace_name else 0
+    workspace_id = (
+        places.workspace(session, args.workspace_name)["id"] if args.workspace_name else 0
+    )
     _post(session, args.template_name, config, workspace_id)
     print(f"Created template {args.template_name}")
 
@@ -131,16 +133,6 @@ def _read(path: str) -> Any:
     return json.loads(json.dumps(config))
 
 
-def _workspace_id(session: BaseSession, name: str) -> int:
-    found = session.get("/api/v1/workspaces", params={"nameCaseSensitive": name}).json()
-    for item in found["workspaces"]:
-        return int(item["id"])
-    raise errors.CliError(f"Did not find a workspace with name {name!r}.")
-
-
 def _workspace_names(session: BaseSession) -> Dict[int, str]:
-    try:
-        found = session.get("/api/v1/workspaces").json()["workspaces"]
-    except api_errors.APIException:  # a master that has no workspaces but the first
-        return {1: "Uncategorized"}
+    found = session.get("/api/v1/workspaces").json()["workspaces"]
     return {item["id"]: item["name"] for item in found}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
-from determined.cli import connect, log_stream, pages, show, story, transfers
+from determined.cli import connect, log_stream, pages, retention, show, story, transfers
 from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.trial"
@@ -55,6 +55,31 @@ NOUN = Command(
         Command("kill", "forcibly terminate a trial", f"{_HERE}:kill", (_ID,)),
         Command("logs", "fetch trial logs", f"{_HERE}:logs", (_ID, *log_stream.arguments())),
         Command(
+            "set",
+            "set trial attributes",
+            commands=(
+                Command(
+                    "log-retention",
+                    "set log retention days of trial",
+                    f"{_HERE}:set_log_retention",
+                    (_ID, retention.OPTIONS),
+                ),
+            ),
+        ),
+        Command(
+            "support-bundle",
+            "write all that helps to explain a trial into one file",
+            "determined.cli.support_bundle:write",
+            (
+                _ID,
+                arg(
+                    "-o",
+                    "--output-dir",
+                    help="directory of the file; the current one unless given",
+                ),
+            ),
+        ),
+        Command(
             "story", "tell what happened to a trial", f"{_HERE}:tell", (_ID, *story.arguments())
         ),
     ),
@@ -91,6 +116,14 @@ def kill(args: argparse.Namespace) -> None:
     """End a trial at once."""
     connect.session(args).post(f"/api/v1/trials/{args.trial_id}/kill")
     print(f"Killed trial {args.trial_id}")
+
+
+def set_log_retention(args: argparse.Namespace) -> None:
+    """Change how long a trial's logs are kept."""
+    days = retention.days(args)
+    body = {"trialId": args.trial_id, "numDays": days}
+    connect.session(args).put(f"/api/v1/trials/{args.trial_id}/retain_logs", json=body)
+    print(f"Logs of trial {args.trial_id} are kept {retention.said(days)}")
 
 
 def logs(args: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import uuid
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from determined.common.api import BaseSession, RetryPolicy
 
@@ -25,8 +25,12 @@ class Submission:
     parent_id: Optional[int] = None
 
 
-def create(session: BaseSession, new: Submission) -> Dict[str, Any]:
+def create(
+    session: BaseSession, new: Submission, uploaded: Optional[Callable[[int, int], None]] = None
+) -> Dict[str, Any]:
     """Create an experiment; the master's answer with `experiment`, `config`, `warnings`.
+
+    `uploaded` is told how many bytes were sent, and of how many.
 
     `configWarnings` are texts about the config that was sent, from the answer's header.
 
@@ -47,6 +51,8 @@ def create(session: BaseSession, new: Submission) -> Dict[str, Any]:
     }
     key = {"Idempotency-Key": str(uuid.uuid4())}
     with session.with_retry(_RETRIES) as patient:
+        if uploaded is not None:
+            patient.watch_uploads(uploaded)
         response = patient.post("/api/v1/experiments", json=body, headers=key, timeout=600.0)
     answer: Dict[str, Any] = response.json()
     answer["configWarnings"] = json.loads(response.headers.get(_WARNINGS) or "[]")

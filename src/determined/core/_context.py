@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import pathlib
+import shutil
 import signal
 import sys
 import threading
@@ -69,6 +71,8 @@ class Context:
         self._heartbeat = _heartbeat
         self._log_shipper = _log_shipper
         self._process_end: Optional[ProcessEnd] = None
+        self._scratch: Optional[pathlib.Path] = None
+        """A directory of this context alone; it goes with it."""
         self._is_started = False
 
     def start(self) -> None:
@@ -174,8 +178,12 @@ class Context:
         ]
         if self._metrics is not None:
             closings.append(self._metrics.close)
+        closings.append(self.train._end_event_file)
         if self._tensorboard_manager is not None:
             closings.append(self._tensorboard_manager.close)
+        scratch = self._scratch
+        if scratch is not None:
+            closings.append(lambda: shutil.rmtree(scratch, ignore_errors=True))
         # What is printed last is sent first: who follows the log stops at the trial's end.
         if self._log_shipper is not None:
             closings.append(self._log_shipper.close)

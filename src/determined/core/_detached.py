@@ -97,6 +97,7 @@ def make_context(
         ),
     )
     context = assemble(parts, DummyPreemptContext(dist, preempt_mode))
+    context._scratch = parts.tensorboard_path
     context._process_end = ProcessEnd()
     context._log_shipper = LogShipper(lasting, run.task_id, dist.rank)
     if dist.rank == 0:

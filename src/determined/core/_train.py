@@ -198,6 +198,10 @@ class TrainContext:
         metric = (answer.json() or {}).get("metric")
         return None if metric is None else float(metric)
 
+    def _end_event_file(self) -> None:
+        if self._tbd_writer is not None:
+            self._tbd_writer.writer.reset()
+
     def _is_mine(self) -> bool:
         if self._distributed.rank == 0:
             return True
@@ -250,6 +254,9 @@ class DummyTrainContext(TrainContext):
     def get_metadata(self) -> Optional[Dict[str, Any]]:
         """None."""
         return None
+
+    def _end_event_file(self) -> None:
+        pass
 
     def _is_mine(self) -> bool:
         return True

@@ -16,8 +16,11 @@ WAIT_S = 24 * 3600.0
 """The master answers when the last container has started, which a full cluster may delay."""
 
 
-def meet(session: BaseSession, env: Mapping[str, str]) -> None:
+def meet(session: BaseSession, env: Mapping[str, str]) -> Dict[str, Any]:
     """Wait for the other containers, and write rendezvous.json with all in order of rank.
+
+    Returns:
+        What it wrote.
 
     Raises:
         EntryFailed: the kind of resources is unknown.
@@ -31,6 +34,7 @@ def meet(session: BaseSession, env: Mapping[str, str]) -> None:
     else:
         raise EntryFailed(f"DET_RESOURCES_TYPE {kind!r} is none that this version knows")
     write_info(os.path.join(run_dir(), "info"), "rendezvous.json", found)
+    return found
 
 
 def _ask_master(session: BaseSession, env: Mapping[str, str]) -> Dict[str, Any]:
@@ -54,14 +58,7 @@ def _gather(session: BaseSession, env: Mapping[str, str], kind: str) -> Dict[str
     if kind == "slurm-job":
         data["rank"] = int(env.get("SLURM_PROCID", "0"))
         order = "rank"
-    body = {
-        "allocationId": env["DET_ALLOCATION_ID"],
-        "requestUuid": mine,
-        "numPeers": peers,
-        "data": data,
-    }
-    path = f"/api/v1/allocations/{env['DET_ALLOCATION_ID']}/all_gather"
-    everyone: List[Dict[str, Any]] = session.post(path, json=body, timeout=WAIT_S).json()["data"]
+    everyone = gather(session, env, peers, data)
     everyone.sort(key=lambda peer: peer[order])
     rank = next(i for i, peer in enumerate(everyone) if peer["request_uuid"] == mine)
     return _content(
@@ -69,6 +66,25 @@ def _gather(session: BaseSession, env: Mapping[str, str], kind: str) -> Dict[str
         rank,
         [peer["slots"] for peer in everyone],
     )
+
+
+def gather(
+    session: BaseSession, env: Mapping[str, str], peers: int, data: Dict[str, Any]
+) -> List[Dict[str, Any]]:
+    """Wait until as many containers have given their data, and return all of it.
+
+    Args:
+        data: this container's; its `request_uuid`, set here if missing, tells it from others.
+    """
+    body = {
+        "allocationId": env["DET_ALLOCATION_ID"],
+        "requestUuid": data.setdefault("request_uuid", new_uuid()),
+        "numPeers": peers,
+        "data": data,
+    }
+    path = f"/api/v1/allocations/{env['DET_ALLOCATION_ID']}/all_gather"
+    everyone: List[Dict[str, Any]] = session.post(path, json=body, timeout=WAIT_S).json()["data"]
+    return everyone
 
 
 def _content(addresses: List[str], rank: int, slots: List[Any]) -> Dict[str, Any]:

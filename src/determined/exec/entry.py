@@ -16,7 +16,14 @@ from determined._constants import run_dir
 from determined._info import read_cluster_info, write_info
 from determined.common.api import errors
 from determined.common.api._task_session import TaskSession
-from determined.exec import _accelerators, _context, _rendezvous, _surroundings, launch
+from determined.exec import (
+    _accelerators,
+    _context,
+    _preflight,
+    _rendezvous,
+    _surroundings,
+    launch,
+)
 from determined.exec._notes import EntryFailed, note
 
 AFTER_HOOKS = "--after-hooks"
@@ -77,7 +84,8 @@ def _run_trial(session: TaskSession) -> int:
     info = os.path.join(run_dir(), "info")
     write_info(info, "resources.json", {"gpu_uuids": found.uuids})
     _accelerators.describe(env, found)
-    _rendezvous.meet(session, env)
+    met = _rendezvous.meet(session, env)
+    _preflight.check(session, env, met, found)
     cluster = read_cluster_info(info)
     assert cluster is not None
     command = launch.prepare(cluster, env)

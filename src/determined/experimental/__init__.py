@@ -9,7 +9,12 @@ if TYPE_CHECKING:
     from determined.common.experimental import Determined as Determined
     from determined.common.experimental import Experiment as Experiment
     from determined.common.experimental import ExperimentReference as ExperimentReference
+    from determined.common.experimental import Model as Model
+    from determined.common.experimental import ModelOrderBy as ModelOrderBy
+    from determined.common.experimental import ModelSortBy as ModelSortBy
+    from determined.common.experimental import ModelVersion as ModelVersion
     from determined.common.experimental import OrderBy as OrderBy
+    from determined.common.experimental import Project as Project
     from determined.common.experimental import Trial as Trial
     from determined.common.experimental import TrialReference as TrialReference
     from determined.common.experimental import TrialSortBy as TrialSortBy

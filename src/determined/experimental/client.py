@@ -27,9 +27,18 @@ from determined.common.experimental.experiment import Experiment as Experiment
 from determined.common.experimental.metrics import TrainingMetrics as TrainingMetrics
 from determined.common.experimental.metrics import TrialMetrics as TrialMetrics
 from determined.common.experimental.metrics import ValidationMetrics as ValidationMetrics
+from determined.common.experimental.model import Model as Model
+from determined.common.experimental.model import ModelOrderBy as ModelOrderBy
+from determined.common.experimental.model import ModelSortBy as ModelSortBy
+from determined.common.experimental.model import ModelVersion as ModelVersion
+from determined.common.experimental.project import Project as Project
+from determined.common.experimental.resource_pool import ResourcePool as ResourcePool
 from determined.common.experimental.trial import Trial as Trial
 from determined.common.experimental.user import User as User
 from determined.common.experimental.workspace import Workspace as Workspace
+
+CheckpointOrderBy = ExperimentOrderBy = TrialOrderBy = OrderBy
+"""Older names."""
 
 _current: Optional[Determined] = None
 
@@ -146,6 +155,53 @@ def create_workspace(name: str) -> Workspace:
 def delete_workspace(name: str) -> None:
     """See `Determined.delete_workspace`."""
     _session().delete_workspace(name)
+
+
+def create_model(
+    name: str, description: Optional[str] = "", metadata: Optional[Dict[str, Any]] = None
+) -> Model:
+    """See `Determined.create_model`."""
+    return _session().create_model(name, description, metadata)
+
+
+def get_model(identifier: Union[str, int]) -> Model:
+    """See `Determined.get_model`."""
+    return _session().get_model(identifier)
+
+
+def get_model_by_id(model_id: int) -> Model:
+    """See `Determined.get_model_by_id`."""
+    return _session().get_model_by_id(model_id)
+
+
+def get_models(
+    sort_by: ModelSortBy = ModelSortBy.NAME,
+    order_by: OrderBy = OrderBy.ASCENDING,
+    name: str = "",
+    description: str = "",
+) -> List[Model]:
+    """The older name of `list_models`."""
+    return _session().list_models(sort_by, order_by, name, description)
+
+
+def list_models(
+    sort_by: ModelSortBy = ModelSortBy.NAME,
+    order_by: OrderBy = OrderBy.ASCENDING,
+    name: Optional[str] = None,
+    description: Optional[str] = None,
+    model_id: Optional[int] = None,
+    workspace_names: Optional[List[str]] = None,
+    workspace_ids: Optional[List[int]] = None,
+) -> List[Model]:
+    """See `Determined.list_models`."""
+    return _session().list_models(
+        sort_by, order_by, name, description, model_id, workspace_names, workspace_ids
+    )
+
+
+def get_model_labels() -> List[str]:
+    """See `Determined.get_model_labels`."""
+    return _session().get_model_labels()
 
 
 def stream_trials_metrics(trial_ids: List[int], group: str) -> Iterable[TrialMetrics]:

@@ -12,9 +12,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from determined_agent import clock
 from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
 from determined_agent.environment import (
+    SHARED_FS_DIR,
     Host,
     Start,
     ignored_options,
@@ -32,6 +35,14 @@ from determined_wire.agent_link import ContainerState, Failure, TaskUser
 
 _START_S = 30.0
 """A shim that has not started its task by then is taken for hung."""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A program to run under the shim."""
+
+    cwd: str
+    argv: list[str]
+    env: dict[str, str]
 
 
 class ProcessRuntime:
@@ -100,14 +111,20 @@ class ProcessRuntime:
     async def sweep(self, known: frozenset[str]) -> None:
         """Processes are known by their directories alone."""
 
-    def _note_ignored(self, directory: ContainerDirectory, start: Start) -> None:
+    def _ignored(self, start: Start) -> str:
+        """What the task's log says about options that have no meaning here."""
         ignored = ignored_options(start.spec, may_switch_user=os.getuid() == 0)
         if not ignored:
-            return
-        text = (
+            return ""
+        return (
             "this agent runs tasks as plain processes of its machine (container_runtime "
             f"process) and ignores {', '.join(ignored)}"
         )
+
+    def _note_ignored(self, directory: ContainerDirectory, start: Start) -> None:
+        text = self._ignored(start)
+        if not text:
+            return
         writer = SpoolWriter(str(directory.output), self._settings.log_spool_bytes)
         writer.write(NOTE, int(clock.now().timestamp() * 1e6), text.encode())
         writer.close()
@@ -123,23 +140,31 @@ class ProcessRuntime:
             if path != file.path:
                 owner = None if file.is_root_owned else user
                 _put_file(directory, path, file.content, file.mode, owner)
-        cwd = placed(spec.work_dir or "/run/determined/workdir", run_dir)
-        make_dirs(cwd, 0o700, user)
         for mount in spec.mounts:
-            if mount.container_path == "/determined_shared_fs":
+            if mount.container_path == SHARED_FS_DIR:
                 make_dirs(mount.host_path, 0o755, user)
-        host = self._host_facts(user)
-        env = process_environment(start, self._settings, host, run_dir)
-        argv = [placed(argument, run_dir) for argument in spec.entrypoint]
-        if not argv:
-            raise ValueError("the container's entry point is empty")
+        command = self._command(directory, start, user)
         uid, gid = (user.uid, user.gid) if user else (0, 0)
-        numbers = (uid, gid, self._settings.log_spool_bytes, len(argv))
-        fields = [cwd, *map(str, numbers), *argv, *(f"{k}={v}" for k, v in env.items())]
+        numbers = (uid, gid, self._settings.log_spool_bytes, len(command.argv))
+        variables = (f"{name}={value}" for name, value in command.env.items())
+        fields = [command.cwd, *map(str, numbers), *command.argv, *variables]
         if any("\0" in field for field in fields):
             raise ValueError("a NUL in an argument or an environment variable of the task")
         encoded = [field.encode("utf-8", "surrogateescape") for field in fields]
         return b"\0".join([MAGIC, *encoded, b"end"])
+
+    def _command(
+        self, directory: ContainerDirectory, start: Start, user: TaskUser | None
+    ) -> Command:
+        """What the shim runs. Raises OSError, ValueError."""
+        run_dir = str(directory.run_dir)
+        cwd = placed(start.spec.work_dir or "/run/determined/workdir", run_dir)
+        make_dirs(cwd, 0o700, user)
+        env = process_environment(start, self._settings, self._host_facts(user), run_dir)
+        argv = [placed(argument, run_dir) for argument in start.spec.entrypoint]
+        if not argv:
+            raise ValueError("the container's entry point is empty")
+        return Command(cwd=cwd, argv=argv, env=env)
 
     def _host_facts(self, user: TaskUser | None) -> Host:
         if self._host is None:

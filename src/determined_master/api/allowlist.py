@@ -26,6 +26,7 @@ OPEN: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/master/telemetry"),
         ("GET", "/api/v1/openapi.json"),
         ("GET", "/api/v1/api.swagger.json"),
+        ("GET", "/api/v1/schemas/experiment-config"),
         ("WS", "/agents"),  # checks the agent's join token itself
     }
 )

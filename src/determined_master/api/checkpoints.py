@@ -62,6 +62,13 @@ async def download_checkpoint(call: Call) -> Reply:
     return Reply(pieces, content_type=kind)
 
 
+@plain_route("GET", "/checkpoints/{uuid}/manifest")
+async def checkpoint_manifest(call: Call) -> Reply:
+    """Sizes and hashes of a checkpoint's files, as they were when they were stored."""
+    content = await call.services.checkpoint_files.manifest(call.caller, call.parameters["uuid"])
+    return Reply(content, content_type="application/json")
+
+
 @route("POST", "/api/v1/checkpoints/{checkpoint.uuid}/metadata")
 async def post_metadata(
     call: Call, request: wire.PostCheckpointMetadataRequest
@@ -96,6 +103,7 @@ async def get_experiment_checkpoints(
         experiment_id=request.id,
         states=[s.removeprefix("STATE_") for s in request.states],
         sort=CHECKPOINT_SORTS.get(request.sort_by_attr or SortBy.SORT_BY_UUID, "uuid"),
+        metric=request.sort_by_metric,
         newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
     )
     page, pagination = cut(found, request.offset, request.limit)

@@ -8,8 +8,10 @@ from determined_master.api.shapes import (
     metrics_workload,
     seconds_between,
 )
+from determined_master.services.metrics import as_stored
 from determined_master.services.trials import TrialPage
-from determined_wire.rest.types.trial import Trial, TrialState
+from determined_master.store.metrics import StoredReport
+from determined_wire.rest.types.trial import MetricsReport, Trial, TrialState
 
 
 def trial_message(page: TrialPage) -> Trial:
@@ -38,4 +40,18 @@ def trial_message(page: TrialPage) -> Trial:
         searcher_metric_value=row.searcher_metric or 0.0,
         metadata=row.metadata,
         log_policy_matched=row.log_policy_matched,
+    )
+
+
+def metrics_report(row: StoredReport) -> MetricsReport:
+    """One report as lists of reports show it; its time is cut to milliseconds."""
+    return MetricsReport(
+        trial_id=row.trial_id,
+        end_time=row.reported_at.replace(microsecond=row.reported_at.microsecond // 1000 * 1000),
+        metrics=as_stored(row.metric_group, row),
+        total_batches=row.steps,
+        archived=row.archived,
+        id=row.id,
+        trial_run_id=row.run_id,
+        group=row.metric_group,
     )

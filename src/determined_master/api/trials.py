@@ -13,11 +13,10 @@ from determined_master.api.shapes import (
     metrics_workload,
     seconds_between,
 )
-from determined_master.api.shapes_trials import trial_message
+from determined_master.api.shapes_trials import metrics_report, trial_message
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import EarlyExitReason
 from determined_master.services.experiment_lists import DEFAULT_LIMIT
-from determined_master.services.metrics import as_stored
 from determined_master.services.trials import TrialPage
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire
@@ -75,6 +74,7 @@ async def get_trial_checkpoints(
         trial_id=request.id,
         states=[s.removeprefix("STATE_") for s in request.states],
         sort=CHECKPOINT_SORTS.get(request.sort_by_attr or SortBy.SORT_BY_BATCH_NUMBER, "steps"),
+        metric=request.sort_by_metric,
         newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
     )
     page, pagination = cut(found, request.offset, request.limit)
@@ -211,21 +211,7 @@ async def _reports(
     call: Call, trial_ids: Sequence[int], group: str
 ) -> AsyncIterator[list[MetricsReport]]:
     async for page in call.services.metrics.stream(call.caller, sorted(trial_ids), group):
-        yield [
-            MetricsReport(
-                trial_id=row.trial_id,
-                end_time=row.reported_at.replace(
-                    microsecond=row.reported_at.microsecond // 1000 * 1000
-                ),
-                metrics=as_stored(group, row),
-                total_batches=row.steps,
-                archived=row.archived,
-                id=row.id,
-                trial_run_id=row.run_id,
-                group=row.metric_group,
-            )
-            for row in page
-        ]
+        yield [metrics_report(row) for row in page]
 
 
 def _sorted(

@@ -10,7 +10,7 @@ from determined_master.domain.errors import Unimplemented
 
 
 def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
-    """The directory of a checkpoint.
+    """The directory of a checkpoint in a storage of directories.
 
     A relative `storage_path` lies below `host_path`, an absolute one stands for itself. What
     `directory` names is the same path in every container, and here.
@@ -20,7 +20,7 @@ def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
         uuid: of the checkpoint, in its usual form.
 
     Raises:
-        Unimplemented: the storage is none of directories.
+        Unimplemented: the storage is of a kind that nobody knows any more.
     """
     kind = storage.get("type")
     if kind == "shared_fs":
@@ -28,8 +28,10 @@ def checkpoint_directory(storage: Mapping[str, Any], uuid: str) -> str:
     elif kind == "directory":
         base = storage["container_path"]
     else:
-        raise Unimplemented(
-            f"the master does not read checkpoints from {kind} storage yet: download checkpoint "
-            f"{uuid} from the storage itself (--mode direct)"
-        )
+        raise Unimplemented(f"the master does not read {kind} storage: checkpoint {uuid}")
     return posixpath.join(posixpath.normpath(base), uuid)
+
+
+def manifest_name(uuid: str) -> str:
+    """Where a checkpoint's manifest lies, beside its directory."""
+    return f"{uuid}.manifest.json"

@@ -20,6 +20,7 @@ from determined_master.engine.errors import InternalError, StaleEpoch
 from determined_master.engine.kind import Key, Outcome, Rows, RowWriter, tag_of
 from determined_master.engine.queue import Closing, Post
 from determined_master.store.pool import Conn
+from determined_master.store.row_locks import lock_rows
 
 _log = logging.getLogger(__name__)
 _YIELD_S = 0.005
@@ -80,6 +81,7 @@ async def apply_batch(
     try:
         work = _Transaction(conn, term)
         await work.lock(posts)
+        await work.lock_listed(posts, closings)
         await work.write_rows(posts)
         await work.step_all(posts)
         await work.write(closings)
@@ -141,6 +143,20 @@ class _Transaction:
             await ensure_partition(self._conn, month)
             self._term.partitions.add(month)
         await self._find_timers([post for post in posts if post.timer is not None])
+
+    async def lock_listed(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
+        """Lock the trials, then the experiments, that events or their writers change.
+
+        Whoever locks a single row, or leaves it to one writer of rows, needs no order for it.
+        """
+        writes = [post.within for post in posts if isinstance(post.within, Rows)]
+        trials = {int(post.id) for post in posts if post.kind.rows == "trials"}
+        touched = {i for rows in writes for i in rows.experiments}
+        if (trials or touched) and len(posts) + len(closings) > 1:
+            await lock_rows(self._conn, trials.union(*(rows.trials for rows in writes)))
+        own = {int(post.id) for post in posts if post.kind.rows == "experiments"}
+        if touched and len(touched | own) > 1:
+            await lock_rows(self._conn, (), touched | own)
 
     async def write_rows(self, posts: Sequence[Post]) -> None:
         """Write the rows that go with events, those of one writer together.

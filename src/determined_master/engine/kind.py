@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
 
 import msgspec
 
@@ -65,6 +65,10 @@ class Rows:
 
     writer: RowWriter
     item: Any
+    trials: Sequence[int] = ()
+    """The trials whose rows the writer locks."""
+    experiments: Sequence[int] = ()
+    """The experiments whose rows the writer changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,8 @@ class Kind(Generic[S, E, F]):
     step: Callable[[S | None, E, Any], tuple[S, Sequence[F]]]
     project: Callable[[Conn, Sequence[Change[S, E]]], Awaitable[None]] | None = None
     context: ContextLoader | None = None
+    rows: Literal["trials", "experiments"] | None = None
+    """The table that `project` writes, where the aggregates' ids are those of its rows."""
     codec: Codec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -55,7 +55,13 @@ async def project_experiments(
     if removed:
         await removal.delete_experiments(conn, removed)
     rows = [
-        (c.after.id, c.after.state, c.after.reason, _ended_at(c.after.state, c.at))
+        (
+            c.after.id,
+            c.after.state,
+            c.after.reason,
+            _ended_at(c.after.state, c.at),
+            c.after.progress,
+        )
         for c in changes
         if c.after.state != "DELETED" and not _shows_the_same(c.before, c.after)
     ]
@@ -146,6 +152,7 @@ EXPERIMENT: Kind[exp.Experiment, exp.ExperimentEvent, Any] = Kind(
     step=experiment_machine.step,
     project=project_experiments,
     context=SearchContexts(),
+    rows="experiments",
 )
 TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     name="trial",
@@ -154,6 +161,7 @@ TRIAL: Kind[trial.Trial, trial.TrialEvent, Any] = Kind(
     effect=trial.TrialOrder,
     step=trial_machine.step,
     project=project_trials,
+    rows="trials",
 )
 ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     name="allocation",

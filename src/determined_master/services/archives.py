@@ -10,7 +10,7 @@ import os
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Literal
@@ -35,6 +35,9 @@ class Member(msgspec.Struct, frozen=True):
     def is_directory(self) -> bool:
         """Whether it has no content of its own."""
         return self.name.endswith("/")
+
+
+Content = Callable[[Member], Iterator[bytes]]
 
 
 def members_of(root: Path) -> list[Member] | None:
@@ -72,28 +75,58 @@ def members_of(root: Path) -> list[Member] | None:
     return found
 
 
-def pieces_of(members: Sequence[Member], form: Form) -> Iterator[bytes]:
+def pieces_of(
+    members: Sequence[Member], form: Form, content: Content | None = None
+) -> Iterator[bytes]:
     """An archive of these members.
+
+    Args:
+        members: what is in it.
+        form: which kind of archive.
+        content: gives exactly `size` bytes of a member; None for files at their paths.
 
     Raises:
         OSError: a file is gone, or became shorter meanwhile.
     """
-    forms: dict[Form, Callable[[Sequence[Member]], Iterator[bytes]]] = {
-        "tar": _tar,
-        "tar.gz": lambda chosen: _gzip(_tar(chosen)),
-        "zip": _zip,
-    }
-    return forms[form](members)
+    read = content or _content
+    if form == "zip":
+        return _zip(members, read)
+    return _gzip(_tar(members, read)) if form == "tar.gz" else _tar(members, read)
 
 
-def _tar(members: Sequence[Member]) -> Iterator[bytes]:
+def members_of_objects(sizes: Mapping[str, int], below: str) -> list[Member]:
+    """Objects as members of an archive, by name; their directories come before them.
+
+    What is empty and above another object is the sign of a directory, as older clients left it.
+    """
+    found: dict[str, int] = {}
+    for name, size in sorted(sizes.items()):
+        parts = name.split("/")
+        for depth in range(1, len(parts)):
+            folder = "/".join(parts[:depth])
+            found.pop(folder, None)
+            found[f"{folder}/"] = 0
+        found[name] = size
+    return [
+        Member(
+            path=f"{below}/{name}",
+            name=name,
+            size=size,
+            mode=0o755 if name.endswith("/") else 0o644,
+            mtime_s=0,
+        )
+        for name, size in sorted(found.items())
+    ]
+
+
+def _tar(members: Sequence[Member], read: Content) -> Iterator[bytes]:
     for member in members:
         info = tarfile.TarInfo(member.name)
         info.type = tarfile.DIRTYPE if member.is_directory else tarfile.REGTYPE
         info.size, info.mode, info.mtime = member.size, member.mode, member.mtime_s
         yield info.tobuf(tarfile.PAX_FORMAT)
         if not member.is_directory:
-            yield from _content(member)
+            yield from read(member)
             yield bytes(-member.size % tarfile.BLOCKSIZE)
     yield bytes(2 * tarfile.BLOCKSIZE)
 
@@ -106,7 +139,7 @@ def _gzip(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def _zip(members: Sequence[Member]) -> Iterator[bytes]:
+def _zip(members: Sequence[Member], read: Content) -> Iterator[bytes]:
     written = _Written()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
         for member in members:
@@ -116,7 +149,7 @@ def _zip(members: Sequence[Member]) -> Iterator[bytes]:
                 archive.writestr(info, b"")
                 continue
             with archive.open(info, "w", force_zip64=True) as entry:
-                for piece in _content(member):
+                for piece in read(member):
                     entry.write(piece)
                     yield written.take()
     yield written.take()

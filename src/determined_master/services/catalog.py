@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from determined_master.pools.live import LiveAllocations
+from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
 from determined_master.services.auth import Auth
@@ -22,13 +23,20 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
+from determined_master.services.job_changes import JobChanges
+from determined_master.services.job_queue import JobQueue
+from determined_master.services.job_terms import JobTermsSync
+from determined_master.services.job_why import JobWhy
 from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
+from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
@@ -37,6 +45,7 @@ from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
+from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
@@ -55,6 +64,7 @@ class Services:
     experiment_lists: ExperimentLists
     experiment_search: ExperimentSearch
     runs: Runs
+    run_bulk: RunBulk
     project_columns: ProjectColumns
     series: SeriesReads
     experiment_edits: ExperimentEdits
@@ -72,8 +82,16 @@ class Services:
     tasks: Tasks
     task_control: TaskControl
     templates: Templates
+    models: Models
+    model_versions: ModelVersions
+    trial_sources: TrialSources
     allocations: Allocations
     agents: Agents
+    agent_switches: AgentSwitches
+    job_queue: JobQueue
+    job_changes: JobChanges
+    job_terms: JobTermsSync
+    job_why: JobWhy
     search_previews: SearchPreviews
     pools: Pools
     workspaces: Workspaces

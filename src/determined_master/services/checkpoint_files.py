@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+import os
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from determined_master.domain.checkpoint_path import checkpoint_directory
+from determined_master.domain.checkpoint_path import checkpoint_directory, manifest_name
 from determined_master.domain.errors import NotFound
-from determined_master.services.archives import Form, members_of, pieces_of
+from determined_master.domain.object_target import OBJECT_KINDS
+from determined_master.services.archives import (
+    Form,
+    Member,
+    members_of,
+    members_of_objects,
+    pieces_of,
+)
 from determined_master.store import checkpoints as rows
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
+    from determined_master.ports import Buckets
     from determined_master.services.checkpoints import Checkpoints
 
 THREADS = 2
+MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 
 
 class CheckpointFiles:
     """Archives of checkpoints, in threads of their own. Call `close` at the end."""
 
-    def __init__(self, pool: asyncpg.Pool, checkpoints: Checkpoints) -> None:
+    def __init__(self, pool: asyncpg.Pool, checkpoints: Checkpoints, buckets: Buckets) -> None:
         self._pool = pool
         self._checkpoints = checkpoints
+        self._buckets = buckets
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="checkpoints")
 
     def close(self) -> None:
@@ -39,15 +50,20 @@ class CheckpointFiles:
 
         Raises:
             NotFound: there is no such checkpoint, or its files are gone.
-            Unimplemented: they lie in a storage that the master does not read.
+            Unavailable, Unimplemented: the master cannot read the storage.
         """
         row = await self._checkpoints.get(caller, uuid)
-        storage = (row.experiment_config or {}).get("checkpoint_storage") or {}
-        if row.storage_id is not None:
-            async with self._pool.acquire() as conn:
-                storage = await rows.find_storage(conn, row.storage_id) or storage
-        directory = checkpoint_directory(storage, row.uuid)
+        storage = await self._storage_of(row)
         loop = asyncio.get_running_loop()
+        if storage.get("type") in OBJECT_KINDS:
+            sizes = await loop.run_in_executor(
+                self._threads, self._buckets.sizes_below, storage, row.uuid
+            )
+            if not sizes:
+                raise NotFound(f"checkpoint '{row.uuid}' is {row.state} and has no files")
+            read = lambda member: self._object(storage, member)  # noqa: E731
+            return self._in_threads(pieces_of(members_of_objects(sizes, row.uuid), form, read))
+        directory = checkpoint_directory(storage, row.uuid)
         members = await loop.run_in_executor(self._threads, members_of, Path(directory))
         if members is None:
             raise NotFound(
@@ -57,8 +73,57 @@ class CheckpointFiles:
             )
         return self._in_threads(pieces_of(members, form))
 
+    async def manifest(self, caller: Caller, uuid: str) -> bytes:
+        """The manifest of a checkpoint as its harness stored it.
+
+        Raises:
+            NotFound: there is no such checkpoint, or it has none.
+            Unavailable, Unimplemented: the master cannot read the storage.
+        """
+        row = await self._checkpoints.get(caller, uuid)
+        storage = await self._storage_of(row)
+        name = manifest_name(row.uuid)
+        loop = asyncio.get_running_loop()
+        if storage.get("type") in OBJECT_KINDS:
+            found = await loop.run_in_executor(self._threads, self._buckets.content, storage, name)
+        else:
+            path = Path(checkpoint_directory(storage, row.uuid)).with_name(name)
+            found = await loop.run_in_executor(self._threads, _content_of, path)
+        if found is None:
+            raise NotFound(
+                f"checkpoint '{row.uuid}' has no manifest: it was stored by a harness before "
+                "0.39, or its files are out of the master's reach"
+            )
+        return found
+
+    async def _storage_of(self, row: rows.CheckpointRow) -> Mapping[str, Any]:
+        storage = (row.experiment_config or {}).get("checkpoint_storage") or {}
+        if row.storage_id is None:
+            return storage
+        async with self._pool.acquire() as conn:
+            return await rows.find_storage(conn, row.storage_id) or storage
+
+    def _object(self, storage: Mapping[str, Any], member: Member) -> Iterator[bytes]:
+        """Exactly as many bytes as the member was said to have."""
+        left = member.size
+        for piece in self._buckets.pieces(storage, member.path) if left else ():
+            left -= len(piece)
+            yield piece
+        if left:
+            raise OSError(f"{member.name} has another size than it was listed with")
+
     async def _in_threads(self, pieces: Iterator[bytes]) -> AsyncGenerator[bytes]:
         loop = asyncio.get_running_loop()
         while (piece := await loop.run_in_executor(self._threads, next, pieces, None)) is not None:
             if piece:
                 yield piece
+
+
+def _content_of(path: Path) -> bytes | None:
+    """A file that is no link: tasks write there, and must not read by the master what it may."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        return file.read(MAX_MANIFEST_BYTES)

@@ -12,6 +12,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.services.registered import check_unregistered
 from determined_master.store import checkpoints as rows
 from determined_master.store import collections
 
@@ -90,9 +91,10 @@ class Checkpoints:
         experiment_id: int | None = None,
         states: Sequence[str] = (),
         sort: str = "reported_at",
+        metric: str | None = None,
         newest_first: bool = False,
     ) -> list[rows.CheckpointRow]:
-        """Checkpoints of one trial or of one experiment.
+        """Checkpoints of one trial or of one experiment, by a validation metric if one is named.
 
         Raises:
             NotFound: there is no such trial or experiment.
@@ -111,6 +113,7 @@ class Checkpoints:
                 experiment_id=experiment_id,
                 states=states,
                 sort=sort,
+                metric=metric,
                 newest_first=newest_first,
             )
 
@@ -131,6 +134,7 @@ class Checkpoints:
 
         Raises:
             NotFound: there is no such checkpoint, or it is not the task's to tell of.
+            InvalidArgument: it is registered.
         """
         access.may(caller, "edit", "experiment")
         await self._check_scope(caller, left)
@@ -140,6 +144,7 @@ class Checkpoints:
             if dict(resources) == row.resources and (resources or row.state == state):
                 continue
             async with self._pool.acquire() as conn:
+                await check_unregistered(conn, [row.uuid])
                 await rows.update_resources(conn, row.uuid, dict(resources), state)
 
     async def _check_scope(self, caller: Caller, uuids: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.states import TERMINAL
 from determined_master.services.checkpoints import checked_uuid
+from determined_master.services.registered import check_unregistered
 from determined_master.store import checkpoints, experiments
 from determined_master.store import collections as rows
 
@@ -38,6 +39,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     globs: Sequence[str] = EVERYTHING
     removes_tensorboard: bool = False
     is_deletion: bool = False
+    spares_own: bool = True
+    """Whether what trials of the experiment itself start from stays as well."""
 
 
 class Collections:
@@ -67,7 +70,7 @@ class Collections:
 
         Raises:
             NotFound: some do not exist; all of those are named.
-            FailedPrecondition: another experiment starts from one.
+            FailedPrecondition: another experiment starts from one, or one is registered.
         """
         await self.remove_files(caller, uuids, EVERYTHING)
 
@@ -96,7 +99,10 @@ class Collections:
                 await _check_unused(conn, stored)
         for experiment_id, group in _by_experiment(stored).items():
             plan = Plan(
-                experiment_id=experiment_id, uuids_by_storage=_by_storage(group), globs=globs
+                experiment_id=experiment_id,
+                uuids_by_storage=_by_storage(group),
+                globs=globs,
+                spares_own=False,
             )
             await self._post(plan, f"request:{caller.user_id}:{entropy.new_uuid()}")
 
@@ -134,11 +140,14 @@ class Collections:
             await self._post(plan, ctx.cause, ctx)
 
     async def for_deletion(self, experiment_id: int, ctx: EffectContext) -> None:
-        """Delete all that an experiment has stored, but what other experiments start from."""
+        """Delete all that an experiment has stored.
+
+        What other experiments start from and what is registered stays.
+        """
         async with self._pool.acquire() as conn:
             stored = await rows.list_stored(conn, experiment_id=experiment_id)
             uuids = [c.uuid for c in stored]
-            sources = await rows.list_sources(conn, uuids, outside_of=experiment_id)
+            sources = await rows.list_kept(conn, uuids, outside_of=experiment_id)
             has_run = await rows.has_run(conn, experiment_id)
         doomed = [c for c in stored if c.uuid not in sources and c.state != "DELETED"]
         plan = Plan(
@@ -146,6 +155,7 @@ class Collections:
             uuids_by_storage=_by_storage(doomed) or ({None: ()} if has_run else {}),
             removes_tensorboard=has_run,
             is_deletion=True,
+            spares_own=False,
         )
         await self._post(plan, ctx.cause, ctx)
 
@@ -183,8 +193,13 @@ class Collections:
         ]
 
         async def store(conn: Conn) -> None:
+            own = None if plan.spares_own else plan.experiment_id
             for task in tasks:
-                await rows.insert_collection(conn, task)
+                await rows.lock_checkpoints(conn, task.uuids)
+                # Looked at again: something may have begun to start from one meanwhile.
+                used = await rows.list_sources(conn, task.uuids, outside_of=own)
+                uuids = [uuid for uuid in task.uuids if uuid not in used or not task.globs]
+                await rows.insert_collection(conn, msgspec.structs.replace(task, uuids=uuids))
 
         event = exp.CollectionPlanned(
             task_ids=tuple(t.task_id for t in tasks), is_deletion=plan.is_deletion
@@ -223,6 +238,7 @@ def _check_known(asked: Sequence[str], stored: Sequence[rows.Stored]) -> None:
 
 
 async def _check_unused(conn: Conn, stored: Sequence[rows.Stored]) -> None:
+    await check_unregistered(conn, [c.uuid for c in stored])
     for experiment_id, group in _by_experiment(stored).items():
         uuids = [c.uuid for c in group]
         for uuid, user in (await rows.list_sources(conn, uuids, outside_of=experiment_id)).items():

@@ -12,6 +12,7 @@ import msgspec
 
 from determined_master import clock, entropy
 from determined_master.domain import access
+from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.model_definition import ModelFile, pack
@@ -19,9 +20,10 @@ from determined_master.domain.states import TERMINAL
 from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.pools import Pools
-from determined_master.services.search_sources import check_source
+from determined_master.services.search_sources import check_source, hold_source
 from determined_master.store import detached
 from determined_master.store import experiments as rows
+from determined_master.store.row_locks import lock_experiment_with_runs
 
 if TYPE_CHECKING:
     import asyncpg
@@ -92,7 +94,11 @@ class Experiments:
         prepared = msgspec.structs.replace(
             prepared,
             exceeds_slots=not submission.is_detached
-            and self._pools.check_slots(resources["resource_pool"], resources["slots_per_trial"]),
+            and self._pools.check_fit(
+                resources["resource_pool"],
+                resources["slots_per_trial"],
+                is_single_node=bool(resources.get("is_single_node")),
+            ),
         )
         await check_source(self._pool, prepared.built.typed.searcher)
         if submission.parent_id:
@@ -129,8 +135,15 @@ class Experiments:
             return await rows.list_trial_ids(conn, experiment_id)
 
     async def original_config(self, caller: Caller, experiment_id: int) -> str:
-        """The configuration as it was submitted."""
-        access.may(caller, "read", "experiment")
+        """The configuration as it was submitted.
+
+        Where it holds secrets, others than its owner and admins are given the completed one
+        without them: text that was written by hand cannot be masked for certain.
+        """
+        row = await self.get(caller, experiment_id)
+        masked = mask_config(row.config)
+        if masked != row.config and not caller.is_admin and caller.user_id != row.user_id:
+            return msgspec.json.format(msgspec.json.encode(masked), indent=2).decode()
         async with self._pool.acquire() as conn:
             return await rows.find_original_config(conn, experiment_id) or ""
 
@@ -192,7 +205,8 @@ class Experiments:
         if row.archived is archived:
             word = "already archived" if archived else "not archived"
             raise FailedPrecondition(f"experiment {experiment_id} is {word}")
-        async with self._pool.acquire() as conn:
+        async with self._pool.acquire() as conn, conn.transaction():
+            await lock_experiment_with_runs(conn, experiment_id)
             await rows.update_details(conn, experiment_id, {"archived": archived})
 
     async def label(
@@ -274,6 +288,7 @@ class Experiments:
         )
 
         async def store(conn: Conn) -> None:
+            await hold_source(conn, config["searcher"])
             if model.digest is not None and model.tgz is not None:
                 await rows.insert_model_definition(conn, model.digest, model.tgz)
             await rows.insert_experiment(conn, new)

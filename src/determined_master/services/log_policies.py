@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import re2
 
-from determined_master.domain.trial.messages import RetriesCanceled
+from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled
 
 if TYPE_CHECKING:
     import asyncpg
@@ -24,6 +24,9 @@ CONFIG_ECHO = '"log_policies":'
 class _Compiled(msgspec.Struct, frozen=True):
     policies: tuple[dict[str, Any], ...]
     matcher: Any
+    """Tells which patterns a line matches."""
+    sieve: Any
+    """Tells quickly whether any of many lines may match; None where that cannot be told."""
     trial_id: int
 
 
@@ -34,30 +37,35 @@ class LogPolicies:
         self._engine = engine
         self._pool = pool
         self._known: OrderedDict[str, _Compiled | None] = OrderedDict()
-        self._matched: set[tuple[str, int]] = set()
+        self._matched: set[tuple[str, int, str | None]] = set()
 
     async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
-        """Act on the policies that match one of these lines; each once a task."""
+        """Act on the policies that match one of these lines; each once a task and agent."""
         compiled = await self._compiled(task_id)
         if compiled is None:
             return
-        text = "\n".join(lines)
-        if not compiled.matcher.Match(text):
+        lines = [line.rstrip("\r\n") for line in lines]
+        if compiled.sieve is not None and not compiled.sieve.Match("\n".join(lines)):
             return
         for line in lines:
             if CONFIG_ECHO in line:
                 continue
             for index in compiled.matcher.Match(line) or ():
-                if (task_id, index) not in self._matched:
-                    self._matched.add((task_id, index))
-                    await self._act(compiled, index, line)
+                if (task_id, index, agent_id) not in self._matched:
+                    self._matched.add((task_id, index, agent_id))
+                    await self._act(compiled, index, line, agent_id)
 
-    async def _act(self, compiled: _Compiled, index: int, line: str) -> None:
+    async def _act(self, compiled: _Compiled, index: int, line: str, agent_id: str | None) -> None:
         policy = compiled.policies[index]
+        pattern, shown = policy["pattern"], line[:2000]
+        cause = f"log policy {index}"
         if policy.get("action") == "cancel_retries":
-            event = RetriesCanceled(pattern=policy["pattern"], line=line.rstrip("\n")[:2000])
-            cause = f"log policy {index}"
+            event = RetriesCanceled(pattern=pattern, line=shown)
             await self._engine.post("trial", str(compiled.trial_id), event, cause=cause)
+        if policy.get("action") == "exclude_node" and agent_id:
+            excluded = AgentExcluded(agent_id=agent_id, pattern=pattern, line=shown)
+            cause = f"{cause} on {agent_id}"
+            await self._engine.post("trial", str(compiled.trial_id), excluded, cause=cause)
         if policy.get("name"):
             query = "UPDATE trials SET log_policy_matched = $2 WHERE id = $1"
             async with self._pool.acquire() as conn:
@@ -81,7 +89,7 @@ class LogPolicies:
 
 
 def _compile(policies: Sequence[dict[str, Any]], trial_id: int) -> _Compiled | None:
-    matcher = re2.Set.SearchSet()
+    matcher, sieve = re2.Set.SearchSet(), re2.Set.SearchSet()
     kept = []
     for policy in policies:
         if not policy.get("pattern"):
@@ -90,8 +98,15 @@ def _compile(policies: Sequence[dict[str, Any]], trial_id: int) -> _Compiled | N
             matcher.Add(policy["pattern"])
         except re2.error:
             continue  # refused when the configuration is checked; an older one may hold it
+        sieve.Add(f"(?m){policy['pattern']}")  # `^` and `$` mean those of each line
         kept.append(policy)
     if not kept:
         return None
     matcher.Compile()
-    return _Compiled(tuple(kept), matcher, trial_id)
+    sieve.Compile()
+    is_sieved = not any(mark in policy["pattern"] for policy in kept for mark in _OF_THE_TEXT)
+    return _Compiled(tuple(kept), matcher, sieve if is_sieved else None, trial_id)
+
+
+_OF_THE_TEXT = ("\\A", "\\z", "-m", "-sm")
+"""What ties a pattern to the ends of the text that it is looked for in."""

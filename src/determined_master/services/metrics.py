@@ -179,7 +179,7 @@ class Metrics:
         )
 
         cause = f"validation:{report.trial_id}:{report.run_id}:{report.steps}"
-        rows_of = Rows(self._flusher.store, (report, facts))
+        rows_of = Rows(self._flusher.store, (report, facts), [report.trial_id])
         try:
             outcome = await self._engine.post(
                 "experiment", str(facts.experiment_id), event, cause=cause, within=rows_of

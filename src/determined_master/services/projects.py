@@ -26,6 +26,7 @@ from determined_master.domain.naming import (
 from determined_master.domain.states import LEAVING
 from determined_master.store import experiments, workspaces
 from determined_master.store import projects as rows
+from determined_master.store.row_locks import lock_experiment_with_runs
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -221,6 +222,7 @@ class Projects:
         """
         async with self._pool.acquire() as conn, conn.transaction():
             place = await rows.find_place(conn, project_id)
+            await lock_experiment_with_runs(conn, experiment_id)
             row = await experiments.lock_experiment(conn, experiment_id)
             if row is None:
                 raise NotFound(f"experiment '{experiment_id}' not found")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.store import checkpoints
+from determined_master.store import checkpoints, collections
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.config.searcher import SearcherConfig
+    from determined_master.store.pool import Conn
 
 _PREFIX = "invalid experiment configuration: "
 
@@ -34,8 +36,30 @@ async def check_source(pool: asyncpg.Pool, searcher: SearcherConfig) -> None:
                     f"{_PREFIX}searcher.source_trial_id is {trial_id}, and trial {trial_id} has "
                     "no checkpoint to start from: name a trial that has saved one"
                 )
-        elif uuid and await checkpoints.find_checkpoint(conn, uuid) is None:
-            raise InvalidArgument(
-                f"{_PREFIX}searcher.source_checkpoint_uuid: checkpoint '{uuid}' not found; "
-                "`det checkpoint list` shows those of an experiment"
-            )
+        elif uuid:
+            await _check_checkpoint(conn, uuid)
+
+
+async def hold_source(conn: Conn, searcher: Mapping[str, Any]) -> None:
+    """Keep the checkpoint that a search starts from, in the transaction that stores the search.
+
+    Raises:
+        InvalidArgument: it was deleted meanwhile, or is about to be.
+    """
+    uuid = searcher.get("source_checkpoint_uuid")
+    if uuid and not searcher.get("source_trial_id"):
+        await collections.lock_checkpoints(conn, [uuid])
+        await _check_checkpoint(conn, uuid)
+
+
+async def _check_checkpoint(conn: Conn, uuid: str) -> None:
+    at = f"{_PREFIX}searcher.source_checkpoint_uuid"
+    found = await checkpoints.find_checkpoint(conn, uuid)
+    if found is None:
+        raise InvalidArgument(
+            f"{at}: checkpoint '{uuid}' not found; `det experiment list-checkpoints` shows those "
+            "of an experiment"
+        )
+    if not await collections.is_to_stay(conn, uuid):
+        state = f"is {found.state}" if found.state != "COMPLETED" else "is being deleted"
+        raise InvalidArgument(f"{at}: checkpoint '{uuid}' {state}: name one that is complete")

@@ -76,6 +76,9 @@ SORTS = {
     "searcher_metric": "v.searcher_metric",
 }
 """What lists may be sorted by."""
+_METRIC = """
+    CASE WHEN jsonb_typeof(v.metrics -> $4) = 'number' THEN (v.metrics ->> $4)::float8 END
+"""
 
 
 async def insert_checkpoint(conn: Conn, new: NewCheckpoint) -> bool:
@@ -118,6 +121,12 @@ async def find_checkpoint(conn: Conn, uuid: str) -> CheckpointRow | None:
     return CheckpointRow(**row) if row else None
 
 
+async def list_by_uuids(conn: Conn, uuids: Sequence[str]) -> dict[str, CheckpointRow]:
+    """Checkpoints by their UUIDs; those that are not there are left out."""
+    rows = await conn.fetch(f"{SELECT} WHERE c.uuid = ANY ($1)", list(uuids))
+    return {row["uuid"]: CheckpointRow(**row) for row in rows}
+
+
 async def list_checkpoints(
     conn: Conn,
     *,
@@ -125,18 +134,24 @@ async def list_checkpoints(
     experiment_id: int | None = None,
     states: Sequence[str] = (),
     sort: str = "reported_at",
+    metric: str | None = None,
     newest_first: bool = False,
 ) -> list[CheckpointRow]:
-    """Checkpoints of a trial or an experiment in the order of one of `SORTS`."""
+    """Checkpoints of a trial or an experiment in the order of one of `SORTS`.
+
+    With `metric` they are in the order of that validation metric, those without it last.
+    """
     direction = "DESC" if newest_first else "ASC"
+    order = SORTS[sort] if metric is None else _METRIC
     query = f"""
         {SELECT}
          WHERE ($1::int IS NULL OR c.trial_id = $1)
            AND ($2::int IS NULL OR c.experiment_id = $2)
            AND (cardinality($3::text[]) = 0 OR c.state = ANY ($3))
-         ORDER BY {SORTS[sort]} {direction} NULLS LAST, c.uuid
+           AND ($4::text IS NULL OR true)
+         ORDER BY {order} {direction} NULLS LAST, c.uuid
     """
-    rows = await conn.fetch(query, trial_id, experiment_id, list(states))
+    rows = await conn.fetch(query, trial_id, experiment_id, list(states), metric)
     return [CheckpointRow(**row) for row in rows]
 
 
@@ -194,10 +209,12 @@ async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], sta
             UPDATE trials t SET checkpoint_size = t.checkpoint_size - before.size + $4,
                    checkpoint_count = t.checkpoint_count - ($3 = 'DELETED')::int
               FROM before WHERE t.id = before.trial_id
+         RETURNING t.id
         )
         UPDATE experiments e SET checkpoint_size = e.checkpoint_size - before.size + $4,
                checkpoint_count = e.checkpoint_count - ($3 = 'DELETED')::int
           FROM before WHERE e.id = before.experiment_id
+           AND (SELECT count(*) FROM trial) >= 0 -- the trial's row is locked first, as by all
     """
     await conn.execute(query, uuid, resources, state, sum(resources.values()))
 

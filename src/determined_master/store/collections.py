@@ -52,16 +52,23 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def insert_collection(conn: Conn, new: NewCollection) -> None:
-    """Store a task that will delete checkpoints."""
+    """Store a task that will delete checkpoints, but those that are registered by now."""
     task = """
         INSERT INTO tasks (id, type, job_id, experiment_id, user_id, started_at)
         VALUES ($1, 'CHECKPOINT_GC', $2, $3, $4, $5)
     """
+    lock = "SELECT FROM checkpoints WHERE uuid = ANY ($1) ORDER BY uuid FOR NO KEY UPDATE"
     collection = """
         INSERT INTO collections (task_id, experiment_id, storage_id, uuids, globs,
                                  removes_tensorboard)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        SELECT $1, $2, $3,
+               ARRAY (SELECT u.uuid FROM unnest($4::uuid[]) WITH ORDINALITY AS u (uuid, place)
+                       WHERE cardinality($5::text[]) = 0 OR NOT EXISTS (
+                             SELECT FROM model_versions v WHERE v.checkpoint = u.uuid)
+                       ORDER BY u.place),
+               $5, $6
     """
+    await conn.execute(lock, list(new.uuids))  # so that none is registered meanwhile
     await conn.execute(
         task, new.task_id, new.job_id, new.experiment_id, new.user_id, new.started_at
     )
@@ -115,7 +122,7 @@ async def list_saved(conn: Conn, experiment_id: int) -> list[Saved]:
          ORDER BY c.reported_at, c.uuid
     """
     rows = await conn.fetch(query, experiment_id)
-    sources = await list_sources(conn, [row["uuid"] for row in rows])
+    sources = await list_kept(conn, [row["uuid"] for row in rows])
     return [Saved(**row, is_source=row["uuid"] in sources) for row in rows]
 
 
@@ -142,6 +149,19 @@ async def list_sources(
     return {row["uuid"]: row["experiment_id"] for row in rows}
 
 
+async def list_kept(
+    conn: Conn, uuids: Sequence[str], *, outside_of: int | None = None
+) -> set[str]:
+    """Which of these checkpoints no policy and no deletion of an experiment may take.
+
+    Something starts from them (as of `list_sources`), or they are registered.
+    """
+    sources = await list_sources(conn, uuids, outside_of=outside_of)
+    query = "SELECT DISTINCT checkpoint::text FROM model_versions WHERE checkpoint = ANY ($1)"
+    registered = [row["checkpoint"] for row in await conn.fetch(query, list(uuids))]
+    return {*sources, *registered}
+
+
 async def list_stored(
     conn: Conn, *, uuids: Sequence[str] = (), experiment_id: int | None = None
 ) -> list[Stored]:
@@ -153,6 +173,47 @@ async def list_stored(
          ORDER BY c.storage_id, c.uuid
     """
     return [Stored(**row) for row in await conn.fetch(query, list(uuids), experiment_id)]
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that was asked for and found no place yet."""
+
+    task_id: str
+    experiment_id: int
+    pool: str
+    requested_at: datetime
+
+
+async def list_waiting(conn: Conn, *, since: datetime, limit: int) -> list[Waiting]:
+    """Collections that wait for a place since before `since` (UTC), the longest first."""
+    query = """
+        SELECT c.task_id, c.experiment_id, a.pool, a.requested_at
+          FROM allocations a JOIN collections c ON c.task_id = a.task_id
+         WHERE a.ended_at IS NULL AND a.state = 'PENDING' AND a.requested_at < $1
+         ORDER BY a.requested_at, a.id
+         LIMIT $2
+    """
+    return [Waiting(**row) for row in await conn.fetch(query, since, limit)]
+
+
+async def lock_checkpoints(conn: Conn, uuids: Sequence[str]) -> None:
+    """Let nobody begin to start from these, or to delete them, until the transaction ends."""
+    query = "SELECT FROM checkpoints WHERE uuid = ANY ($1::uuid[]) ORDER BY uuid FOR UPDATE"
+    await conn.execute(query, list(uuids))
+
+
+async def is_to_stay(conn: Conn, uuid: str) -> bool:
+    """Whether a checkpoint is whole and no task is about to delete of it."""
+    query = """
+        SELECT EXISTS (
+            SELECT FROM checkpoints p
+             WHERE p.uuid = $1::uuid AND p.state = 'COMPLETED'
+               AND NOT EXISTS (
+                    SELECT FROM collections c JOIN tasks k ON k.id = c.task_id
+                     WHERE c.experiment_id = p.experiment_id AND k.ended_at IS NULL
+                       AND cardinality(c.globs) > 0 AND p.uuid = ANY (c.uuids)))
+    """
+    return bool(await conn.fetchval(query, uuid))
 
 
 async def has_run(conn: Conn, experiment_id: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -49,6 +50,8 @@ class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_size: int
     started_at: datetime
     ended_at: datetime | None
+    queue_position: Decimal | None = None
+    """Of its job, when somebody has moved it."""
 
 
 class NewExperiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +88,7 @@ COLUMNS = """
     e.external_id, e.forked_from, e.config, e.searcher_type, e.searcher_metric,
     e.smaller_is_better, e.resource_pool, e.model_definition_size, e.progress, e.num_trials,
     e.best_trial_id, e.best_metric, e.checkpoint_count, e.checkpoint_size,
-    e.started_at, e.ended_at
+    e.started_at, e.ended_at, e.queue_position
 """
 TABLES = """
     experiments e
@@ -95,6 +98,15 @@ TABLES = """
 """
 
 
+DETAILS = (
+    "name",
+    "description",
+    "labels",
+    "notes",
+    "archived",
+    "config",
+    "queue_position",
+)
 VERSION = "concat_ws('.', e.xmin, u.xmin, p.xmin, w.xmin)"
 """Changes with every write to an experiment, its user, its project or its workspace."""
 
@@ -176,30 +188,53 @@ async def list_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
 
 
 async def update_experiment_states(
-    conn: Conn, rows: Sequence[tuple[int, str, str, datetime | None]]
+    conn: Conn, rows: Sequence[tuple[int, str, str, datetime | None, float]]
 ) -> None:
-    """Write (id, state, reason, ended_at) of several experiments at once.
+    """Write (id, state, reason, ended_at, progress) of several experiments at once.
 
-    What has ended keeps its first end, until it is opened again.
+    What has ended keeps its first end, until it is opened again. Progress never goes back: that of
+    a single trial is written by its own reports.
     """
     query = """
         UPDATE experiments e
            SET state = n.state, reason = n.reason,
                ended_at = CASE WHEN n.ended_at IS NOT NULL
                                THEN coalesce(e.ended_at, n.ended_at) END,
-               progress = CASE WHEN n.state = 'COMPLETED' THEN 1 ELSE e.progress END
-          FROM unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[])
-               AS n (id, state, reason, ended_at)
+               progress = CASE WHEN n.state = 'COMPLETED' THEN 1
+                               ELSE greatest(e.progress, n.progress) END
+          FROM unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[], $5::float8[])
+               AS n (id, state, reason, ended_at, progress)
          WHERE e.id = n.id
     """
-    ids, states, reasons, ended = zip(*rows, strict=True)
-    await conn.execute(query, ids, states, reasons, ended)
+    ids, states, reasons, ended, progress = zip(*rows, strict=True)
+    await conn.execute(query, ids, states, reasons, ended, progress)
 
 
 async def insert_model_definition(conn: Conn, digest: bytes, tgz: bytes) -> None:
-    """Keep a model directory once, whoever submits it."""
-    query = "INSERT INTO model_definitions (digest, tgz) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+    """Keep a model directory once, whoever submits it.
+
+    One that is there is locked, so that it is not swept away before the experiment's row.
+    """
+    query = """
+        INSERT INTO model_definitions (digest, tgz) VALUES ($1, $2)
+        ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest
+    """
     await conn.execute(query, digest, tgz)
+
+
+async def delete_orphaned_models(conn: Conn, *, limit: int) -> int:
+    """Delete model directories that no experiment has any more; how many.
+
+    One that an experiment is being stored with stays: its row is locked until that is done.
+    """
+    query = """
+        WITH orphans AS (
+            SELECT m.digest FROM model_definitions m
+             WHERE NOT EXISTS (SELECT FROM experiments e WHERE e.model_definition = m.digest)
+             ORDER BY m.digest LIMIT $1 FOR UPDATE SKIP LOCKED)
+        DELETE FROM model_definitions m USING orphans o WHERE m.digest = o.digest
+    """
+    return int((await conn.execute(query, limit)).split()[1])
 
 
 async def find_model_definition(conn: Conn, experiment_id: int) -> bytes | None:
@@ -221,8 +256,9 @@ async def find_model_digest(conn: Conn, experiment_id: int) -> tuple[bytes | Non
 
 
 async def reset_progress(conn: Conn, experiment_id: int) -> None:
-    """Begin to count anew: the experiment goes on."""
-    await conn.execute("UPDATE experiments SET progress = 0 WHERE id = $1", experiment_id)
+    """Begin to count anew, at the place in the queue that its age gives: it goes on."""
+    query = "UPDATE experiments SET progress = 0, queue_position = NULL WHERE id = $1"
+    await conn.execute(query, experiment_id)
 
 
 async def update_config(conn: Conn, experiment_id: int, config: dict[str, Any]) -> None:
@@ -294,9 +330,8 @@ async def list_labels(conn: Conn, project_id: int | None) -> list[str]:
 
 
 async def update_details(conn: Conn, experiment_id: int, changes: dict[str, Any]) -> None:
-    """Write a user's changes to name, description, labels, notes, archived or config."""
-    names = [n for n in ("name", "description", "labels", "notes", "archived", "config")]
-    chosen = [n for n in names if n in changes]
+    """Write a user's changes to those of `DETAILS` that are given."""
+    chosen = [n for n in DETAILS if n in changes]
     if not chosen:
         return
     assignments = ", ".join(f"{n} = ${i}" for i, n in enumerate(chosen, start=2))

@@ -159,6 +159,8 @@ async def update_project(conn: Conn, project_id: int, values: Mapping[str, Any])
     query = f"UPDATE projects SET {changes} WHERE id = $1"
     await conn.execute(query, project_id, *[values[n] for n in names])
     if "workspace_id" in values:
+        lock = "SELECT FROM experiments WHERE project_id = $1 ORDER BY id FOR NO KEY UPDATE"
+        await conn.execute(lock, project_id)
         moved = "UPDATE experiments SET workspace_id = $2 WHERE project_id = $1"
         await conn.execute(moved, project_id, values["workspace_id"])
 

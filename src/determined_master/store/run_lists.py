@@ -119,3 +119,28 @@ async def list_runs(conn: Conn, ids: Sequence[int]) -> list[RunRow]:
     """
     found = {row["id"]: RunRow(**row) for row in await conn.fetch(query, ids)}
     return [found[i] for i in ids if i in found]
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A run as one of the runs of its experiment."""
+
+    id: int
+    experiment_id: int
+    siblings: int
+    """How many runs the experiment has, this one among them."""
+    is_multitrial: bool
+
+
+async def list_members(
+    conn: Conn, ids: Sequence[int], project_id: int | None = None
+) -> list[Member]:
+    """Those of the runs that are there, and in the project, by id."""
+    query = """
+        SELECT r.id, r.experiment_id,
+               (SELECT count(*) FROM runs x WHERE x.experiment_id = r.experiment_id),
+               e.searcher_type <> 'single'
+          FROM runs r JOIN experiments e ON e.id = r.experiment_id
+         WHERE r.id = ANY ($1) AND ($2::int IS NULL OR r.project_id = $2)
+         ORDER BY r.id
+    """
+    return [Member(*row) for row in await conn.fetch(query, ids, project_id)]

@@ -42,12 +42,6 @@ class ValueRow(msgspec.Struct, frozen=True):
     metrics: dict[str, Any]
 
 
-_POINT = """
-    id, steps, reported_at,
-    (SELECT jsonb_object_agg(n, metrics->n) FROM unnest($3::text[]) n
-      WHERE metrics ? n) AS metrics,
-    metrics->'epoch' AS epoch
-"""
 _WHERE = """
     trial_id = $1 AND metric_group = $2 AND NOT archived AND id > $4 AND metrics ?| $3
 """
@@ -56,21 +50,22 @@ _WHERE = """
 async def list_points(conn: Conn, wanted: SeriesWanted, limit: int) -> list[PointRow]:
     """The reports with any of the metrics, by steps; no more than `limit`."""
     query = f"""
-        SELECT {_POINT} FROM metrics WHERE {_WHERE} AND steps BETWEEN $5 AND $6
+        SELECT {_columns(wanted, 7)} FROM metrics WHERE {_WHERE} AND steps BETWEEN $5 AND $6
          ORDER BY steps, id LIMIT {limit:d}
     """
     steps = (wanted.from_steps, wanted.to_steps)
-    rows = await conn.fetch(query, *_values(wanted), *steps)
-    return [PointRow(*row) for row in rows]
+    rows = await conn.fetch(query, *_values(wanted), *steps, *wanted.names)
+    return [_point(row, wanted.names) for row in rows]
 
 
 async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int]) -> list[PointRow]:
     """The same of so many steps, all of them within what is wanted."""
     query = f"""
-        SELECT {_POINT} FROM metrics WHERE {_WHERE} AND steps = ANY ($5::int[])
+        SELECT {_columns(wanted, 6)} FROM metrics WHERE {_WHERE} AND steps = ANY ($5::int[])
          ORDER BY steps, id
     """
-    return [PointRow(*row) for row in await conn.fetch(query, *_values(wanted), steps)]
+    rows = await conn.fetch(query, *_values(wanted), steps, *wanted.names)
+    return [_point(row, wanted.names) for row in rows]
 
 
 async def list_between(
@@ -91,6 +86,18 @@ async def list_between(
     steps = (wanted.from_steps, wanted.to_steps)
     after = msgspec.structs.replace(wanted, after_id=max(wanted.after_id, first_id - 1))
     return [ValueRow(*row) for row in await conn.fetch(query, *_values(after), *steps, last_id)]
+
+
+def _columns(wanted: SeriesWanted, first: int) -> str:
+    """Columns of a point; names of metrics are parameters from `first` on."""
+    metrics = "".join(f", metrics->${n}" for n in range(first, first + len(wanted.names)))
+    return f"id, steps, reported_at, metrics->'epoch'{metrics}"
+
+
+def _point(row: Any, names: Sequence[str]) -> PointRow:
+    """A metric that is null is left out, as one that is not there."""
+    values = {n: v for n, v in zip(names, row[4:], strict=True) if v is not None}
+    return PointRow(row[0], row[1], row[2], values, row[3])
 
 
 def _values(wanted: SeriesWanted) -> tuple[Any, ...]:

@@ -111,7 +111,8 @@ async def update_workspace(conn: Conn, workspace_id: int, values: Mapping[str, A
 
 
 async def delete_workspace(conn: Conn, workspace_id: int) -> None:
-    """Delete an empty workspace, its templates and its pins."""
+    """Delete an empty workspace, its templates and its pins; its models go to the first one."""
+    await conn.execute("UPDATE models SET workspace_id = 1 WHERE workspace_id = $1", workspace_id)
     await conn.execute("DELETE FROM templates WHERE workspace_id = $1", workspace_id)
     await conn.execute("DELETE FROM workspaces WHERE id = $1", workspace_id)
 

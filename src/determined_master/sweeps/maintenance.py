@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from datetime import timedelta
 
+import asyncpg
+
 from determined_master import clock
-from determined_master.store import journal, task_logs
+from determined_master.store import experiments, journal, task_logs
 from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Pool
 
@@ -16,6 +19,7 @@ log = logging.getLogger(__name__)
 PERIOD_S = 3600.0
 REPEATABLE_FOR = timedelta(days=7)
 """So long is the answer to a request with an idempotency key remembered."""
+ORPHANS_AT_ONCE = 100
 ENDED_SESSIONS_FOR = timedelta(days=30)
 
 
@@ -32,6 +36,10 @@ async def keep_house(pool: Pool) -> None:
 async def sweep(pool: Pool) -> None:
     """Do once what is done every hour; doing it twice changes nothing more."""
     now = clock.now()
+    with contextlib.suppress(asyncpg.ForeignKeyViolationError):  # one is in use again
+        async with pool.acquire() as conn:
+            while await experiments.delete_orphaned_models(conn, limit=ORPHANS_AT_ONCE):
+                pass
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, now.date())
         await conn.execute("DELETE FROM requests WHERE created_at < $1", now - REPEATABLE_FOR)

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.covers import covers
 from tests.domain.builders import (
     assigned,
     changed,
@@ -72,6 +73,7 @@ def test_an_acknowledgement_nobody_asked_for_hides_no_failure() -> None:
     assert step(survivor, exited("b", 137))[0].outcome.kind == "failed"
 
 
+@covers("experiment-config 17.preemption_timeout 2.preemption_timeout")
 def test_who_does_not_leave_in_time_is_killed() -> None:
     state, effects = run(PAUSE, alloc.PreemptionExpired(), state=running())
     assert of_type(effects, alloc.SignalContainer) == [alloc.SignalContainer("c-a", "a")]

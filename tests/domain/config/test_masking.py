@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.covers import covers
+
 from determined_master.domain.config.masking import MASK, mask_config
 
 CONFIG = {
@@ -12,6 +14,7 @@ CONFIG = {
 }
 
 
+@covers("experiment-config 2.data 14.masking 21.obfuscation")
 def test_credentials_and_secrets_are_masked_and_the_rest_is_kept() -> None:
     assert mask_config(CONFIG) == {
         "name": "n",

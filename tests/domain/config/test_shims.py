@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.domain.config.builders import ASHA, build
 
 from determined_master.domain.config.hyperparameters import Categorical, Const, Int, Log, Nested
@@ -24,12 +25,14 @@ MIB = 1024**2
         ("2k", 2048),
     ],
 )
+@covers("experiment-config 11.shm_size")
 def test_11_shm_size_is_read_in_units_of_1024(text: Any, size: int) -> None:
     built = build(resources={"shm_size": text})
     assert built.config["resources"]["shm_size"] == size
     assert built.typed.resources.shm_size_bytes == size
 
 
+@covers("experiment-config 12.image")
 def test_12_an_image_text_holds_for_all_types_of_device() -> None:
     image = build(environment={"image": "x:1"}).config["environment"]["image"]
     assert image == {"cpu": "x:1", "cuda": "x:1", "rocm": "x:1"}
@@ -38,12 +41,14 @@ def test_12_an_image_text_holds_for_all_types_of_device() -> None:
 @pytest.mark.parametrize(
     ("image", "cuda"), [({"gpu": "g"}, "g"), ({"gpu": "g", "cuda": "c"}, "c")]
 )
+@covers("experiment-config 12.image 24.gpu 1.4")
 def test_24_gpu_stands_for_cuda_unless_that_is_given(image: Any, cuda: str) -> None:
     found = build(environment={"image": image}).config["environment"]["image"]
     assert found["cuda"] == cuda
     assert "gpu" not in found
 
 
+@covers("experiment-config 12.environment_variables")
 def test_12_a_list_of_variables_holds_for_all_types_of_device() -> None:
     built = build(environment={"environment_variables": ["A=1", "B=$A"]})
     assert built.typed.environment_variables == dict.fromkeys(
@@ -51,6 +56,7 @@ def test_12_a_list_of_variables_holds_for_all_types_of_device() -> None:
     )
 
 
+@covers("experiment-config 13.device_string")
 def test_13_a_device_text_is_read_as_a_map() -> None:
     devices = build(resources={"devices": ["/dev/a:/dev/b:r", "/dev/c:/dev/d"]})
     assert devices.config["resources"]["devices"] == [
@@ -59,17 +65,20 @@ def test_13_a_device_text_is_read_as_a_map() -> None:
     ]
 
 
+@covers("experiment-config 24.labels_map 2.labels")
 def test_24_labels_may_be_a_map_and_are_a_set() -> None:
     assert build(labels={"a": True, "b": False}).config["labels"] == ["a"]
     assert build(labels=["b", "a", "b"]).config["labels"] == ["b", "a"]
 
 
+@covers("experiment-config 24.action_object 16.action")
 def test_24_an_action_object_is_read_as_its_type() -> None:
     policies = [{"pattern": "x", "action": {"type": "cancel_retries"}}]
     first = build(log_policies=policies).config["log_policies"][0]
     assert first == {"pattern": "x", "action": "cancel_retries"}
 
 
+@covers("experiment-config 4.forms 24.const_hp")
 def test_4_scalars_and_lists_become_constants_and_groups_stay_groups() -> None:
     space = {"lr": 0.1, "net": {"act": None, "n": {"type": "int", "minval": 1, "maxval": 3}}}
     built = build(hyperparameters=space)
@@ -80,6 +89,7 @@ def test_4_scalars_and_lists_become_constants_and_groups_stay_groups() -> None:
     }
 
 
+@covers("experiment-config 4.log 4.categorical")
 def test_4_typed_specs_keep_their_values() -> None:
     space = {
         "a": {"type": "log", "base": 10, "minval": -3, "maxval": -1, "count": 2},
@@ -129,6 +139,9 @@ def test_words_are_booleans_where_the_schema_wants_one_and_that_is_said(
         {"entrypoint": "model_def:Trial"},
     ],
 )
+@covers("experiment-config 9.periods 24.periods 24.profiling 24.ignored 24.max_length")
+@covers("experiment-config 2.scheduling_unit 2.optimizations 2.data_layer 11.agent_label")
+@covers("experiment-config 5.stop_once 5.max_length 24.trial_class")
 def test_24_what_has_no_effect_any_more_is_said(overrides: dict[str, Any]) -> None:
     assert len(build(**overrides).warnings) == 1
 
@@ -138,21 +151,25 @@ def test_resubmitting_defaults_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("length", [100, {"batches": 5}])
+@covers("experiment-config 5.max_length")
 def test_24_max_length_is_kept_as_submitted(length: Any) -> None:
     searcher = {"name": "single", "metric": "x", "max_length": length}
     assert build(searcher=searcher).config["searcher"]["max_length"] == length
 
 
+@covers("experiment-config 24.shared_fs_paths 14.shared_fs")
 def test_14_older_keys_of_shared_fs_are_forgotten() -> None:
     storage = {"type": "shared_fs", "host_path": "/a", "checkpoint_path": "b"}
     assert "checkpoint_path" not in build(checkpoint_storage=storage).config["checkpoint_storage"]
 
 
+@covers("experiment-config 14.prefix")
 def test_14_a_prefix_is_normalised() -> None:
     storage = {"type": "s3", "bucket": "b", "prefix": "/a//b/./c/"}
     assert build(checkpoint_storage=storage).config["checkpoint_storage"]["prefix"] == "/a/b/c"
 
 
+@covers("experiment-config 1.null")
 def test_null_is_the_same_as_absent() -> None:
     nulls = {"description": None, "resources": None, "environment": {"image": None}}
     assert build(**nulls).config == build().config

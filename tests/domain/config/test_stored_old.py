@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.domain.config.builders import ASHA, build
 
 from determined_master.domain.config.hyperparameters import Const
@@ -35,6 +36,7 @@ def stored(**overrides: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", REMOVED)
+@covers("experiment-config 5.sync_halving 5.adaptive 5.adaptive_simple 5.custom 24.searchers")
 def test_a_removed_searcher_is_read_with_its_fields_and_defaults(name: str) -> None:
     shortened = stored(searcher={"name": name, **REMOVED[name]})
     del shortened["log_policies"]  # stored by a release that had none
@@ -45,6 +47,7 @@ def test_a_removed_searcher_is_read_with_its_fields_and_defaults(name: str) -> N
     assert read.config["searcher"].items() >= {**DEFAULTS[name], **REMOVED[name]}.items()
 
 
+@covers("experiment-config 5.custom 24.searchers")
 def test_the_search_of_a_removed_method_ends_with_the_reason() -> None:
     read = read_stored(stored(searcher={"name": "custom", "metric": "loss"}))
     method = build_search(read.searcher, read.hyperparameters, read.seed)
@@ -67,6 +70,7 @@ def test_what_this_release_stores_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("length", "metric", "time"), [({"epochs": 9}, "epochs", 9), (500, "batches", 500)]
 )
+@covers("experiment-config 5.missing_time 9.length 9.rung_cap")
 def test_a_halving_search_from_before_time_metrics_takes_its_max_length(
     length: Any, metric: str, time: int
 ) -> None:
@@ -79,12 +83,14 @@ def test_a_halving_search_from_before_time_metrics_takes_its_max_length(
     assert read.config["environment"]["image"]["cuda"] == "old:1"
 
 
+@covers("experiment-config 14.hdfs 24.hdfs")
 def test_checkpoints_in_hdfs_are_shown_in_a_directory_of_that_name() -> None:
     hdfs = {"type": "hdfs", "hdfs_url": "http://h", "hdfs_path": "/p", "save_trial_best": 3}
     found = read_stored(stored(checkpoint_storage=hdfs)).config["checkpoint_storage"]
     assert found.items() >= {**LEGACY_HDFS, "save_trial_best": 3}.items()
 
 
+@covers("experiment-config 24.legacy_reader 5.pbt")
 def test_of_what_cannot_be_read_the_parts_that_can_are_kept() -> None:
     config = {
         "checkpoint_storage": {"type": "s3", "bucket": "b"},

@@ -163,3 +163,18 @@ def test_what_is_being_deleted_neither_runs_nor_stops(state) -> None:
             run(leaving, event)
     for event in (e.ExperimentKilled(), e.ExperimentCanceled(), e.ExperimentErred(reason="x")):
         assert run(leaving, event) == (leaving, [])
+
+
+def test_a_deletion_says_what_it_waits_for_until_that_has_come() -> None:
+    wait = e.CollectionWaits(task_id="7.gc", reason="no agent of pool 'aux' is connected")
+    planned = e.CollectionPlanned(task_ids=("7.gc",), is_deletion=True)
+    state, effects = run(deleting(), planned, wait)
+    assert (state.state, effects) == ("DELETING", [])
+    assert state.reason == "its checkpoints are not deleted yet: " + wait.reason
+    state, effects = run(state, e.CollectionEnded(task_id="7.gc"))
+    assert (state.reason, effects) == ("", [e.RemoveExperiment()])
+
+
+def test_an_ended_experiment_keeps_its_own_reason_while_a_collection_waits() -> None:
+    wait = e.CollectionWaits(task_id="7.gc", reason="no agent")
+    assert run(ENDED, e.CollectionPlanned(task_ids=("7.gc",)), wait)[0].reason == ENDED.reason

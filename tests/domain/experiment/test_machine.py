@@ -1,6 +1,7 @@
 """An experiment from its creation to its end, with a search of a fixed plan."""
 
 import pytest
+from tests.covers import covers
 from tests.domain.builders import of_type
 from tests.domain.fake_search import FakeSearch, context
 
@@ -35,6 +36,7 @@ STOPS = [
 
 
 @pytest.mark.parametrize(("activate", "state"), [(True, "ACTIVE"), (False, "PAUSED")])
+@covers("experiment-config 6.initial")
 def test_its_first_trials_are_made_also_while_it_is_paused(activate, state) -> None:
     made, effects = run(e.ExperimentCreated(experiment_id=7, activate=activate))
     assert (made.id, made.state, made.trials_requested) == (7, state, 2)
@@ -75,6 +77,7 @@ def test_pause_and_activate_are_told_to_the_trials_once() -> None:
     assert run(e.ExperimentActivated(), state=state) == (state, [])
 
 
+@covers("experiment-config 6.validation 6.stop")
 def test_a_validation_leaves_its_record_and_may_stop_its_trial() -> None:
     state, effects = run(e.ValidationReported(request_id="r0", metric=0.9), state=active())
     assert effects == [
@@ -91,6 +94,7 @@ def test_a_paused_experiment_still_hears_the_last_reports_of_its_trials() -> Non
     assert of_type(effects, e.StopTrial) == [e.StopTrial(request_id="r0")]
 
 
+@covers("experiment-config 6.end")
 def test_a_report_without_the_searchers_metric_ends_it_with_the_reason() -> None:
     event = e.ValidationReported(request_id="r0", reported=("accuracy",))
     state, effects = run(event, state=active())
@@ -117,6 +121,7 @@ def test_an_ended_trial_may_be_replaced() -> None:
         (("user_canceled", "user_canceled"), "CANCELED"),
     ],
 )
+@covers("experiment-config 6.exited 6.exited_early 6.end 6.shutdown")
 def test_its_end_follows_from_the_ends_of_all_its_trials(ends, final) -> None:
     state, effects = run(*(ended(i, end) for i, end in enumerate(ends)), state=active())
     assert state.state == final
@@ -124,6 +129,7 @@ def test_its_end_follows_from_the_ends_of_all_its_trials(ends, final) -> None:
     assert state.trials_closed == 2
 
 
+@covers("experiment-config 17.all_failed 6.end")
 def test_an_experiment_whose_trials_all_failed_says_so() -> None:
     state, _ = run(ended(0, "errored"), ended(1, "errored"), state=active())
     assert state.reason == "all of its trials failed (2)"
@@ -145,6 +151,7 @@ def test_a_stop_is_told_to_the_trials_and_ends_when_they_are_closed(
 
 
 @pytest.mark.parametrize(("event", "stopping", "signal", "final"), STOPS)
+@covers("experiment-config 6.stopping")
 def test_while_it_stops_the_search_is_not_asked(event, stopping, signal, final) -> None:
     search = context(first=1, total=9)
     state, _ = run(event, state=active(search), search=search)

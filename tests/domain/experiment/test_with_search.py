@@ -24,7 +24,7 @@ def test_an_adaptive_search_of_16_trials_stops_some_and_closes_each_once() -> No
     waiting: list[e.CreateTrial] = []
     stopped: set[str] = set()
     ends: Counter[str] = Counter()
-    state = None
+    state, progress = None, 0.0
 
     def tell(event: e.ExperimentEvent) -> None:
         nonlocal state
@@ -45,7 +45,10 @@ def test_an_adaptive_search_of_16_trials_stops_some_and_closes_each_once() -> No
             tell(e.ValidationReported(request_id=trial.request_id, metric=metric, time=epoch))
         ends[trial.request_id] += 1
         tell(e.TrialEnded(request_id=trial.request_id, end="clean"))
+        assert progress <= state.progress <= 1
+        progress = state.progress
     assert state is not None
+    assert progress > 0.9
     assert (state.state, state.trials_requested, state.trials_closed) == ("COMPLETED", 16, 16)
     assert set(ends.values()) == {1}
     assert len(stopped) >= 4

@@ -1,4 +1,5 @@
 import pytest
+from tests.covers import covers
 from tests.domain.search.builders import SPACE, adaptive
 
 from determined_master.domain.search.adaptive_asha import (
@@ -8,7 +9,7 @@ from determined_master.domain.search.adaptive_asha import (
     split_concurrency,
     split_trials,
 )
-from determined_master.domain.search.asha import Bracket
+from determined_master.domain.search.asha import Bracket, HalvingSearch
 from determined_master.domain.search.method import SearchError, TrialCount, build
 
 WORKED = [
@@ -64,6 +65,7 @@ WORKED = [
 
 
 @pytest.mark.parametrize(("mode", "divisor", "time", "trials", "at_once", "expected"), WORKED)
+@covers("experiment-config 7.table 7.2 7.3 7.4 7.5 6.adaptive_asha")
 def test_brackets_of_worked_searches(mode, divisor, time, trials, at_once, expected) -> None:
     sizes = bracket_sizes(mode, most_rungs(5, divisor, time, trials))
     brackets = adaptive_brackets(sizes, divisor, time, trials, at_once)
@@ -84,6 +86,7 @@ def test_brackets_of_worked_searches(mode, divisor, time, trials, at_once, expec
         (1, 4, [3, 2, 1], [1, 1, 1]),
     ],
 )
+@covers("experiment-config 7.splits 7.3")
 def test_trials_of_brackets(trials, divisor, sizes, expected) -> None:
     assert split_trials(trials, divisor, sizes) == expected
 
@@ -97,10 +100,12 @@ def test_trials_of_brackets(trials, divisor, sizes, expected) -> None:
         (1, 4, [5, 5, 5], [1, 1, 1]),
     ],
 )
+@covers("experiment-config 7.concurrency 7.4")
 def test_concurrency_of_brackets(at_once, divisor, trials, expected) -> None:
     assert split_concurrency(at_once, divisor, trials) == expected
 
 
+@covers("experiment-config 7.1 5.max_rungs")
 def test_rungs_are_as_many_as_time_and_trials_suffice_for() -> None:
     assert most_rungs(5, 4, 256, 10**6) == 5
     assert most_rungs(10, 4, 255, 10**6) == 4
@@ -108,11 +113,13 @@ def test_rungs_are_as_many_as_time_and_trials_suffice_for() -> None:
     assert most_rungs(5, 4, 1, 1) == 1
 
 
+@covers("experiment-config 7.1")
 def test_logarithms_are_truncated_as_floats_give_them() -> None:
     assert most_rungs(10, 3, 243, 10**6) == 5
     assert most_rungs(10, 10, 1000, 10**6) == 3
 
 
+@covers("experiment-config 5.bracket_rungs 7.1")
 def test_explicit_brackets_bypass_mode_and_cap() -> None:
     search = build(adaptive(bracket_rungs=(1, 3), max_time=16, max_trials=10, divisor=4), SPACE, 1)
     # weights 16/3 and 1: 8 and 1 trials, and the one left over goes to the larger bracket
@@ -123,6 +130,7 @@ def test_explicit_brackets_bypass_mode_and_cap() -> None:
     )
 
 
+@covers("experiment-config 7.preview 6.preview")
 def test_preview_counts_the_ends_at_each_rung() -> None:
     search = build(adaptive(divisor=3, max_rungs=10, max_time=900, max_trials=10), SPACE, 1)
     assert search.preview() == (
@@ -149,3 +157,10 @@ def test_a_search_without_its_time_is_refused(missing) -> None:
 def test_a_search_that_cannot_be_laid_out_is_refused_by_field(field, value) -> None:
     with pytest.raises(SearchError, match=f"searcher.{field}"):
         build(adaptive(**{field: value}), SPACE, 1)
+
+
+@covers("experiment-config 7.default_minimum")
+def test_by_default_the_first_verdict_comes_after_a_256th_of_the_time() -> None:
+    method = build(adaptive(max_time=2560, max_trials=1000), SPACE, 1)
+    assert isinstance(method, HalvingSearch)
+    assert method._brackets[0].thresholds[0] == 10

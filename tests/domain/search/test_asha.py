@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from tests.covers import covers
 from tests.domain.search.builders import SPACE, adaptive, creates, halving
 
 from determined_master.domain.experiment.messages import BracketMember, RungEntry
@@ -26,12 +27,14 @@ def stopped(decision: Decision) -> bool:
     return any(isinstance(action, Stop) for action in decision.actions)
 
 
+@covers("experiment-config 7.7")
 def test_a_report_before_the_first_rung_changes_nothing() -> None:
     run = start()
     state = run.state
     assert run.validate(run.open_trials[0], 1.0, 3.99) == Decision(state)
 
 
+@covers("experiment-config 7.7")
 def test_time_is_truncated_to_whole_units() -> None:
     run = start()
     a, b = run.open_trials[:2]
@@ -39,6 +42,7 @@ def test_time_is_truncated_to_whole_units() -> None:
     assert entries(run.validate(b, 0.5, 15.9)) == [(0, 0.5, False)]
 
 
+@covers("experiment-config 7.7")
 def test_one_report_may_clear_several_rungs() -> None:
     run = start()
     trial = run.open_trials[0]
@@ -46,6 +50,7 @@ def test_one_report_may_clear_several_rungs() -> None:
     assert run.memory.member(trial).rung == 2
 
 
+@covers("experiment-config 7.7 7.8")
 def test_the_top_rung_stops_a_trial_and_makes_room_for_another() -> None:
     run = start()
     trial = run.open_trials[0]
@@ -55,6 +60,7 @@ def test_the_top_rung_stops_a_trial_and_makes_room_for_another() -> None:
     assert len(creates(decision.actions)) == 1
 
 
+@covers("experiment-config 7.7")
 def test_the_best_quarter_of_a_rung_goes_on_with_the_newcomer_counted() -> None:
     run = start(divisor=4)
     verdicts = [stopped(run.validate(t, m, 4)) for m, t in enumerate(run.open_trials[:8])]
@@ -65,6 +71,7 @@ def test_the_best_quarter_of_a_rung_goes_on_with_the_newcomer_counted() -> None:
     assert stopped(run.validate(run.open_trials[9], 0.7, 4))
 
 
+@covers("experiment-config 7.7")
 def test_among_equals_the_latest_goes_ahead() -> None:
     run = start()
     assert [stopped(run.validate(t, 1.0, 4)) for t in run.open_trials[:8]] == [False] * 8
@@ -88,6 +95,7 @@ def test_infinite_metrics_are_ordered_like_numbers() -> None:
     assert not stopped(run.validate(c, -math.inf, 4))
 
 
+@covers("experiment-config 7.after_stop 7.never_resumed")
 def test_a_report_after_the_verdict_changes_nothing() -> None:
     run = start()
     a, b = run.open_trials[:2]
@@ -97,6 +105,7 @@ def test_a_report_after_the_verdict_changes_nothing() -> None:
     assert run.validate(b, 0.1, 64) == Decision(state)
 
 
+@covers("experiment-config 7.8")
 def test_a_stop_creates_no_trial_once_all_are_made() -> None:
     run = start(max_trials=2, max_concurrent_trials=2)
     decision = run.validate(run.open_trials[0], 1.0, 64)
@@ -112,6 +121,7 @@ def test_the_clean_end_of_a_stopped_trial_adds_nothing() -> None:
     assert (decision.actions, decision.records) == ((), ())
 
 
+@covers("experiment-config 7.9")
 def test_a_trial_that_leaves_by_itself_makes_room_for_another() -> None:
     run = start()
     trial = run.open_trials[0]
@@ -122,6 +132,7 @@ def test_a_trial_that_leaves_by_itself_makes_room_for_another() -> None:
 
 
 @pytest.mark.parametrize("end", ["errored", "user_canceled"])
+@covers("experiment-config 7.10")
 def test_a_failed_trial_takes_the_last_place_of_its_rung_and_is_replaced(end) -> None:
     run = start()
     trial = run.open_trials[0]
@@ -140,6 +151,7 @@ def test_a_stopped_trial_that_fails_is_not_replaced_twice() -> None:
     assert (decision.actions, decision.records) == ((), ())
 
 
+@covers("experiment-config 7.10")
 def test_an_invalid_trial_leaves_its_rungs_and_is_replaced() -> None:
     run = start(max_trials=3, max_concurrent_trials=3)
     a, b, _ = run.open_trials
@@ -172,6 +184,7 @@ def test_a_stopped_trial_that_turns_out_invalid_is_replaced_once() -> None:
         (1.0, math.nan, "'batches' as a finite number .* reported nan"),
     ],
 )
+@covers("experiment-config 7.7")
 def test_a_report_without_what_is_needed_names_it_and_what_was_reported(
     metric, time, words
 ) -> None:
@@ -194,12 +207,14 @@ def test_a_trial_of_no_search_is_the_callers_mistake() -> None:
         run.method.trial_ended(run.state, run.memory, "x", "clean")
 
 
+@covers("experiment-config 7.6 5.max_concurrent_trials 6.async_halving")
 def test_without_a_limit_as_many_run_as_let_one_reach_the_top() -> None:
     assert async_bracket(3, 4, 64, 100, 0).concurrency == 16
     assert async_bracket(3, 4, 64, 10, 0).concurrency == 10
     assert async_bracket(1, 4, 64, 10, 0).concurrency == 1
 
 
+@covers("experiment-config 7.11")
 def test_progress_follows_the_first_rung_then_the_closed_trials() -> None:
     run = start(max_trials=4, max_concurrent_trials=4)
     trials = run.open_trials
@@ -214,6 +229,7 @@ def test_progress_follows_the_first_rung_then_the_closed_trials() -> None:
     assert run.method.progress(run.state, run.memory, 0) == 1
 
 
+@covers("experiment-config 6.adaptive_asha")
 def test_each_trial_is_judged_within_its_own_bracket() -> None:
     run = SearchRun(build(adaptive(max_rungs=3, max_trials=100), SPACE, 1))
     members = [row for row in run.start().records if isinstance(row, BracketMember)]

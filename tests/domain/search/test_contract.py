@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.covers import covers
 from tests.domain.search.builders import CONFIGS, TOTALS, method
 
 from determined_master.domain.experiment.messages import BracketMember, RungEntry, TrialEnd
@@ -80,6 +81,7 @@ def as_bytes(decisions: list[Decision]) -> bytes:
 @every_method
 @settings(max_examples=10, deadline=None)
 @given(seed=seeds)
+@covers("experiment-config 10.determinism 6.pure")
 def test_one_seed_and_one_order_of_events_give_the_same_bytes(name: str, seed: int) -> None:
     assert as_bytes(Story(name, seed).play()[1]) == as_bytes(Story(name, seed).play()[1])
 
@@ -87,6 +89,7 @@ def test_one_seed_and_one_order_of_events_give_the_same_bytes(name: str, seed: i
 @every_method
 @settings(max_examples=25, deadline=None)
 @given(seed=seeds, share=st.floats(0, 1))
+@covers("experiment-config 10.determinism 6.pure 6.state")
 def test_a_restart_changes_no_byte(name: str, seed: int, share: float) -> None:
     _, decisions = Story(name, seed).play()
     restart_at = 1 + int(share * (len(decisions) - 2)) if len(decisions) > 1 else None
@@ -121,6 +124,7 @@ def test_a_search_whose_trials_all_end_alike_comes_to_its_end(name: str, end: Tr
 @every_method
 @settings(max_examples=10, deadline=None)
 @given(seed=seeds)
+@covers("experiment-config 6.create")
 def test_actions_are_legal_and_within_the_limit(name: str, seed: int) -> None:
     _, decisions = Story(name, seed).play()
     created: set[str] = set()
@@ -161,6 +165,7 @@ def test_no_more_trials_wait_for_a_verdict_than_may_run_at_once(name: str, seed:
 @every_method
 @settings(max_examples=10, deadline=None)
 @given(seed=seeds)
+@covers("experiment-config 6.nan_progress")
 def test_progress_stays_within_its_bounds(name: str, seed: int) -> None:
     choose = random.Random(seed)
     run = SearchRun(method(name, seed))

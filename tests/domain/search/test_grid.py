@@ -1,6 +1,7 @@
 from itertools import product
 
 import pytest
+from tests.covers import covers
 from tests.domain.search.builders import creates, grid
 
 from determined_master.domain.config.hyperparameters import (
@@ -38,10 +39,12 @@ def values(spec: Hyperparameter) -> list:
         (Double(minval=0, maxval=1, count=3), [0, 0.5, 1]),
     ],
 )
+@covers("experiment-config 8.const 8.categorical 8.int 8.double 8.examples")
 def test_points_of_one_hyperparameter(spec: Hyperparameter, expected: list) -> None:
     assert values(spec) == expected
 
 
+@covers("experiment-config 8.log 8.examples")
 def test_log_points_are_even_in_the_exponent() -> None:
     assert values(Log(minval=-5, maxval=-1, base=10, count=3)) == pytest.approx([1e-5, 1e-3, 0.1])
     assert values(Log(minval=-4, maxval=-2, base=10, count=1)) == pytest.approx([1e-3])
@@ -51,6 +54,7 @@ def test_the_ends_of_a_range_are_exact() -> None:
     assert values(Double(minval=0.1, maxval=0.7, count=7))[-1] == 0.7
 
 
+@covers("experiment-config 8.axes 8.order")
 def test_axes_are_sorted_by_name_and_the_last_varies_fastest() -> None:
     points = GridPoints(
         {
@@ -64,12 +68,14 @@ def test_axes_are_sorted_by_name_and_the_last_varies_fastest() -> None:
     ]
 
 
+@covers("experiment-config 8.order")
 def test_the_first_trial_is_the_last_point() -> None:
     run = SearchRun(build(grid(max_concurrent_trials=2), {"x": Categorical(vals=(1, 2, 3, 4))}, 9))
     assert [c.hparams["x"] for c in creates(run.start().actions)] == [4, 3]
     assert [c.hparams["x"] for c in creates(run.end(run.open_trials[0], "clean").actions)] == [2]
 
 
+@covers("experiment-config 8.concurrency 6.grid")
 def test_an_invalid_point_is_not_tried_again() -> None:
     run = SearchRun(build(grid(), {"x": Categorical(vals=(1, 2, 3, 4))}, 9))
     run.start()
@@ -97,10 +103,12 @@ def test_a_range_without_a_count_is_refused_by_name() -> None:
         build(grid(), {"opt": Nested(children={"lr": Double(minval=0, maxval=1)})}, 1)
 
 
+@covers("experiment-config 8.empty")
 def test_no_hyperparameters_make_no_trials() -> None:
     assert build(grid(), {}, 1).initial().actions == ()
 
 
+@covers("experiment-config 8.concurrency 5.max_concurrent_trials 6.grid")
 def test_no_limit_starts_every_point() -> None:
     method = build(grid(max_concurrent_trials=0), {"x": Int(minval=1, maxval=9, count=9)}, 1)
     assert len(method.initial().actions) == 9

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.covers import covers
 from tests.domain.builders import of_type
 from tests.domain.search import builders
 from tests.domain.world import through_json
@@ -34,6 +35,7 @@ def test_one_decision_makes_a_bounded_number_and_says_that_more_are_due(searcher
     assert decision.has_more
 
 
+@covers("experiment-config 5.max_concurrent_trials")
 def test_in_portions_all_trials_are_made_and_each_once(searcher) -> None:
     run = SearchRun(build(searcher, SPACE, 1))
     run.start()

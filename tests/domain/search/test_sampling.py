@@ -1,4 +1,5 @@
 import pytest
+from tests.covers import covers
 
 from determined_master.domain.config.hyperparameters import (
     Categorical,
@@ -14,6 +15,7 @@ from determined_master.domain.search.sampling import check_space, draw_point, dr
 from determined_master.domain.search.stream import Stream
 
 
+@covers("experiment-config 10.draw_order 6.create")
 def test_a_trial_draws_its_point_by_name_then_its_id_then_its_seed() -> None:
     space = {"b": Int(minval=0, maxval=9), "a": Double(minval=0, maxval=1), "c": Const("x")}
     trial = draw_trial(Stream(42), space)
@@ -25,6 +27,7 @@ def test_a_trial_draws_its_point_by_name_then_its_id_then_its_seed() -> None:
     assert trial.seed == stream.up_to(2**31 - 1)
 
 
+@covers("experiment-config 10.nested")
 def test_members_of_a_group_are_drawn_where_the_group_stands_in_sorted_order() -> None:
     leaf = Int(minval=0, maxval=10**9)
     nested = draw_point(
@@ -38,12 +41,14 @@ def test_members_of_a_group_are_drawn_where_the_group_stands_in_sorted_order() -
     }
 
 
+@covers("experiment-config 4.int")
 def test_int_includes_both_ends() -> None:
     stream = Stream(3)
     drawn = {draw_point(stream, {"n": Int(minval=-2, maxval=1)})["n"] for _ in range(200)}
     assert drawn == {-2, -1, 0, 1}
 
 
+@covers("experiment-config 4.double 4.log 26.half_open")
 def test_double_and_log_stay_within_their_range() -> None:
     stream = Stream(3)
     space = {"d": Double(minval=2, maxval=3), "l": Log(minval=-3, maxval=-1, base=10)}
@@ -53,6 +58,7 @@ def test_double_and_log_stay_within_their_range() -> None:
     assert 200 < low < 300  # uniform in the exponent: half below its middle
 
 
+@covers("experiment-config 4.categorical")
 def test_categorical_draws_every_value() -> None:
     stream = Stream(3)
     space = {"c": Categorical(vals=("a", None, [1]))}

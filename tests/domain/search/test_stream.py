@@ -3,21 +3,25 @@
 import uuid
 
 import pytest
+from tests.covers import covers
 
 from determined_master.domain.search.stream import Stream
 
 
+@covers("experiment-config 10.vector 10.rng")
 def test_bounded_draws_are_those_of_the_legacy_random_state() -> None:
     stream = Stream(42)
     assert [stream.up_to(9) for _ in range(10)] == [6, 3, 7, 4, 6, 9, 2, 6, 7, 4]
 
 
+@covers("experiment-config 10.vector")
 def test_trial_seeds_are_those_of_the_legacy_random_state() -> None:
     stream = Stream(999)
     drawn = [stream.up_to(2**31 - 1) for _ in range(3)]
     assert drawn == [1303213504, 648491356, 118207333]
 
 
+@covers("experiment-config 10.rng")
 def test_doubles_are_those_of_the_legacy_random_state() -> None:
     stream = Stream(42)
     assert [stream.double() for _ in range(3)] == [
@@ -27,6 +31,7 @@ def test_doubles_are_those_of_the_legacy_random_state() -> None:
     ]
 
 
+@covers("experiment-config 10.rng")
 def test_a_limit_above_32_bits_takes_two_words_high_one_first() -> None:
     stream = Stream(7)
     drawn = [stream.up_to(2**40 - 1) for _ in range(3)]
@@ -39,6 +44,7 @@ def test_a_limit_of_zero_draws_nothing() -> None:
     assert (stream.up_to(0), stream.position) == (0, 0)
 
 
+@covers("experiment-config 10.draw_order")
 def test_a_uuid_is_four_little_endian_words_with_the_bits_of_version_4() -> None:
     words = Stream(42)
     raw = bytearray(b"".join(words.word().to_bytes(4, "little") for _ in range(4)))

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.covers import covers
 from tests.domain.builders import TASK, log_of, of_type
 
 from determined_master.domain.allocation.messages import AllocationOutcome
@@ -108,6 +109,7 @@ def test_exit_0_completes_it() -> None:
 
 
 @pytest.mark.parametrize("kind", ["lost", "preempted", "killed"])
+@covers("experiment-config 17.uncounted")
 def test_what_is_not_its_fault_starts_it_again_without_counting(kind) -> None:
     state = active(max_restarts=0)
     for run_id in (1, 2, 3):
@@ -116,6 +118,7 @@ def test_what_is_not_its_fault_starts_it_again_without_counting(kind) -> None:
     assert (state.restarts, state.run_id) == (0, 4)
 
 
+@covers("experiment-config 17.max_restarts 2.max_restarts")
 def test_failures_are_counted_up_to_max_restarts() -> None:
     state, effects = step(active(), ended("failed", 1))
     assert (state.restarts, len(of_type(effects, t.RequestAllocation))) == (1, 1)
@@ -130,12 +133,14 @@ def test_failures_while_paused_count_too() -> None:
     assert reports(effects) == ["errored"]
 
 
+@covers("experiment-config 17.fatal")
 def test_a_request_that_can_never_be_met_is_final() -> None:
     state, effects = step(active(max_restarts=5), ended("refused"))
     assert (state.state, state.restarts) == ("ERROR", 0)
     assert reports(effects) == ["errored"]
 
 
+@covers("experiment-config 17.fatal 16.cancel_retries")
 def test_a_log_policy_makes_the_next_failure_final() -> None:
     noted = t.RetriesCanceled(pattern=".*CUDA.*", line="x" * 10_000)
     state, effects = run(noted, state=active(max_restarts=5))
@@ -156,6 +161,22 @@ def test_a_log_policy_does_not_turn_a_loss_into_a_failure() -> None:
     assert len(of_type(effects, t.RequestAllocation)) == 1
 
 
+@covers("experiment-config 16.exclude_node")
+def test_an_excluded_agent_is_left_out_of_every_later_run() -> None:
+    first = t.AgentExcluded(agent_id="a1", pattern="ECC", line="ECC error")
+    state, effects = run(first, state=active(max_restarts=5))
+    [(level, said)] = log_of(effects)
+    assert (level, "a1" in said, "ECC error" in said) == ("WARNING", True, True)
+    assert step(state, first) == (state, [])
+    state, effects = step(state, ended("failed"))
+    [request] = of_type(effects, t.RequestAllocation)
+    assert request.excluded_agents == ("a1",)
+    state, _ = step(state, msgspec.structs.replace(first, agent_id="a2"))
+    state, effects = step(state, ended("lost", run_id=2))
+    assert of_type(effects, t.RequestAllocation)[0].excluded_agents == ("a1", "a2")
+
+
+@covers("experiment-config 6.stop 17.stop_and_kill")
 def test_stopped_by_the_searcher_it_is_asked_to_leave_like_a_preempted_one() -> None:
     state, effects = step(active(), t.TrialStopped())
     assert (state.state, state.is_stopped_by_searcher) == ("STOPPING_COMPLETED", True)
@@ -166,12 +187,14 @@ def test_stopped_by_the_searcher_it_is_asked_to_leave_like_a_preempted_one() -> 
 
 
 @pytest.mark.parametrize("kind", ["completed", "preempted", "killed", "lost"])
+@covers("experiment-config 6.stop 17.stopped_exit")
 def test_stopped_by_the_searcher_it_ends_completed(kind) -> None:
     state, effects = run(t.TrialStopped(), ended(kind), state=active())
     assert state.state == "COMPLETED"
     assert reports(effects) == ["clean"]
 
 
+@covers("experiment-config 17.stopped_exit")
 def test_stopped_by_the_searcher_a_crash_is_still_an_error() -> None:
     state, effects = run(t.TrialStopped(), ended("failed"), state=active(max_restarts=5))
     assert (state.state, state.reason) == ("ERROR", "why")
@@ -238,6 +261,7 @@ def test_a_canceled_trial_that_crashes_has_erred() -> None:
 
 
 @pytest.mark.parametrize("kind", ["completed", "killed", "failed", "lost"])
+@covers("experiment-config 17.invalid_hp 17.fatal")
 def test_an_early_exit_completes_it_however_its_run_ends(kind) -> None:
     state, effects = step(active(), t.EarlyExitReported(reason="INVALID_HP"))
     assert [(e.name, e.after_s) for e in of_type(effects, SetTimer)] == [("early_exit", 10)]
@@ -247,6 +271,7 @@ def test_an_early_exit_completes_it_however_its_run_ends(kind) -> None:
     assert of_type(effects, CancelTimer) == [CancelTimer("early_exit")]
 
 
+@covers("experiment-config 17.invalid_hp")
 def test_who_reported_an_early_exit_and_stays_is_killed() -> None:
     state, _ = step(active(), t.EarlyExitReported(reason="INVALID_HP"))
     state, effects = step(state, t.EarlyExitExpired())

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from tests.covers import covers
 
 import determined as det
 from determined import core
@@ -141,6 +142,7 @@ def test_ranks_without_a_launcher_are_told_the_remedy(monkeypatch: pytest.Monkey
         core.DistributedContext.from_torch_distributed()
 
 
+@covers("experiment-config 9.operations")
 def test_a_searcher_yields_one_operation_that_must_be_completed(context: core.Context) -> None:
     with pytest.warns(FutureWarning, match="should_preempt"):
         operations = list_completing(context.searcher)

@@ -126,6 +126,7 @@ def test_a_program_reports_as_a_trial_of_the_cluster_does(
     texts = ["hello", f"{master.url}/det/experiments/2", saved.body["uuid"]]
     assert logged(master) == [("stdout", f"{text}\n") for text in texts]
     assert done.stdout == "\n".join(texts) + "later\n"
+    assert list(program.root.glob("tensorboard-*")) == []
 
 
 def test_a_name_of_ones_own_finds_the_trial_and_its_latest_checkpoint(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.covers import covers
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble
 
@@ -46,6 +47,7 @@ def test_files_go_and_the_master_hears_what_is_left(task: Task, master: MasterDo
     assert not (task.storage / "one").exists()
 
 
+@covers("experiment-config 14.layout")
 def test_tensorboard_files_go_when_asked(task: Task, master: MasterDouble) -> None:
     below = task.storage / "cluster" / "tensorboard" / "experiment"
     for experiment in ("2", "3"):

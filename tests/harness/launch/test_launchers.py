@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.covers import covers
 from tests.harness.conftest import SOURCE
 
 from determined._info import ClusterInfo, RendezvousInfo, ResourcesInfo, TrialInfo
@@ -31,6 +32,7 @@ def info(rank: int = 0) -> ClusterInfo:
     )
 
 
+@covers("experiment-config 3.launch_layers")
 def test_torch_gets_its_overrides_and_a_watched_marked_script() -> None:
     assert torch_distributed.parse_args(["--x", "1", "--", "python3", "t.py", "--", "y"]) == (
         ["--x", "1"],

@@ -8,10 +8,13 @@ CLI once: it would be a quarter of the time from submit to user code.
 from __future__ import annotations
 
 import socket
-from typing import Any, BinaryIO, Dict, Iterator, Mapping, Optional
+from typing import Any, BinaryIO, Callable, Dict, Iterator, Mapping, Optional
 
 MAX_LINE_BYTES = 1 << 16
 MAX_HEADERS = 256
+PIECE_BYTES = 1 << 18
+"""How much of a body is sent before somebody who wants to know is told."""
+Told = Callable[[int, int], None]
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
 
@@ -112,9 +115,16 @@ class Connection:
         self._reader: Any = sock.makefile("rb")
 
     def exchange(
-        self, method: str, target: str, headers: Mapping[str, str], body: Optional[bytes]
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: Optional[bytes],
+        told: Optional[Told] = None,
     ) -> Answer:
         """Send a request and read the head of its answer; the one before must be read.
+
+        `told` hears how many bytes of the body were sent, and of how many.
 
         Raises:
             OSError: the connection failed; `Disconnected` when nothing came back.
@@ -131,7 +141,13 @@ class Connection:
         if " " in target:
             raise ValueError(f"a blank in the path {target!r}")
         head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-        self.sock.sendall(head + (body or b""))
+        if told is None or body is None:
+            self.sock.sendall(head + (body or b""))
+            return Answer(self._reader, method)
+        self.sock.sendall(head)
+        for start in range(0, len(body), PIECE_BYTES):
+            self.sock.sendall(body[start : start + PIECE_BYTES])
+            told(min(start + PIECE_BYTES, len(body)), len(body))
         return Answer(self._reader, method)
 
     def close(self) -> None:

@@ -7,7 +7,18 @@ import math
 import threading
 import time
 from types import TracebackType
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+)
 from urllib.parse import urlencode
 
 from determined.common.api import _retry, errors
@@ -75,6 +86,10 @@ class BaseSession:
         twin = self._twin()
         twin.retry = _retry.policy_of(max_retries)
         return twin
+
+    def watch_uploads(self, told: Callable[[int, int], None]) -> None:
+        """Tell from now on how many bytes of each body were sent, and of how many."""
+        self._transport.on_upload = told
 
     def close(self) -> None:
         """Close the connections; calls that wait end with MasterNotFoundException."""

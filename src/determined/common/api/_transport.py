@@ -11,7 +11,7 @@ from base64 import b64encode
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from determined.common.api._address import Address, parse_address, proxy_for
-from determined.common.api._http import Answer, BadAnswer, Connection, Disconnected
+from determined.common.api._http import Answer, BadAnswer, Connection, Disconnected, Told
 from determined.common.api.certs import Cert
 
 CONNECT_TIMEOUT_S = 20.0
@@ -106,6 +106,8 @@ class Transport:
         self._idle: List[Connection] = []
         self._busy: Dict[int, Connection] = {}
         self._is_closed = False
+        self.on_upload: Optional[Told] = None
+        """Told how many bytes of a body were sent, and of how many."""
 
     def send(
         self,
@@ -125,14 +127,14 @@ class Transport:
         connection, is_reused = self._take()
         try:
             try:
-                answer = _exchange(connection, request, timeout_s)
+                answer = _exchange(connection, request, timeout_s, self.on_upload)
             except (Disconnected, BrokenPipeError, ConnectionResetError):
                 if not is_reused or self._is_closed:
                     raise
                 # The master closed an idle connection as we wrote to it: it read nothing.
                 self._drop(connection)
                 connection = self._open()
-                answer = _exchange(connection, request, timeout_s)
+                answer = _exchange(connection, request, timeout_s, self.on_upload)
         except BaseException:
             self._drop(connection)
             raise
@@ -226,9 +228,10 @@ def _exchange(
     connection: Connection,
     request: Tuple[str, str, Mapping[str, str], Optional[bytes]],
     timeout_s: Optional[float],
+    told: Optional[Told],
 ) -> Answer:
     connection.sock.settimeout(READ_TIMEOUT_S if timeout_s is None else timeout_s)
-    return connection.exchange(*request)
+    return connection.exchange(*request, told)
 
 
 def _credentials(proxy: Optional[Address]) -> Dict[str, str]:

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from determined.common.experimental.metrics import TrainingMetrics as TrainingMetrics
     from determined.common.experimental.metrics import TrialMetrics as TrialMetrics
     from determined.common.experimental.metrics import ValidationMetrics as ValidationMetrics
+    from determined.common.experimental.model import Model as Model
+    from determined.common.experimental.model import ModelOrderBy as ModelOrderBy
+    from determined.common.experimental.model import ModelSortBy as ModelSortBy
+    from determined.common.experimental.model import ModelVersion as ModelVersion
+    from determined.common.experimental.project import Project as Project
+    from determined.common.experimental.resource_pool import ResourcePool as ResourcePool
     from determined.common.experimental.trial import Trial as Trial
     from determined.common.experimental.trial import TrialReference as TrialReference
     from determined.common.experimental.user import User as User
@@ -30,7 +36,13 @@ _HOMES = {
     "ExperimentSortBy": "enums",
     "ExperimentState": "enums",
     "LogLevel": "enums",
+    "Model": "model",
+    "ModelOrderBy": "model",
+    "ModelSortBy": "model",
+    "ModelVersion": "model",
     "OrderBy": "enums",
+    "Project": "project",
+    "ResourcePool": "resource_pool",
     "TrainingMetrics": "metrics",
     "Trial": "trial",
     "TrialMetrics": "metrics",
@@ -41,7 +53,7 @@ _HOMES = {
     "ValidationMetrics": "metrics",
     "Workspace": "workspace",
 }
-_RENAMED = {"TrialOrderBy": "OrderBy"}
+_RENAMED = dict.fromkeys(("CheckpointOrderBy", "ExperimentOrderBy", "TrialOrderBy"), "OrderBy")
 
 
 def __getattr__(name: str) -> Any:

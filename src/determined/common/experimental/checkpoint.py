@@ -163,6 +163,14 @@ class Checkpoint:
         for row in self._session.get(path, params=params).json()["metrics"]:
             yield metrics.report_of(row, group)
 
+    def get_pachyderm_commit(self) -> str:
+        """The Pachyderm commit that its training read; empty for none."""
+        if self.training is None:
+            self.reload()
+        config = self.training.experiment_config if self.training else {}
+        pachyderm = (config.get("integrations") or {}).get("pachyderm") or {}
+        return str((pachyderm.get("dataset") or {}).get("commit") or "")
+
     def _hydrate(self, body: Dict[str, Any]) -> None:
         self.task_id = body.get("taskId")
         self.allocation_id = body.get("allocationId")

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 from determined.common import config_text, context, submit
 from determined.common.api import authentication, certs, errors
-from determined.common.experimental import checkpoint, experiment, lists, metrics, trial
+from determined.common.experimental import checkpoint, experiment, lists, metrics, registry, trial
 from determined.common.experimental import user as users
 from determined.common.experimental import workspace as workspaces
 from determined.common.experimental.enums import ExperimentSortBy, ExperimentState, OrderBy
@@ -16,7 +16,7 @@ from determined.common.experimental.enums import ExperimentSortBy, ExperimentSta
 PathLike = Union[str, "os.PathLike[str]"]
 
 
-class Determined:
+class Determined(registry.Registry):
     """A session with a cluster.
 
     Args:

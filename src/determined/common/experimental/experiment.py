@@ -101,6 +101,30 @@ class Experiment:
         """Show it in lists again."""
         self._act("unarchive")
 
+    def move_to_project(self, workspace_name: str, project_name: str) -> None:
+        """Put it into another project.
+
+        Raises:
+            NotFoundException: there is no such workspace, or no such project in it.
+        """
+        from determined.common.experimental import workspace  # they name each other
+
+        target = workspace.Workspace(self._session, workspace_name=workspace_name)
+        try:
+            project = target.get_project(project_name)
+        except ValueError as error:
+            raise api_errors.NotFoundException(str(error)) from None
+        body = {"experimentId": self.id, "destinationProjectId": project.id}
+        self._session.post(f"{self._path()}/move", json=body)
+        self.reload()
+
+    def get_pachyderm_config(self) -> Dict[str, Any]:
+        """What its configuration says of Pachyderm; empty for nothing."""
+        if self.config is None:
+            self.reload()
+        integrations = (self.config or {}).get("integrations") or {}
+        return dict(integrations.get("pachyderm") or {})
+
     def delete(self) -> None:
         """Have it deleted with all that belongs to it."""
         self._session.delete(self._path())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
-from determined.common.api import BaseSession
+from determined.common.api import BaseSession, errors
+from determined.common.experimental import lists, project, resource_pool
 
 
 class Workspace:
@@ -50,6 +51,48 @@ class Workspace:
                 raise ValueError(f"there is no workspace named {self.name!r}")
             body = found[0]
         self._hydrate(body)
+
+    def list_pools(self) -> List[resource_pool.ResourcePool]:
+        """The resource pools that its tasks may use."""
+        names = self._session.get(f"{self._path()}/available-resource-pools").json()
+        return [resource_pool.ResourcePool(self._session, n) for n in names["resourcePools"]]
+
+    def list_projects(self) -> List[project.Project]:
+        """All its projects."""
+        path = f"{self._path()}/projects"
+        return [self._project(b) for b in lists.iterate(self._session, path, "projects", {})]
+
+    def get_project(self, project_name: str) -> project.Project:
+        """A project of it by name.
+
+        Raises:
+            NotFoundException: it has none of that name.
+        """
+        path = f"{self._path()}/projects"
+        found = self._session.get(path, params={"name": project_name}).json()["projects"]
+        if not found:
+            raise errors.NotFoundException(
+                f"workspace {self.name!r} has no project {project_name!r}"
+            )
+        return self._project(found[0])
+
+    def create_project(self, name: str, description: Optional[str] = None) -> project.Project:
+        """Make a project in it."""
+        body = {"name": name, "description": description, "workspaceId": self.id}
+        answer = self._session.post(f"{self._path()}/projects", json=body).json()
+        return self._project(answer["project"])
+
+    def delete_project(self, name: str) -> None:
+        """Have a project deleted with all its experiments, by name."""
+        self._session.delete(f"/api/v1/projects/{self.get_project(name).id}")
+
+    def _path(self) -> str:
+        return f"/api/v1/workspaces/{self.id}"
+
+    def _project(self, body: Dict[str, Any]) -> project.Project:
+        found = project.Project(self._session, body["id"])
+        found._hydrate(body)
+        return found
 
     def _hydrate(self, body: Dict[str, Any]) -> None:
         self._id = body["id"]

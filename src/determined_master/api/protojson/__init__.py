@@ -1,7 +1,14 @@
 """Messages to and from the JSON of the public API, as its clients write and read it."""
 
 from determined_master.api.protojson.decode import decode, decode_field
-from determined_master.api.protojson.encode import encode, raw_json, ready, to_json
+from determined_master.api.protojson.encode import (
+    encode,
+    json_number,
+    json_object,
+    raw_json,
+    ready,
+    to_json,
+)
 from determined_master.api.protojson.parameters import PathParameter, read_query
 
 __all__ = [
@@ -9,6 +16,8 @@ __all__ = [
     "decode",
     "decode_field",
     "encode",
+    "json_number",
+    "json_object",
     "raw_json",
     "read_query",
     "ready",

@@ -56,6 +56,32 @@ def ready(cls: type[M], text: bytes) -> M:
     return cast(M, msgspec.Raw(text))
 
 
+def json_number(value: float) -> Any:
+    """A double as JSON can say it."""
+    if isinstance(value, int):
+        return value
+    if not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    # whole numbers go without a fraction, as the clients of the public API expect
+    return int(value) if value.is_integer() and abs(value) < SAFE_INTEGER else value
+
+
+def json_object(value: Any) -> Any:
+    """A value of any JSON type; keys of objects in order."""
+    kind = type(value)
+    if kind in _LEAVES:
+        return value
+    if kind is float:
+        return json_number(value)
+    if kind is dict:
+        return {k: v if type(v) in _LEAVES else json_object(v) for k, v in sorted(value.items())}
+    if isinstance(value, Mapping):
+        return {str(k): json_object(v) for k, v in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [v if type(v) in _LEAVES else json_object(v) for v in value]
+    return value
+
+
 @cache
 def _converter(cls: type[Message]) -> Convert | None:
     if not _is_special(cls, set()):
@@ -107,36 +133,12 @@ def _field(field: FieldShape) -> Convert | None:
     return one
 
 
-def _number(value: float) -> Any:
-    if isinstance(value, int):
-        return value
-    if not math.isfinite(value):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    # whole numbers go without a fraction, as the clients of the public API expect
-    return int(value) if value.is_integer() and abs(value) < SAFE_INTEGER else value
-
-
 def _timestamp(value: datetime) -> Any:
     if value.tzinfo is not UTC:
         value = value.astimezone(UTC)
     if value.microsecond % 1000 or not value.microsecond:
         return value
     return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _object(value: Any) -> Any:
-    kind = type(value)
-    if kind in _LEAVES:
-        return value
-    if kind is float:
-        return _number(value)
-    if kind is dict:
-        return {k: v if type(v) in _LEAVES else _object(v) for k, v in sorted(value.items())}
-    if isinstance(value, Mapping):
-        return {str(k): _object(v) for k, v in sorted(value.items())}
-    if isinstance(value, list | tuple):
-        return [v if type(v) in _LEAVES else _object(v) for v in value]
-    return value
 
 
 def _mask(value: Any) -> Any:
@@ -149,11 +151,11 @@ _LEAVES = frozenset({str, int, bool, type(None)})
 _SCALARS: dict[str, Convert] = {
     "int64": str,
     "uint64": str,
-    "double": _number,
+    "double": json_number,
     "google.Timestamp": _timestamp,
-    "google.DoubleValue": _number,
-    "google.Struct": _object,
-    "google.ListValue": _object,
-    "google.Value": _object,
+    "google.DoubleValue": json_number,
+    "google.Struct": json_object,
+    "google.ListValue": json_object,
+    "google.Value": json_object,
     "google.FieldMask": _mask,
 }

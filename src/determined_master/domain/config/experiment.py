@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 NO_ENTRYPOINT = "managed experiments require entrypoint: set it to the command that trains"
+ADVISED_DESCRIPTION = 255
+"""Characters of a description beyond which there is a warning."""
 _TRIAL_CLASS = re.compile(r"[\w.]+:[\w.]+")
 
 
@@ -190,6 +192,9 @@ def _check_whole(config: Mapping[str, Any], is_managed: bool, report: Report) ->
         lacking = "project" if config.get("workspace") else "workspace"
         text = f"must provide both workspace and project, or neither; {lacking} is missing"
         report.problem(ROOT, text, is_gap=True)
+    if len(config.get("description") or "") > ADVISED_DESCRIPTION:
+        text = f"is longer than {ADVISED_DESCRIPTION} characters; lists show its beginning only"
+        report.warn(f"{ROOT}.description", text)
     entrypoint = config.get("entrypoint")
     if isinstance(entrypoint, str) and _TRIAL_CLASS.fullmatch(entrypoint):
         text = "a trial class as entrypoint is deprecated: name the command that trains"

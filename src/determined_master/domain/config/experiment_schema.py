@@ -7,7 +7,7 @@ from typing import Any
 
 from determined_master.domain.config.containers import Field, ListOf, MapOf, Object
 from determined_master.domain.config.environment import ENVIRONMENT
-from determined_master.domain.config.hyperparameters import Hyperparameters
+from determined_master.domain.config.hyperparameters import GROUP_NAME, Hyperparameters
 from determined_master.domain.config.layers import DEFAULT_PREEMPTION_TIMEOUT_S
 from determined_master.domain.config.lengths import Length
 from determined_master.domain.config.log_policies import LOG_POLICIES
@@ -73,6 +73,9 @@ class Nothing(Kind):
     def read(self, value: Any, at: str, report: Report) -> None:
         report.problem(at, f"expected null, but got {type_name(value)}")
 
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "null"}
+
 
 def _not_blank(name: str) -> str | None:
     return None if name.strip() else "must not be blank"
@@ -134,11 +137,11 @@ EXPERIMENT = Object(
 
 def json_schema() -> dict[str, Any]:
     """A JSON Schema of what users write, for their editors."""
-    version = {"type": "integer", "enum": [0]}
     schema = EXPERIMENT.json_schema()
-    schema["properties"]["version"] = version
+    schema["properties"]["version"] = {"enum": [0, None]}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Experiment configuration",
+        "definitions": {GROUP_NAME: Hyperparameters().group_schema()},
         **schema,
     }

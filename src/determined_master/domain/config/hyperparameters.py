@@ -71,6 +71,8 @@ class Nested(msgspec.Struct, frozen=True):
 
 Hyperparameter = Const | Int | Double | Log | Categorical | Nested
 HyperparameterSpace = dict[str, Hyperparameter]
+GROUP_NAME = "hyperparameters"
+"""Name of the definition of a group in the JSON Schema, which refers to itself."""
 
 _RANGES: dict[str, type[Int | Double | Log]] = {"int": Int, "double": Double, "log": Log}
 
@@ -191,8 +193,18 @@ class Hyperparameters(Kind):
         return merged
 
     def json_schema(self) -> dict[str, Any]:
-        specs = [spec.json_schema() for spec in SPECS.values()]
-        group = {"type": "object", "not": {"required": ["type"]}}
+        return {"$ref": f"#/definitions/{GROUP_NAME}"}
+
+    def group_schema(self) -> dict[str, Any]:
+        """What `json_schema` refers to, for the definitions of the whole schema."""
+        specs = [
+            {
+                **spec.json_schema(),
+                "required": [k for k, f in spec.fields.items() if f.is_required],
+            }
+            for spec in SPECS.values()
+        ]
+        group = {"allOf": [self.json_schema(), {"not": {"required": ["type"]}}]}
         constant = {"not": {"type": "object"}}
         return {"type": "object", "additionalProperties": {"anyOf": [*specs, group, constant]}}
 

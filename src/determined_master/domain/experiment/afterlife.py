@@ -12,6 +12,7 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import (
     CollectionEnded,
     CollectionPlanned,
+    CollectionWaits,
     ContinueTrial,
     Experiment,
     ExperimentContinued,
@@ -44,6 +45,7 @@ def go_on(state: Experiment, event: ExperimentContinued) -> Step:
         state,
         state="ACTIVE",
         reason="",
+        progress=0.0,
         trials_closed=state.trials_closed - len(event.request_ids),
         trials_failed=max(state.trials_failed - event.failed, 0),
         trials_canceled=max(state.trials_canceled - event.canceled, 0),
@@ -93,8 +95,16 @@ def collected(state: Experiment, event: CollectionEnded) -> Step:
         state,
         collections=max(state.collections - 1, 0),
         collection_error=state.collection_error or event.error,
+        reason="" if state.state == "DELETING" else state.reason,
     )
     return _settle(after, [])
+
+
+def waits(state: Experiment, event: CollectionWaits) -> Step:
+    """Say what a deletion waits for; its journal tells it of every other collection too."""
+    if state.state != "DELETING":
+        return state, []
+    return replace(state, reason=f"its checkpoints are not deleted yet: {event.reason}"), []
 
 
 def fail_deletion(state: Experiment, error: str) -> Step:

@@ -16,6 +16,7 @@ from determined_master.domain.experiment.messages import (
     CloseExperiment,
     CollectionEnded,
     CollectionPlanned,
+    CollectionWaits,
     CreateTrial,
     DeletionRequested,
     DetachedTrialMoved,
@@ -99,6 +100,7 @@ def _after_the_end(
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionWaits
     | ExperimentRemoved,
 ) -> Step:
     match event:
@@ -110,6 +112,8 @@ def _after_the_end(
             return afterlife.collect(state, event)
         case CollectionEnded():
             return afterlife.collected(state, event)
+        case CollectionWaits():
+            return afterlife.waits(state, event)
         case ExperimentRemoved():
             return afterlife.removed(state)
         case _:
@@ -194,7 +198,7 @@ def _judge(state: Experiment, event: ValidationReported, context: SearchContext)
         )
     except SearchError as error:
         return _fail(state, str(error))
-    return _settle(*_follow(state, decision))
+    return _settle(*_follow(_measure(state, context), decision))
 
 
 def _grow(state: Experiment, context: SearchContext) -> Step:
@@ -224,7 +228,7 @@ def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -
         )
     except SearchError as error:
         return _fail(counted, str(error))
-    return _settle(*_follow(counted, decision))
+    return _settle(*_follow(_measure(counted, context), decision))
 
 
 def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
@@ -254,6 +258,12 @@ def _effect_failed(state: Experiment, event: EffectFailed) -> Step:
 
 def _is_searching(state: Experiment) -> bool:
     return state.state in ("ACTIVE", "PAUSED")
+
+
+def _measure(state: Experiment, context: SearchContext) -> Experiment:
+    """Note the progress; that of an event itself shows with the next one."""
+    closed = state.trials_closed / max(state.trials_requested, 1)
+    return replace(state, progress=context.method.progress(state.search, context.memory, closed))
 
 
 def _follow(state: Experiment, decision: Decision) -> Step:

@@ -34,6 +34,8 @@ class Experiment(State, frozen=True):
     """Whether all tasks that its deletion needs are known."""
     is_growing: bool = False
     """Whether its search has trials to make now that were too many for one decision."""
+    progress: float = 0.0
+    """How far its search is, 0 to 1, as of the event before; trials that run count as nothing."""
     is_detached: bool = False
     """Whether programs outside the cluster make and run its trials."""
     detached_trials: dict[str, int] = msgspec.field(default_factory=dict)
@@ -115,6 +117,14 @@ class CollectionEnded(Event, frozen=True, tag="collection_ended"):
     error: str = ""
 
 
+class CollectionWaits(Event, frozen=True, tag="collection_waits"):
+    """A task that deletes checkpoints finds no place to run."""
+
+    task_id: str
+    reason: str
+    """In words for its user."""
+
+
 class ExperimentRemoved(Event, frozen=True, tag="experiment_removed"):
     """Everything that belonged to the experiment is gone."""
 
@@ -168,6 +178,7 @@ ExperimentEvent = (
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionWaits
     | ExperimentRemoved
     | ValidationReported
     | SearchGrown

@@ -17,6 +17,7 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.messages import WriteTaskLog
 from determined_master.domain.states import TERMINAL, RunState
 from determined_master.domain.trial.messages import (
+    AgentExcluded,
     AllocationEnded,
     DetachedFellSilent,
     DetachedRunStarted,
@@ -101,6 +102,7 @@ def step(state: Trial, event: TrialEvent) -> Step:
             | AllocationEnded()
             | EarlyExitExpired()
             | RetriesCanceled()
+            | AgentExcluded()
         ):
             return state, []  # of trials that the cluster runs
         case _:

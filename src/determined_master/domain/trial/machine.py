@@ -16,6 +16,7 @@ from determined_master.domain.states import SEVERITY, TERMINAL, RunState
 from determined_master.domain.trial import detached
 from determined_master.domain.trial.ending import Step, allocation_ended, close, close_stopped
 from determined_master.domain.trial.messages import (
+    AgentExcluded,
     AllocationEnded,
     DetachedFellSilent,
     DetachedRunStarted,
@@ -43,6 +44,8 @@ from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
 
 EARLY_EXIT_S = 10.0
 MAX_QUOTE_CHARACTERS = 500
+MAX_EXCLUDED_AGENTS = 50
+"""More than that is no fault of an agent; and a state has to stay small."""
 
 _KILLED_BY_USER = "user requested kill"
 
@@ -73,10 +76,10 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
     match event:
         case AllocationEnded() | EarlyExitReported() | EarlyExitExpired():
             return _run_changed(state, event)
-        case RetriesCanceled() if state.retries_canceled is None:
-            return replace(state, retries_canceled=_quote(event)), []
         case RetriesCanceled():
-            return state, []
+            return replace(state, retries_canceled=state.retries_canceled or _quote(event)), []
+        case AgentExcluded():
+            return _exclude(state, event)
         case EffectFailed():
             return _effect_failed(state, event)
         case _:
@@ -224,7 +227,16 @@ def _invalid(state: Trial) -> str:
     return f"its code reported invalid hyperparameters ({state.early_exit})"
 
 
-def _quote(event: RetriesCanceled) -> str:
+def _exclude(state: Trial, event: AgentExcluded) -> Step:
+    held = state.excluded_agents
+    if event.agent_id in held or len(held) >= MAX_EXCLUDED_AGENTS:
+        return state, []
+    said = f"agent {event.agent_id} is left out of this trial's later runs {_quote(event)}"
+    after = replace(state, excluded_agents=(*held, event.agent_id))
+    return after, [WriteTaskLog(task_id=state.task_id, text=said, level="WARNING")]
+
+
+def _quote(event: RetriesCanceled | AgentExcluded) -> str:
     line = event.line[:MAX_QUOTE_CHARACTERS]
     pattern = event.pattern[:MAX_QUOTE_CHARACTERS]
     return f'(log "{line}" matched regex "{pattern}")'

@@ -39,6 +39,8 @@ class Trial(State, frozen=True):
     early_exit: EarlyExitReason | None = None
     retries_canceled: str | None = None
     """Why a failure is final, when a log policy has said so."""
+    excluded_agents: tuple[str, ...] = ()
+    """Agents that no later run may use, because a log policy has said so."""
     is_stopped_by_searcher: bool = False
     reason: str = ""
     is_detached: bool = False
@@ -141,6 +143,14 @@ class RetriesCanceled(Event, frozen=True, tag="retries_canceled"):
     line: str
 
 
+class AgentExcluded(Event, frozen=True, tag="agent_excluded"):
+    """A log policy keeps the trial's later runs from an agent."""
+
+    agent_id: str
+    pattern: str
+    line: str
+
+
 class EffectFailed(Event, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
@@ -167,6 +177,7 @@ TrialEvent = (
     | EarlyExitReported
     | EarlyExitExpired
     | RetriesCanceled
+    | AgentExcluded
     | EffectFailed
 )
 
@@ -176,6 +187,7 @@ class RequestAllocation(Effect, frozen=True, tag="request_allocation"):
 
     allocation_id: str
     run_id: int
+    excluded_agents: tuple[str, ...] = ()
 
 
 class PreemptAllocation(Effect, frozen=True, tag="preempt_allocation"):

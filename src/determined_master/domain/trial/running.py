@@ -15,4 +15,7 @@ def allocate(state: Trial) -> tuple[Trial, list[TrialEffect]]:
     run_id = state.run_id + 1
     allocation_id = ids.allocation_id(ids.TaskId(state.task_id), run_id)
     after = replace(state, run_id=run_id, allocation_id=allocation_id)
-    return after, [RequestAllocation(allocation_id=allocation_id, run_id=run_id)]
+    request = RequestAllocation(
+        allocation_id=allocation_id, run_id=run_id, excluded_agents=state.excluded_agents
+    )
+    return after, [request]

@@ -84,6 +84,7 @@ class CollectionEffects:
             pool=self._aux_pool,
             slots=0,
             submitted_at=now,
+            requested_at=now,
             is_single_node=True,
             experiment_id=row.experiment_id,
         )
@@ -98,7 +99,7 @@ class CollectionEffects:
         async with self._pool.acquire() as conn:
             stored = await rows.list_stored(conn, experiment_id=experiment_id)
             uuids = [c.uuid for c in stored]
-            kept = list(await rows.list_sources(conn, uuids, outside_of=experiment_id))
+            kept = list(await rows.list_kept(conn, uuids, outside_of=experiment_id))
             is_more = True
             while is_more:
                 async with conn.transaction():

@@ -12,7 +12,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Inserting, Posting, Rows
-from determined_master.store import checkpoints, experiments, trials
+from determined_master.store import checkpoints, collections, experiments, trials
 
 if TYPE_CHECKING:
     import asyncpg
@@ -26,9 +26,6 @@ SIGNALS: dict[str, trial.TrialEvent] = {
     "cancel": trial.TrialCanceled(),
     "kill": trial.TrialKilled(),
 }
-
-TRIALS = Inserting(trials.insert_trials)
-"""Writes the rows of trials that are made at the same time."""
 
 
 class ExperimentEffects:
@@ -74,7 +71,8 @@ class ExperimentEffects:
                 max_restarts=int(row.config["max_restarts"]),
                 activate=is_active,
             )
-            await ctx.post("trial", str(new.id), created, within=Rows(TRIALS, new))
+            within = Rows(TRIALS, new, experiments=[experiment_id])
+            await ctx.post("trial", str(new.id), created, within=within)
 
         results = await asyncio.gather(*(create(*o) for o in orders), return_exceptions=True)
         for result in results:
@@ -156,6 +154,23 @@ class ExperimentEffects:
         return state is not None and state.state == "ACTIVE"
 
 
+async def _insert(conn: Conn, new: Sequence[trials.NewTrial]) -> None:
+    for source in sorted({n.warm_start_checkpoint for n in new if n.warm_start_checkpoint}):
+        await _hold(conn, source)
+    await trials.insert_trials(conn, new)
+
+
+async def _hold(conn: Conn, source: str) -> None:
+    """Keep a trial's source from being deleted between its choice and the trial's row.
+
+    Raises:
+        RuntimeError: it was deleted meanwhile, or is about to be.
+    """
+    await collections.lock_checkpoints(conn, [source])
+    if not await collections.is_to_stay(conn, source):
+        raise RuntimeError(f"checkpoint {source}, which new trials start from, was deleted")
+
+
 def _new_trial(
     row: experiments.ExperimentRow, effect: exp.CreateTrial, trial_id: int, source: str | None
 ) -> trials.NewTrial:
@@ -171,3 +186,7 @@ def _new_trial(
         started_at=clock.now(),
         warm_start_checkpoint=source,
     )
+
+
+TRIALS = Inserting(_insert)
+"""Writes the rows of trials that are made at the same time."""

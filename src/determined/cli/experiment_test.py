@@ -1,0 +1,48 @@
+"""Trying a config and a model directory: as a very small experiment, or on this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any, Optional
+
+from determined.cli import errors
+from determined.common import config_text
+
+_PREFIX = "[test-mode]"
+
+
+def small(text: str) -> str:
+    """The config of an experiment that trains one batch of one trial and is never restarted."""
+    config = config_text.load(text, "config")
+    searcher = config.get("searcher")
+    given = searcher if isinstance(searcher, dict) else {}
+    kept = {k: v for k, v in given.items() if k in ("metric", "smaller_is_better")}
+    config["searcher"] = {**kept, "name": "single", "max_length": {"batches": 1}}
+    config["description"] = f"{_PREFIX} {config.get('description') or ''}".strip()
+    config["max_restarts"] = 0
+    for period in ("min_checkpoint_period", "min_validation_period"):
+        config[period] = {"batches": 1}
+    return config_text.dump(config)
+
+
+def run_here(text: str, model_def: Optional[str]) -> None:
+    """Run the entrypoint of a config in a model directory, without any cluster.
+
+    Raises:
+        CliError: there is no entrypoint, or it ended with another status than 0.
+    """
+    entrypoint: Any = config_text.load(text, "config").get("entrypoint")
+    if not entrypoint:
+        raise errors.CliError("the config has no entrypoint to run: set it to the command")
+    words = ["sh", "-c", entrypoint] if isinstance(entrypoint, str) else list(map(str, entrypoint))
+    folder = model_def or os.curdir
+    # What tells the harness of a cluster must not come from a shell that has it set.
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
+    path = os.pathsep.join([os.path.abspath(folder), *filter(None, [kept.get("PYTHONPATH")])])
+    try:
+        status = subprocess.call(words, cwd=folder, env={**kept, "PYTHONPATH": path})
+    except OSError as error:
+        raise errors.CliError(f"'{words[0]}' in '{folder}': {error.strerror}") from None
+    if status:
+        raise errors.CliError(f"the entrypoint ended with status {status}")

@@ -1,0 +1,46 @@
+"""Running tasks in Apptainer's containers, by its command line under the shim."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from determined_agent.directory import ContainerDirectory
+from determined_agent.environment import Start, placed
+from determined_agent.pythonpath import locate_harness
+from determined_agent.runtimes import apptainer_command
+from determined_agent.runtimes.base import RuntimeUnavailable
+from determined_agent.runtimes.host_paths import make_dirs
+from determined_agent.runtimes.process import Command, ProcessRuntime
+from determined_wire.agent_link import TaskUser
+
+PROGRAM = "apptainer"
+
+
+class ApptainerRuntime(ProcessRuntime):
+    """Starts each task as a command of Apptainer's, which a shim keeps."""
+
+    name = "apptainer"
+
+    async def check(self) -> None:
+        """Raises RuntimeUnavailable."""
+        await super().check()
+        if shutil.which(PROGRAM) is None:
+            raise RuntimeUnavailable(
+                f"container_runtime 'apptainer': there is no program '{PROGRAM}' on the agent's "
+                "PATH: install Apptainer, or choose another container_runtime"
+            )
+
+    def _ignored(self, start: Start) -> str:
+        ignored = apptainer_command.ignored_options(start)
+        return f"the apptainer runtime ignores {', '.join(ignored)}" if ignored else ""
+
+    def _command(
+        self, directory: ContainerDirectory, start: Start, user: TaskUser | None
+    ) -> Command:
+        run_dir = str(directory.run_dir)
+        make_dirs(f"{run_dir}/tmp", 0o700, user)
+        program = shutil.which(PROGRAM) or PROGRAM
+        argv = apptainer_command.command(program, start, run_dir, locate_harness())
+        env = apptainer_command.environment(start, self._settings, os.environ)
+        return Command(cwd=placed("/run/determined", run_dir), argv=argv, env=env)

@@ -1,0 +1,160 @@
+"""Routes of versions of models, and of trials that use checkpoints."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import cut
+from determined_master.api.shapes_models import model_message, version_message
+from determined_master.api.shapes_trials import metrics_report
+from determined_master.domain.errors import InvalidArgument
+from determined_master.services.model_versions import Registration, VersionChanges
+from determined_master.store.trial_sources import TrialSource
+from determined_wire.rest import checkpoints as checkpoint_wire
+from determined_wire.rest import models as wire
+from determined_wire.rest import trials as trial_wire
+from determined_wire.rest.types.shared import OrderBy
+from determined_wire.rest.types.trial import TrialSourceInfoType
+
+TYPE = "TRIAL_SOURCE_INFO_TYPE_"
+
+
+@route("GET", "/api/v1/models/{model_name}/versions")
+async def get_model_versions(
+    call: Call, request: wire.GetModelVersionsRequest
+) -> wire.GetModelVersionsResponse:
+    """The versions of a model, a page of them."""
+    sort = request.sort_by.removeprefix("SORT_BY_").lower()
+    model, found = await call.services.model_versions.list_of(
+        call.caller,
+        request.model_name,
+        sort="version" if sort == "unspecified" else sort,
+        descending=request.order_by is OrderBy.ORDER_BY_DESC,
+    )
+    shown, bounds = cut(found, request.offset, request.limit)
+    return wire.GetModelVersionsResponse(
+        model=model_message(model),
+        model_versions=[version_message(version) for version in shown],
+        pagination=bounds,
+    )
+
+
+@route("POST", "/api/v1/models/{model_name}/versions")
+async def post_model_version(
+    call: Call, request: wire.PostModelVersionRequest
+) -> wire.PostModelVersionResponse:
+    """Register a checkpoint as the next version."""
+    registration = Registration(
+        checkpoint_uuid=request.checkpoint_uuid,
+        name=request.name,
+        comment=request.comment,
+        metadata=request.metadata or {},
+        labels=request.labels,
+        notes=request.notes,
+    )
+    version = await call.services.model_versions.register(
+        call.caller, request.model_name, registration
+    )
+    return wire.PostModelVersionResponse(model_version=version_message(version))
+
+
+@route("GET", "/api/v1/models/{model_name}/versions/{model_version_num}")
+async def get_model_version(
+    call: Call, request: wire.GetModelVersionRequest
+) -> wire.GetModelVersionResponse:
+    """One version."""
+    version = await call.services.model_versions.get(
+        call.caller, request.model_name, request.model_version_num
+    )
+    return wire.GetModelVersionResponse(model_version=version_message(version))
+
+
+@route("PATCH", "/api/v1/models/{model_name}/versions/{model_version_num}")
+async def patch_model_version(
+    call: Call, request: wire.PatchModelVersionRequest
+) -> wire.PatchModelVersionResponse:
+    """Change what is said of a version."""
+    given = request.model_version
+    changes = VersionChanges()
+    if given is not None:
+        changes = VersionChanges(
+            name=given.name,
+            comment=given.comment,
+            metadata=given.metadata,
+            labels=None if given.labels is None else [str(label) for label in given.labels],
+            notes=given.notes,
+        )
+    version = await call.services.model_versions.change(
+        call.caller, request.model_name, request.model_version_num, changes
+    )
+    return wire.PatchModelVersionResponse(model_version=version_message(version))
+
+
+@route("DELETE", "/api/v1/models/{model_name}/versions/{model_version_num}")
+async def delete_model_version(
+    call: Call, request: wire.DeleteModelVersionRequest
+) -> wire.DeleteModelVersionResponse:
+    """Forget a version; its checkpoint stays."""
+    await call.services.model_versions.delete(
+        call.caller, request.model_name, request.model_version_num
+    )
+    return wire.DeleteModelVersionResponse()
+
+
+@route("GET", "/api/v1/models/{model_name}/versions/{model_version_num}/metrics")
+async def get_version_metrics(
+    call: Call, request: wire.GetTrialMetricsByModelVersionRequest
+) -> wire.GetTrialMetricsByModelVersionResponse:
+    """What the trials that use a version have reported."""
+    found = await call.services.trial_sources.of_version(
+        call.caller,
+        (request.model_name, request.model_version_num),
+        _type_name(request.trial_source_info_type),
+        request.metric_group,
+    )
+    return wire.GetTrialMetricsByModelVersionResponse(metrics=[metrics_report(r) for r in found])
+
+
+@route("GET", "/api/v1/checkpoints/{checkpoint_uuid}/metrics")
+async def get_checkpoint_metrics(
+    call: Call, request: checkpoint_wire.GetTrialMetricsByCheckpointRequest
+) -> checkpoint_wire.GetTrialMetricsByCheckpointResponse:
+    """What the trials that use a checkpoint have reported."""
+    found = await call.services.trial_sources.of_checkpoint(
+        call.caller,
+        request.checkpoint_uuid,
+        _type_name(request.trial_source_info_type),
+        request.metric_group,
+    )
+    return checkpoint_wire.GetTrialMetricsByCheckpointResponse(
+        metrics=[metrics_report(r) for r in found]
+    )
+
+
+@route("POST", "/api/v1/trial-source-info")
+async def report_trial_source(
+    call: Call, request: trial_wire.ReportTrialSourceInfoRequest
+) -> trial_wire.ReportTrialSourceInfoResponse:
+    """A trial's code says that it uses a checkpoint."""
+    given = request.trial_source_info
+    type_ = _type_name(given.trial_source_info_type) if given is not None else None
+    if given is None or type_ is None:
+        raise InvalidArgument(
+            "must specify trialSourceInfo with a trialSourceInfoType of "
+            f"{TYPE}INFERENCE or {TYPE}FINE_TUNING"
+        )
+    source = TrialSource(
+        trial_id=given.trial_id,
+        checkpoint=given.checkpoint_uuid,
+        type=type_,
+        model_id=given.model_id,
+        model_version=given.model_version,
+    )
+    await call.services.trial_sources.report(call.caller, source)
+    return trial_wire.ReportTrialSourceInfoResponse(
+        trial_id=given.trial_id, checkpoint_uuid=given.checkpoint_uuid
+    )
+
+
+def _type_name(given: TrialSourceInfoType | None) -> str | None:
+    name = "UNSPECIFIED" if given is None else given.removeprefix(TYPE)
+    return None if name == "UNSPECIFIED" else name

@@ -1,0 +1,120 @@
+"""Routes of models."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import cut
+from determined_master.api.shapes_models import model_message
+from determined_master.services.models import Model, ModelChanges
+from determined_master.store.models import ModelFilter
+from determined_wire.rest import models as wire
+from determined_wire.rest.types.shared import OrderBy
+
+
+@route("GET", "/api/v1/models")
+async def get_models(call: Call, request: wire.GetModelsRequest) -> wire.GetModelsResponse:
+    """Models that match the filters, a page of them."""
+    wanted = ModelFilter(
+        name=request.name,
+        description=request.description,
+        labels=request.labels,
+        archived=request.archived,
+        usernames=request.users,
+        user_ids=request.user_ids,
+        workspace_ids=request.workspace_ids,
+        workspace_names=request.workspace_names,
+        id=request.id,
+    )
+    sort = request.sort_by.removeprefix("SORT_BY_").lower()
+    found = await call.services.models.find(
+        call.caller,
+        wanted,
+        sort="id" if sort == "unspecified" else sort,
+        descending=request.order_by is OrderBy.ORDER_BY_DESC,
+    )
+    shown, bounds = cut(found, request.offset, request.limit)
+    return wire.GetModelsResponse(models=[model_message(row) for row in shown], pagination=bounds)
+
+
+@route("POST", "/api/v1/models")
+async def post_model(call: Call, request: wire.PostModelRequest) -> wire.PostModelResponse:
+    """Make a model."""
+    model = Model(
+        name=request.name,
+        description=request.description,
+        metadata=request.metadata or {},
+        labels=request.labels,
+        notes=request.notes,
+        workspace_name=request.workspace_name,
+        workspace_id=request.workspace_id,
+    )
+    row = await call.services.models.create(call.caller, model)
+    return wire.PostModelResponse(model=model_message(row))
+
+
+@route("GET", "/api/v1/models/{model_name}")
+async def get_model(call: Call, request: wire.GetModelRequest) -> wire.GetModelResponse:
+    """One model, by its name or id."""
+    row = await call.services.models.get(call.caller, request.model_name)
+    return wire.GetModelResponse(model=model_message(row))
+
+
+@route("PATCH", "/api/v1/models/{model_name}")
+async def patch_model(call: Call, request: wire.PatchModelRequest) -> wire.PatchModelResponse:
+    """Change a model: what is sent replaces what there is."""
+    given = request.model
+    changes = ModelChanges()
+    if given is not None:
+        changes = ModelChanges(
+            name=given.name,
+            description=given.description,
+            metadata=given.metadata,
+            labels=None if given.labels is None else [str(label) for label in given.labels],
+            notes=given.notes,
+            workspace_name=given.workspace_name,
+            workspace_id=given.workspace_id,
+        )
+    row = await call.services.models.change(call.caller, request.model_name, changes)
+    return wire.PatchModelResponse(model=model_message(row))
+
+
+@route("POST", "/api/v1/models/{model_name}/archive")
+async def archive_model(
+    call: Call, request: wire.ArchiveModelRequest
+) -> wire.ArchiveModelResponse:
+    """Close a model to changes."""
+    await call.services.models.archive(call.caller, request.model_name, archived=True)
+    return wire.ArchiveModelResponse()
+
+
+@route("POST", "/api/v1/models/{model_name}/unarchive")
+async def unarchive_model(
+    call: Call, request: wire.UnarchiveModelRequest
+) -> wire.UnarchiveModelResponse:
+    """Open an archived model to changes."""
+    await call.services.models.archive(call.caller, request.model_name, archived=False)
+    return wire.UnarchiveModelResponse()
+
+
+@route("POST", "/api/v1/models/{model_name}/move")
+async def move_model(call: Call, request: wire.MoveModelRequest) -> wire.MoveModelResponse:
+    """Bring a model into another workspace."""
+    changes = ModelChanges(workspace_id=request.destination_workspace_id)
+    await call.services.models.change(call.caller, request.model_name, changes)
+    return wire.MoveModelResponse()
+
+
+@route("DELETE", "/api/v1/models/{model_name}")
+async def delete_model(call: Call, request: wire.DeleteModelRequest) -> wire.DeleteModelResponse:
+    """Forget a model with its versions; their checkpoints stay."""
+    await call.services.models.delete(call.caller, request.model_name)
+    return wire.DeleteModelResponse()
+
+
+@route("GET", "/api/v1/model/labels")
+async def get_model_labels(
+    call: Call, request: wire.GetModelLabelsRequest
+) -> wire.GetModelLabelsResponse:
+    """Labels of the models of a workspace, or of all; the most used first."""
+    labels = await call.services.models.labels(call.caller, request.workspace_id)
+    return wire.GetModelLabelsResponse(labels=labels)

@@ -1,0 +1,103 @@
+"""Routes that act on many runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+from determined_master.api.routes import Call, route
+from determined_master.services.experiment_bulk import Act, Result
+from determined_master.services.run_bulk import RunSelection
+from determined_wire.rest import runs as wire
+
+
+class Chosen(Protocol):
+    """What the requests of nearly all these routes have."""
+
+    @property
+    def run_ids(self) -> Sequence[int]: ...
+    @property
+    def project_id(self) -> int: ...
+    @property
+    def filter(self) -> str | None: ...
+
+
+@route("POST", "/api/v1/runs/kill")
+async def kill_runs(call: Call, request: wire.KillRunsRequest) -> wire.KillRunsResponse:
+    """End runs at once."""
+    results = await call.services.run_bulk.each(
+        call.caller, _selection(request), call.services.trials.kill
+    )
+    return wire.KillRunsResponse(results=_results(results))
+
+
+@route("POST", "/api/v1/runs/pause")
+async def pause_runs(call: Call, request: wire.PauseRunsRequest) -> wire.PauseRunsResponse:
+    """Ask runs to save their work and give their slots back."""
+    results = await _each_search(call, request, call.services.experiments.pause, "pause")
+    return wire.PauseRunsResponse(results=results)
+
+
+@route("POST", "/api/v1/runs/resume")
+async def resume_runs(call: Call, request: wire.ResumeRunsRequest) -> wire.ResumeRunsResponse:
+    """Let paused runs go on."""
+    results = await _each_search(call, request, call.services.experiments.activate, "resume")
+    return wire.ResumeRunsResponse(results=results)
+
+
+@route("POST", "/api/v1/runs/archive")
+async def archive_runs(call: Call, request: wire.ArchiveRunsRequest) -> wire.ArchiveRunsResponse:
+    """Hide ended runs from lists."""
+    act = partial(call.services.experiments.archive, archived=True)
+    results = await _each_search(call, request, act, "archive")
+    return wire.ArchiveRunsResponse(results=results)
+
+
+@route("POST", "/api/v1/runs/unarchive")
+async def unarchive_runs(
+    call: Call, request: wire.UnarchiveRunsRequest
+) -> wire.UnarchiveRunsResponse:
+    """Show archived runs again."""
+    act = partial(call.services.experiments.archive, archived=False)
+    results = await _each_search(call, request, act, "unarchive")
+    return wire.UnarchiveRunsResponse(results=results)
+
+
+@route("POST", "/api/v1/runs/delete")
+async def delete_runs(call: Call, request: wire.DeleteRunsRequest) -> wire.DeleteRunsResponse:
+    """Delete ended runs with all their results; that goes on after the answer."""
+    results = await _each_search(call, request, call.services.experiments.delete, "delete")
+    return wire.DeleteRunsResponse(results=results)
+
+
+@route("POST", "/api/v1/runs/move")
+async def move_runs(call: Call, request: wire.MoveRunsRequest) -> wire.MoveRunsResponse:
+    """Put runs, with their searches, into another project."""
+    selection = RunSelection(
+        project_id=request.source_project_id, ids=request.run_ids, filter=request.filter
+    )
+    act = partial(
+        call.services.projects.move_experiment, project_id=request.destination_project_id
+    )
+    results = await call.services.run_bulk.move(
+        call.caller, selection, act, skip_multitrial=request.skip_multitrial
+    )
+    return wire.MoveRunsResponse(results=_results(results))
+
+
+async def _each_search(
+    call: Call, request: Chosen, act: Act, verb: str
+) -> list[wire.RunActionResult]:
+    results = await call.services.run_bulk.each_search(
+        call.caller, _selection(request), act, verb=verb
+    )
+    return _results(results)
+
+
+def _selection(request: Chosen) -> RunSelection:
+    return RunSelection(project_id=request.project_id, ids=request.run_ids, filter=request.filter)
+
+
+def _results(results: Sequence[Result]) -> list[wire.RunActionResult]:
+    return [wire.RunActionResult(error=r.error, id=r.id) for r in results]

@@ -1,0 +1,122 @@
+"""Reading objects of S3, Google and Azure: the master's only module that knows obstore.
+
+Every call blocks, so threads make them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from determined_master.domain.errors import Unavailable, Unimplemented
+from determined_master.domain.object_target import ObjectTarget, object_target
+
+RETRY = timedelta(seconds=15)
+"""Somebody waits for the answer."""
+PIECE_BYTES = 1024 * 1024
+
+
+class ObjectStorage:
+    """Buckets by the configuration of checkpoint storage."""
+
+    def __init__(self) -> None:
+        self._regions: dict[str, str] = {}
+
+    def sizes_below(self, config: Mapping[str, Any], path: str) -> dict[str, int]:
+        """Sizes in bytes of what lies below a path, by the rest of its path.
+
+        Raises:
+            Unavailable: the storage refuses or does not answer.
+            Unimplemented: its client is not installed.
+        """
+        target, store = self._open(config)
+        prefix = target.key(path)
+        with _named(target, f"listing {prefix}"):
+            import obstore
+
+            return {
+                item["path"][len(prefix) + 1 :]: item["size"]
+                for page in obstore.list(store, prefix)
+                for item in page
+            }
+
+    def content(self, config: Mapping[str, Any], path: str) -> bytes | None:
+        """What lies at a path, if anything does; errors as `sizes_below`."""
+        target, store = self._open(config)
+        with _named(target, f"reading {target.key(path)}"):
+            import obstore
+
+            try:
+                return bytes(obstore.get(store, target.key(path)).bytes())
+            except FileNotFoundError:
+                return None
+
+    def pieces(self, config: Mapping[str, Any], path: str) -> Iterator[bytes]:
+        """What lies at a path, piece by piece; errors as `sizes_below`, while it is read."""
+        target, store = self._open(config)
+        with _named(target, f"reading {target.key(path)}"):
+            import obstore
+
+            for piece in obstore.get(store, target.key(path)).stream(PIECE_BYTES):
+                yield bytes(piece)
+
+    def _open(self, config: Mapping[str, Any]) -> tuple[ObjectTarget, Any]:
+        target = object_target(config, os.environ, RETRY)
+        try:
+            from obstore.store import AzureStore, GCSStore, S3Store
+        except ImportError:
+            raise Unimplemented(
+                f"the master cannot read {target.kind} storage: install obstore where it runs "
+                "(pip install 'determined[storage]'), or download from the storage itself "
+                "(--mode direct)"
+            ) from None
+        options = dict(target.options)
+        if target.kind == "s3" and "endpoint" not in options and not _has_region():
+            region = self._regions.get(target.name) or region_of_bucket(target.name)
+            if region:
+                self._regions[target.name] = options["region"] = region
+        makers: dict[str, Any] = {"s3": S3Store, "gcs": GCSStore, "azure": AzureStore}
+        with _named(target, "opening it"):
+            return target, makers[target.kind](target.name, **options)
+
+
+def _has_region() -> bool:
+    return bool(os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"))
+
+
+def region_of_bucket(bucket: str, url: str = "https://{bucket}.s3.amazonaws.com/") -> str | None:
+    """Where a bucket of Amazon lies, as it tells everybody; None when that cannot be had."""
+    request = urllib.request.Request(url.format(bucket=bucket), method="HEAD")
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            headers = answer.headers
+    except urllib.error.HTTPError as error:  # 403 and 301 tell it too
+        with error:
+            headers = error.headers
+    except OSError:
+        return None
+    return headers.get("x-amz-bucket-region") or None
+
+
+@contextlib.contextmanager
+def _named(target: ObjectTarget, act: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        is_its = type(error).__module__.startswith("obstore")
+        if not is_its and not isinstance(error, OSError | ValueError | NotImplementedError):
+            raise
+        # Without queries, which may be signed, and without long bodies.
+        text = re.sub(r"\?[^\s'\"]*", "", str(error).partition("Debug source:")[0])
+        reason = " ".join(text.partition("<")[0].split())[:400]
+        raise Unavailable(
+            f"the checkpoint storage {target.address} did not do it for the master: {act} failed "
+            f"({reason}). See that it is well and that the master may read it, or download from "
+            "the storage itself (--mode direct)"
+        ) from error

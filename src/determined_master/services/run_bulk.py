@@ -1,0 +1,119 @@
+"""Doing the same to many runs; each succeeds or fails by itself.
+
+Only ending is something that a run does for itself. It is paused, archived, moved and deleted
+with its search, so all runs of that search must be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.errors import DetError
+from determined_master.services.experiment_bulk import Act, Result
+from determined_master.services.runs import Search
+from determined_master.store import run_lists as rows
+from determined_master.store.list_page import find_page
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.store.run_lists import Member
+
+MAX_NAMED = 5
+
+
+class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs: those named, or all that a filter of the search language matches."""
+
+    project_id: int = 0
+    """0 for those of all projects."""
+    ids: Sequence[int] = ()
+    filter: str | None = None
+    """Takes the place of `ids` when given."""
+
+
+class RunBulk:
+    """Actions on many runs."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def each(self, caller: Caller, selection: RunSelection, act: Act) -> list[Result]:
+        """Do `act` to each run; those that do not exist come first in the answer."""
+        members, results = await self._members(caller, selection)
+        for member in members:
+            results.append(Result(member.id, await _try(caller, member.id, act)))
+        return results
+
+    async def each_search(
+        self, caller: Caller, selection: RunSelection, act: Act, *, verb: str
+    ) -> list[Result]:
+        """Do `act` to the experiment of each run, if all of its runs are selected.
+
+        Args:
+            verb: what it does, for the text that refuses a part of a search.
+        """
+        members, results = await self._members(caller, selection)
+        for experiment_id, some in _by_experiment(members).items():
+            if len(some) < some[0].siblings:
+                named = ", ".join(str(m.id) for m in some[:MAX_NAMED])
+                error = (
+                    f"cannot {verb} {len(some)} of the {some[0].siblings} runs of search "
+                    f"{experiment_id} ({named}): {verb} the whole search, or select all its runs"
+                )
+            else:
+                error = await _try(caller, experiment_id, act)
+            results += [Result(member.id, error) for member in some]
+        return results
+
+    async def move(
+        self, caller: Caller, selection: RunSelection, act: Act, *, skip_multitrial: bool
+    ) -> list[Result]:
+        """Move each run with its search, and so with that search's other runs.
+
+        Args:
+            skip_multitrial: leave searches of several runs where they are; nothing is said of
+                their runs.
+        """
+        members, results = await self._members(caller, selection)
+        for experiment_id, some in _by_experiment(members).items():
+            if skip_multitrial and some[0].is_multitrial:
+                continue
+            error = await _try(caller, experiment_id, act)
+            results += [Result(member.id, error) for member in some]
+        return results
+
+    async def _members(
+        self, caller: Caller, selection: RunSelection
+    ) -> tuple[list[Member], list[Result]]:
+        access.may(caller, "read", "experiment")
+        project_id = selection.project_id or None
+        async with self._pool.acquire() as conn:
+            if selection.filter is None:
+                asked = list(dict.fromkeys(selection.ids))
+            else:
+                search = Search(project_id, selection.filter, limit=-1)
+                asked, _ = await find_page(conn, rows.RUNS, search.parsed("run"))
+            members = await rows.list_members(conn, asked, project_id)
+        known = {member.id for member in members}
+        return members, [Result(i, f"run '{i}' not found") for i in asked if i not in known]
+
+
+def _by_experiment(members: Sequence[Member]) -> dict[int, list[Member]]:
+    grouped: dict[int, list[Member]] = {}
+    for member in members:
+        grouped.setdefault(member.experiment_id, []).append(member)
+    return grouped
+
+
+async def _try(caller: Caller, id: int, act: Act) -> str:
+    try:
+        await act(caller, id)
+    except DetError as error:
+        return error.text
+    return ""

@@ -1,0 +1,109 @@
+"""Use cases of trials that use others' checkpoints, and of what they report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.services.checkpoints import checked_uuid
+from determined_master.services.models import get_model
+from determined_master.store import checkpoints, metrics, model_versions, trials
+from determined_master.store import trial_sources as rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import asyncpg
+
+    from determined_master.domain.access import Caller
+    from determined_master.store.metrics import StoredReport
+
+
+TYPES = ("INFERENCE", "FINE_TUNING")
+MAX_REPORTS = 20_000
+
+
+class TrialSources:
+    """Which trials use which checkpoints, by what their code said."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def report(self, caller: Caller, source: rows.TrialSource) -> None:
+        """Note that a trial uses a checkpoint; a task may say so of its own trial.
+
+        Raises:
+            NotFound: no such trial, checkpoint, or version of the model.
+            InvalidArgument: one of model and version is missing, or the UUID is none.
+        """
+        access.may(caller, "report", "task")
+        scope = caller.scope
+        if scope is not None and scope.trial_id != source.trial_id:
+            raise NotFound(f"trial '{source.trial_id}' not found")
+        if source.type not in TYPES:
+            raise InvalidArgument(
+                f"trialSourceInfoType is {source.type}: use one of "
+                + ", ".join(f"TRIAL_SOURCE_INFO_TYPE_{name}" for name in TYPES)
+            )
+        if (source.model_id is None) is not (source.model_version is None):
+            raise InvalidArgument("model id and model version must be given together, or neither")
+        checked = msgspec.structs.replace(source, checkpoint=checked_uuid(source.checkpoint))
+        async with self._pool.acquire() as conn:
+            if await trials.find_trial(conn, source.trial_id) is None:
+                raise NotFound(f"trial '{source.trial_id}' not found")
+            if await checkpoints.find_checkpoint(conn, checked.checkpoint) is None:
+                raise NotFound(f"checkpoint '{checked.checkpoint}' not found")
+            if source.model_id is not None and source.model_version is not None:
+                version = source.model_version
+                if await model_versions.find_version(conn, source.model_id, version) is None:
+                    raise NotFound(f"version {version} for model {source.model_id} not found")
+            await rows.upsert_source(conn, checked)
+
+    async def of_checkpoint(
+        self, caller: Caller, uuid: str, type_: str | None, group: str | None
+    ) -> list[StoredReport]:
+        """What the trials that use a checkpoint have reported.
+
+        Raises:
+            NotFound: no such checkpoint.
+            InvalidArgument: it is too much for one answer.
+        """
+        access.may(caller, "read", "experiment")
+        async with self._pool.acquire() as conn:
+            if await checkpoints.find_checkpoint(conn, checked_uuid(uuid)) is None:
+                raise NotFound(f"checkpoint '{uuid}' not found")
+            ids = await rows.list_users_of_checkpoint(conn, uuid, type_)
+        return await self._reports(ids, group)
+
+    async def of_version(
+        self, caller: Caller, model: tuple[str, int], type_: str | None, group: str | None
+    ) -> list[StoredReport]:
+        """The same for a version, given as its model's name and its number. Raises NotFound."""
+        access.may(caller, "read", "model")
+        name, version = model
+        async with self._pool.acquire() as conn:
+            row = await get_model(conn, name)
+            if await model_versions.find_version(conn, row.id, version) is None:
+                raise NotFound(f'version {version} for model "{name}" not found')
+            ids = await rows.list_users_of_version(conn, row.id, version, type_)
+        return await self._reports(ids, group)
+
+    async def _reports(self, trial_ids: Sequence[int], group: str | None) -> list[StoredReport]:
+        found: list[StoredReport] = []
+        for trial_id in trial_ids:
+            after: int | None = 0
+            while after is not None:
+                async with self._pool.acquire() as conn:
+                    page = await metrics.list_reports(conn, trial_id, group or None, after=after)
+                found += page
+                after = page[-1].id if len(page) == metrics.PAGE else None
+                if len(found) > MAX_REPORTS:
+                    raise InvalidArgument(
+                        f"these trials have more than {MAX_REPORTS} reports: ask for one "
+                        "metricGroup, or read the trials one by one from "
+                        "/api/v1/trials/metrics/trial_metrics"
+                    )
+        return found

@@ -1,0 +1,185 @@
+"""Rows of models: the names that checkpoints are registered under."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+
+class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One model as lists and pages show it."""
+
+    id: int
+    name: str
+    description: str
+    metadata: dict[str, Any]
+    labels: list[str]
+    notes: str
+    user_id: int
+    username: str
+    workspace_id: int
+    archived: bool
+    num_versions: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class NewModel(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored when a model is made."""
+
+    name: str
+    description: str
+    metadata: dict[str, Any]
+    labels: Sequence[str]
+    notes: str
+    user_id: int
+    workspace_id: int
+    created_at: datetime
+
+
+class ModelFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which models a list shows; what is empty does not restrict it."""
+
+    name: str = ""
+    """A part of the name, in any case."""
+    description: str = ""
+    labels: Sequence[str] = ()
+    """All of them."""
+    archived: bool | None = None
+    usernames: Sequence[str] = ()
+    user_ids: Sequence[int] = ()
+    workspace_ids: Sequence[int] = ()
+    workspace_names: Sequence[str] = ()
+    id: int = 0
+
+
+COLUMNS = """
+    m.id, m.name, m.description, m.metadata, m.labels, m.notes, m.user_id, u.username,
+    m.workspace_id, m.archived, m.created_at, m.updated_at,
+    (SELECT count(*) FROM model_versions v WHERE v.model_id = m.id) AS num_versions
+"""
+TABLES = """
+    models m
+    JOIN users u ON u.id = m.user_id
+    JOIN workspaces w ON w.id = m.workspace_id
+"""
+SORTS = {
+    "id": "m.id",
+    "name": "m.name",
+    "description": "m.description",
+    "creation_time": "m.created_at",
+    "last_updated_time": "m.updated_at",
+    "num_versions": "num_versions",
+    "workspace": "w.name",
+}
+"""What lists may be sorted by."""
+
+
+async def insert_model(conn: Conn, new: NewModel) -> int:
+    """Store a model; its id. A name that is taken is a `UniqueViolationError`."""
+    query = """
+        INSERT INTO models (name, description, metadata, labels, notes, user_id, workspace_id,
+                            created_at, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+     RETURNING id
+    """
+    return int(
+        await conn.fetchval(
+            query,
+            new.name,
+            new.description,
+            new.metadata,
+            list(new.labels),
+            new.notes,
+            new.user_id,
+            new.workspace_id,
+            new.created_at,
+        )
+    )
+
+
+async def find_model(conn: Conn, name: str, *, is_locked: bool = False) -> ModelRow | None:
+    """The model of that name, or else of that id in decimal digits.
+
+    Args:
+        conn: a connection, in a transaction when the row is to be locked.
+        name: as users give it.
+        is_locked: whether nothing else may change it until the transaction ends.
+    """
+    number = int(name) if name.isdecimal() and len(name) < 10 else None
+    lock = " FOR NO KEY UPDATE OF m" if is_locked else ""
+    query = f"SELECT {COLUMNS} FROM {TABLES} WHERE m.name = $1 OR m.id = $2{lock}"
+    row = await conn.fetchrow(query, name, number)
+    return ModelRow(**row) if row else None
+
+
+async def list_models(
+    conn: Conn, wanted: ModelFilter, *, sort: str, descending: bool
+) -> list[ModelRow]:
+    """Models that match, in the order of one of `SORTS`."""
+    direction = "DESC" if descending else "ASC"
+    query = f"""
+        SELECT {COLUMNS} FROM {TABLES}
+         WHERE position(lower($1) in lower(m.name)) > 0
+           AND position(lower($2) in lower(m.description)) > 0
+           AND m.labels @> $3
+           AND ($4::boolean IS NULL OR m.archived = $4)
+           AND (cardinality($5::text[]) = 0 OR u.username = ANY ($5))
+           AND (cardinality($6::int[]) = 0 OR m.user_id = ANY ($6))
+           AND (cardinality($7::int[]) = 0 OR m.workspace_id = ANY ($7))
+           AND (cardinality($8::text[]) = 0 OR w.name = ANY ($8))
+           AND ($9 = 0 OR m.id = $9)
+         ORDER BY {SORTS[sort]} {direction}, m.id {direction}
+    """
+    rows = await conn.fetch(
+        query,
+        wanted.name,
+        wanted.description,
+        list(wanted.labels),
+        wanted.archived,
+        list(wanted.usernames),
+        list(wanted.user_ids),
+        list(wanted.workspace_ids),
+        list(wanted.workspace_names),
+        wanted.id,
+    )
+    return [ModelRow(**row) for row in rows]
+
+
+async def update_model(conn: Conn, model_id: int, changes: dict[str, Any], at: datetime) -> None:
+    """Write a user's changes to name, description, metadata, labels, notes, workspace, archived.
+
+    A name that is taken is a `UniqueViolationError`.
+    """
+    known = ("name", "description", "metadata", "labels", "notes", "workspace_id", "archived")
+    names = [name for name in known if name in changes]
+    assignments = "".join(f", {name} = ${i}" for i, name in enumerate(names, start=3))
+    query = f"UPDATE models SET updated_at = $2{assignments} WHERE id = $1"
+    await conn.execute(query, model_id, at, *[changes[name] for name in names])
+
+
+async def delete_model(conn: Conn, model_id: int) -> None:
+    """Forget a model with its versions; the checkpoints stay."""
+    await conn.execute("DELETE FROM models WHERE id = $1", model_id)
+
+
+async def list_labels(conn: Conn, workspace_id: int | None) -> list[str]:
+    """Labels of the models of a workspace, or of all; the most used first."""
+    query = """
+        SELECT label FROM models m, unnest(m.labels) label
+         WHERE $1::int IS NULL OR m.workspace_id = $1
+         GROUP BY label ORDER BY count(*) DESC, label
+    """
+    return [row["label"] for row in await conn.fetch(query, workspace_id)]
+
+
+async def find_workspace_id(conn: Conn, name: str | None, workspace_id: int | None) -> int | None:
+    """The id of the workspace of that name or id; None when there is none."""
+    query = "SELECT id FROM workspaces WHERE name = $1 OR id = $2"
+    found: int | None = await conn.fetchval(query, name, workspace_id)
+    return found

@@ -1,0 +1,125 @@
+"""The apptainer runtime: its command line, and the contract where Apptainer is installed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent_link import spec
+from tests.contracts.runtime_contract import RuntimeContract, Workshop
+
+from determined_agent.environment import MasterFacts, Start
+from determined_agent.runtimes.apptainer import ApptainerRuntime
+from determined_agent.runtimes.apptainer_command import (
+    command,
+    environment,
+    ignored_options,
+    image_source,
+)
+from determined_agent.runtimes.base import RuntimeUnavailable
+from determined_agent.settings import Settings
+from determined_wire.agent_link import Device, File, Mount, RegistryAuth
+
+IMAGE = "python:3.11-slim"
+
+
+def start(*devices: Device, **overrides: Any) -> Start:
+    return Start(
+        container_id="c-1",
+        devices=devices,
+        spec=spec("pass", **{"image": IMAGE, **overrides}),
+        master=MasterFacts(master_id="m", cluster_id="k"),
+    )
+
+
+def settings(**overrides: Any) -> Settings:
+    values = {"master_host": "master", "master_port": 8080, "agent_id": "agent-1"}
+    return Settings(**{**values, **overrides})
+
+
+def pairs(words: list[str], option: str) -> list[str]:
+    return [words[at + 1] for at, word in enumerate(words) if word == option]
+
+
+def test_files_and_harness_are_bound_and_the_work_directory_is_entered() -> None:
+    what = start(mounts=(Mount("/data", "/in", True),))
+    words = command("/bin/apptainer", what, "/host/run", {"determined": "/lib/determined"})
+    assert words[:2] == ["/bin/apptainer", "exec"]
+    assert pairs(words, "--pwd") == ["/run/determined/workdir"]
+    assert pairs(words, "--bind") == [
+        "/host/run:/run/determined",
+        "/host/run/tmp:/tmp",
+        "/lib/determined:/opt/determined/harness/determined:ro",
+        "/data:/in:ro",
+    ]
+    assert words[-4:] == [f"docker://{IMAGE}", "python3", "-c", "pass"]
+    assert "--nv" not in words
+
+
+def test_gpus_and_capabilities_are_passed_on() -> None:
+    gpus = (Device(0, "b", "GPU-a", "cuda"), Device(1, "b", "GPU-b", "cuda"))
+    what = start(*gpus, add_capabilities=("NET_ADMIN", "MKNOD"))
+    words = command("apptainer", what, "/r", {})
+    assert "--nv" in words
+    assert pairs(words, "--add-caps") == ["NET_ADMIN,MKNOD"]
+    inside = environment(what, settings(), {})
+    assert inside["APPTAINERENV_CUDA_VISIBLE_DEVICES"] == "GPU-a,GPU-b"
+
+
+@pytest.mark.parametrize(
+    ("image", "source"),
+    [
+        ("a/b:1", "docker://a/b:1"),
+        ("/images/a.sif", "/images/a.sif"),
+        ("oras://host/a", "oras://host/a"),
+        ("a.sif", "a.sif"),
+    ],
+)
+def test_an_image_is_a_file_a_uri_or_of_a_registry(image: str, source: str) -> None:
+    assert image_source(image) == source
+
+
+def test_the_task_sees_its_variables_and_the_command_its_own() -> None:
+    auth = RegistryAuth("me", "secret")
+    what = start(environment={"MINE": "1"}, registry_auth=auth, force_pull_image=True)
+    env = environment(what, settings(), {"PATH": "/p", "SECRET_OF_THE_AGENT": "x"})
+    assert env["APPTAINERENV_MINE"] == "1"
+    assert env["APPTAINERENV_PYTHONPATH"] == "/opt/determined/harness"
+    assert env["APPTAINERENV_DET_AGENT_ID"] == "agent-1"
+    assert env["DET_CONTAINER_ID"] == "c-1"
+    assert (env["APPTAINER_DOCKER_USERNAME"], env["APPTAINER_DISABLE_CACHE"]) == ("me", "true")
+    assert "SECRET_OF_THE_AGENT" not in env
+
+
+def test_what_it_ignores_is_named() -> None:
+    what = start(devices=("/dev/a:/dev/a",), files=(File("/etc/ssh/ssh_config", b""),))
+    assert ignored_options(what) == [
+        "resources.devices",
+        "the network mode (containers use the machine's)",
+        "the file /etc/ssh/ssh_config",
+    ]
+
+
+async def test_without_the_program_the_agent_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RuntimeUnavailable, match="install Apptainer"):
+        await ApptainerRuntime(settings(), tmp_path).check()
+
+
+@pytest.fixture
+async def workshop(tmp_path: Path) -> AsyncIterator[Workshop]:
+    runtime = ApptainerRuntime(settings(work_dir=str(tmp_path)), tmp_path)
+    made = Workshop(runtime, tmp_path)
+    made.defaults = {"image": IMAGE, "network_mode": "host"}
+    yield made
+    await made.clean_up()
+
+
+@pytest.mark.skipif(shutil.which("apptainer") is None, reason="apptainer is not installed")
+class TestApptainerRuntime(RuntimeContract):
+    pass

@@ -1,0 +1,46 @@
+"""What a trial's container is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.covers import covers
+from tests.domain.config.builders import build
+
+from determined_master.domain.task_spec import TrialRun, storage_mount, trial_environment
+
+
+def run(**overrides: Any) -> TrialRun:
+    fields = {
+        "experiment_id": 1,
+        "trial_id": 2,
+        "run_id": 1,
+        "seed": 7,
+        "config": {},
+        "hparams": {},
+    }
+    return TrialRun(**{**fields, **overrides})
+
+
+@covers("experiment-config 10.trial")
+def test_every_run_of_a_trial_has_its_seed() -> None:
+    seeds = [trial_environment(run(run_id=n), {})["DET_TRIAL_SEED"] for n in (1, 2, 5)]
+    assert seeds == ["7", "7", "7"]
+
+
+@covers("experiment-config 17.resume")
+def test_a_run_after_a_checkpoint_is_told_of_it() -> None:
+    first = trial_environment(run(), {})
+    assert "DET_LATEST_CHECKPOINT" not in first
+    later = trial_environment(run(run_id=2, steps_completed=9, latest_checkpoint="u"), {})
+    assert (later["DET_LATEST_CHECKPOINT"], later["DET_STEPS_COMPLETED"]) == ("u", "9")
+
+
+@covers("experiment-config 14.shared_fs_mount 14.shared_fs")
+@pytest.mark.parametrize("propagation", ["rprivate", "rshared"])
+def test_a_shared_directory_is_mounted_at_its_fixed_place(propagation: str) -> None:
+    storage = {"type": "shared_fs", "host_path": "/nfs", "propagation": propagation}
+    completed = build(checkpoint_storage=storage).config["checkpoint_storage"]
+    assert storage_mount(completed) == ("/nfs", "/determined_shared_fs", propagation)
+    assert storage_mount({"type": "s3", "bucket": "b"}) is None

@@ -1,0 +1,161 @@
+"""A whole cluster whose tasks run in Docker: trials, gangs, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.docker_daemon import IMAGE, Daemon
+from tests.e2e import scripts
+from tests.e2e.cluster import Cluster, until
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.docker,
+    pytest.mark.xdist_group("docker"),
+]
+
+DIES = """
+import sys, time, determined as det
+rank = det.get_cluster_info().container_rank
+print("rank", rank, "is up", flush=True)
+if rank == 1:
+    print("rank 1 dies of this", flush=True)
+    sys.exit(3)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(docker: Daemon) -> Iterator[Cluster]:
+    """Two agents of one slot each, on one daemon."""
+    root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
+    root.chmod(0o711)
+    settings = {
+        "task_container_defaults": {"network_mode": "host", "image": IMAGE},
+        "checkpoint_storage": {"type": "shared_fs", "host_path": str(root / "storage")},
+    }
+    (root / "master.yaml").write_text(json.dumps(settings))
+    made = Cluster(root, agents=2, slots=1)
+    made.master_options = ("--config-file", str(root / "master.yaml"))
+    made.agent_options = ("--container-runtime", "docker", "--docker-host", docker.address)
+    try:
+        made.start()
+        yield made
+        made.settle()
+        until(lambda: docker.containers() == [], what="the removal of all containers")
+    finally:
+        left = made.stop()
+        shutil.rmtree(root, ignore_errors=True)
+    assert left == [], "processes outlived their cluster"
+
+
+def config(entrypoint: str, **more: Any) -> dict[str, Any]:
+    return {
+        "name": "docker",
+        "entrypoint": entrypoint,
+        "searcher": {"name": "single", "metric": "loss"},
+        "max_restarts": 0,
+        **more,
+    }
+
+
+def gang(script: str, **more: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    entrypoint = "python3 -m determined.launch.simple python3 t.py"
+    return config(entrypoint, resources={"slots_per_trial": 2}, **more), {"t.py": script}
+
+
+def test_a_trial_in_a_container_trains_saves_and_survives_its_agent(cluster: Cluster) -> None:
+    """The agent is killed in the middle of it, and finds the container again."""
+    ledger = cluster.root / "ledger"
+    ledger.mkdir(mode=0o777)
+    environment = {"environment_variables": ["LEDGER=/ledger", "STEP_S=0.1"]}
+    submitted = config(
+        "python3 t.py",
+        environment=environment,
+        hyperparameters={"quality": 0.5},
+        bind_mounts=[{"host_path": str(ledger), "container_path": "/ledger"}],
+    )
+    experiment = cluster.submit(submitted, {"t.py": scripts.LEDGER})
+    until(lambda: any("reported" in p.read_text() for p in ledger.glob("*.jsonl")))
+    [trial] = cluster.trials(experiment)
+    for name in ("agent-0", "agent-1"):
+        cluster.kill(name)
+        cluster.start_agent(name)
+    assert cluster.wait(experiment) == "COMPLETED"
+    lines = [json.loads(line) for line in next(ledger.glob("*.jsonl")).read_text().splitlines()]
+    assert [line["started"] for line in lines if "started" in line] == [0]
+    assert [line["reported"] for line in lines if "reported" in line] == list(range(1, 17))
+    assert {line["run"] for line in lines} == {1}
+    [trial] = cluster.trials(experiment)
+    assert trial["totalBatchesProcessed"] == 16
+
+
+def test_a_gang_of_two_containers_meets_and_is_ranked_by_agent_id(cluster: Cluster) -> None:
+    experiment = cluster.submit(*gang(scripts.RANKS))
+    assert cluster.wait(experiment) == "COMPLETED"
+    [trial] = cluster.trials(experiment)
+    lines = list(cluster.lines(trial["id"]))
+    gathered = [line for line in lines if "gathered" in line["log"]]
+    assert {(line["agentId"], line["rankId"]) for line in gathered} == {
+        ("agent-0", 0),
+        ("agent-1", 1),
+    }
+    reached = [line for line in lines if "all 2 containers reach each other" in line["log"]]
+    assert {line["agentId"] for line in reached} == {"agent-0", "agent-1"}
+
+
+def test_one_container_that_dies_ends_the_gang_with_its_log_first(cluster: Cluster) -> None:
+    began = time.monotonic()
+    experiment = cluster.submit(*gang(DIES))
+    assert cluster.wait(experiment) == "ERROR"
+    assert time.monotonic() - began < 30, "the other container was waited for"
+    [trial] = cluster.trials(experiment)
+    text = cluster.text(trial["id"])
+    assert "rank 1 dies of this" in text
+    told = text.index("non-zero exit code: 3")
+    assert text.index("rank 1 dies of this") < told, text
+
+
+def test_a_port_that_somebody_else_has_is_named_before_the_first_step(cluster: Cluster) -> None:
+    with socket.create_server(("", 29400)):
+        experiment = cluster.submit(*gang(scripts.RANKS))
+        assert cluster.wait(experiment) == "ERROR"
+    [trial] = cluster.trials(experiment)
+    text = cluster.text(trial["id"])
+    assert "port 29400 (C10D_PORT) of the chief's machine" in text
+    assert "Address already in use" in text
+    assert "gathered" not in text
+
+
+def test_an_image_that_is_not_to_be_had_ends_the_trial_with_the_reason(cluster: Cluster) -> None:
+    missing = "127.0.0.1:9/nothing:1"
+    submitted = config("true", environment={"image": missing})
+    experiment = cluster.submit(submitted, {"t.py": ""})
+    assert cluster.wait(experiment) == "ERROR"
+    [trial] = cluster.trials(experiment)
+    text = cluster.text(trial["id"])
+    assert f"pulling image {missing}" in text
+    assert f"the image {missing} could not be pulled" in text
+    assert "see that the registry runs" in text
+
+
+def test_tasks_run_as_the_cluster_says_and_find_their_files(cluster: Cluster) -> None:
+    entrypoint = "id -u; pwd; ls; python3 -c 'import determined; print(determined.__file__)'"
+    experiment = cluster.submit(config(entrypoint), {"mine.txt": "x"})
+    assert cluster.wait(experiment) == "COMPLETED"
+    [trial] = cluster.trials(experiment)
+    lines = cluster.text(trial["id"]).splitlines()
+    for line in ("0", "/run/determined/workdir", "mine.txt"):
+        assert line in lines
+    assert "/opt/determined/harness/determined/__init__.py" in lines
+    assert os.listdir(cluster.root / "storage") is not None

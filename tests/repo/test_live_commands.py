@@ -1,0 +1,65 @@
+"""Every command about experiments, and what they are kept in, is tried on a real cluster."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+NOUNS = {
+    "checkpoint",
+    "experiment",
+    "preview-search",
+    "project",
+    "task",
+    "template",
+    "trial",
+    "workspace",
+}
+ALSO = ("master cluster-message",)
+LATER = {
+    "task create": "generic tasks",
+    "task fork": "generic tasks",
+    "task pause": "generic tasks",
+    "task unpause": "generic tasks",
+    "workspace bindings delete": "Kubernetes",
+    "workspace bindings list": "Kubernetes",
+    "workspace bindings set": "Kubernetes",
+    "workspace list-members": "roles",
+    "workspace resource-quota set": "Kubernetes",
+}
+"""Commands of what there is not yet."""
+
+
+def commands() -> set[str]:
+    """Commands of those nouns, by their first names."""
+    found = set()
+    for line in (TESTS / "data" / "cli.txt").read_text().splitlines():
+        words = re.match(r"det((?: [a-z][\w|-]*)+)", line)
+        if words is None:
+            continue
+        names = [word.split("|")[0] for word in words.group(1).split()]
+        text = " ".join(names)
+        if names[-1] != "help" and (names[0] in NOUNS or text.startswith(ALSO)):
+            found.add(text)
+    return found
+
+
+def tried() -> set[str]:
+    """Commands that tests are marked with."""
+    found = set()
+    for path in (TESTS / "e2e" / "live").glob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "live":
+                found |= {arg.value for arg in node.args if isinstance(arg, ast.Constant)}
+    return found
+
+
+def test_every_command_has_a_test_on_a_live_cluster() -> None:
+    assert sorted(commands() - tried() - LATER.keys()) == []
+
+
+def test_no_mark_names_a_command_that_there_is_not() -> None:
+    assert sorted(tried() - commands()) == []
+    assert sorted(LATER.keys() & tried()) == []
