@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from determined_master.domain.access import Caller
+from determined_master.domain.agent_switches import Switches
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, Hello, LogBatch
 
 
@@ -27,6 +28,11 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     is_connected: bool
     registered_at: datetime
     version: str
+    is_enabled: bool = True
+    is_draining: bool = False
+    """What runs there goes on, nothing new starts."""
+    disabled_slots: frozenset[int] = frozenset()
+    draining_slots: frozenset[int] = frozenset()
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +51,9 @@ class ClusterBackend(Protocol):
     def agents(self) -> Sequence[AgentSnapshot]:
         """All agents that are connected or may still come back."""
 
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off from now on, by agent id; on all other agents all is on."""
+
     async def start_container(self, order: StartOrder) -> None:
         """Start a container once, however often it is ordered. Raises NotConnected."""
 
@@ -53,6 +62,16 @@ class ClusterBackend(Protocol):
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""
+
+
+class AgentDoor(Protocol):
+    """Where agents come in."""
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Accept agents under an epoch; `expected` has the pool of each that runs something."""
+
+    async def close(self) -> None:
+        """Let go of all agents; their containers run on."""
 
 
 class AgentEvents(Protocol):

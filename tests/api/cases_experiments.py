@@ -128,6 +128,13 @@ async def idle(world: World) -> None:
         await container(world, names, "TERMINATED", exit_code=0)
 
 
+async def all_on(world: World) -> None:
+    """An idle agent on which nothing is switched off."""
+    await idle(world)
+    answer = await world.clients["admin"]("POST", "/api/v1/agents/a1/enable")
+    assert answer.status == 200, answer.body
+
+
 async def preempted(world: World) -> None:
     """A running allocation that is asked to leave."""
     await running(world)
@@ -353,8 +360,10 @@ CASES: dict[str, Case] = {
     "task.checkpoint.bad": Case(running, phrase="uuid"),
     "task.early_exit.bad": Case(running, phrase="EXITED_REASON_USER_REQUESTED_STOP"),
     "task.me": Case(running),
-    "agents.list": Case(idle),
-    "slots.list": Case(idle),
+    "agents.list": Case(all_on),
+    "slots.list": Case(all_on),
+    "agents.disable": Case(all_on),
+    "slots.disable": Case(all_on),
     "request.too_large": Case(
         headers={"content-length": str(MAX_BODY_BYTES + 1)}, phrase="larger than"
     ),

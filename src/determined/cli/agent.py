@@ -70,7 +70,9 @@ def enable(args: argparse.Namespace) -> None:
 
 def disable(args: argparse.Namespace) -> None:
     """Give no tasks to an agent, or to any; without `--drain` its tasks are stopped."""
-    _change(args, "disable", {"drain": args.drain})
+    names = _change(args, "disable", {"drain": args.drain})
+    if args.drain:
+        _show_what_runs_on(args, names)
 
 
 def token(args: argparse.Namespace) -> None:
@@ -89,7 +91,34 @@ def token(args: argparse.Namespace) -> None:
     print(body["token"])
 
 
-def _change(args: argparse.Namespace, action: str, body: Any) -> None:
+def _show_what_runs_on(args: argparse.Namespace, agents: List[str]) -> None:
+    """Print what has to end before the agents are empty."""
+    tasks = connect.session(args).get("/api/v1/tasks").json()["allocationIdToSummary"]
+    rows = [
+        {
+            "agent_id": agent,
+            "task_id": task["taskId"],
+            "allocation_id": task["allocationId"],
+            "name": task["name"],
+        }
+        for task in tasks.values()
+        for resources in task.get("resources", ())
+        for agent in resources.get("agentDevices", {})
+        if agent in agents
+    ]
+    if args.json:
+        show.as_json(rows)
+        return
+    if not (rows or args.csv):
+        print("Nothing runs there any more.")
+        return
+    if not args.csv:
+        print("These tasks go on until they end by themselves:")
+    headers = ["Agent ID", "Task ID", "Allocation ID", "Task Name"]
+    show.table(headers, [list(row.values()) for row in rows], as_csv=args.csv)
+
+
+def _change(args: argparse.Namespace, action: str, body: Any) -> List[str]:
     if bool(args.agent_id) == bool(args.all):
         raise errors.CliError(f"name one agent, or give --all: det agent {action} <agent_id>")
     session = connect.session(args)
@@ -98,7 +127,9 @@ def _change(args: argparse.Namespace, action: str, body: Any) -> None:
         names = [agent["id"] for agent in session.get("/api/v1/agents").json()["agents"]]
     for name in names:
         session.post(f"/api/v1/agents/{name}/{action}", json=body)
-        print(f"{action.capitalize()}d agent {name}")
+        if not (getattr(args, "json", False) or getattr(args, "csv", False)):
+            print(f"{action.capitalize()}d agent {name}")
+    return names
 
 
 def _row(agent: Dict[str, Any]) -> Dict[str, Any]:

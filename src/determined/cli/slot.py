@@ -15,7 +15,12 @@ NOUN = Command(
     "slot|s",
     "manage slots",
     commands=(
-        Command("disable", "disable slot on agent", f"{_HERE}:disable", _WHICH),
+        Command(
+            "disable",
+            "disable slot on agent",
+            f"{_HERE}:disable",
+            (*_WHICH, flag("--drain", help="let a running task finish, take no new one")),
+        ),
         Command("enable", "enable slot on agent", f"{_HERE}:enable", _WHICH),
         Command(
             "list|ls",
@@ -64,13 +69,13 @@ def enable(args: argparse.Namespace) -> None:
 
 
 def disable(args: argparse.Namespace) -> None:
-    """Give no tasks to a slot."""
-    _change(args, "disable")
+    """Give no tasks to a slot; without `--drain` its task is stopped."""
+    _change(args, "disable", {"drain": args.drain})
 
 
-def _change(args: argparse.Namespace, action: str) -> None:
+def _change(args: argparse.Namespace, action: str, body: Any = None) -> None:
     path = f"/api/v1/agents/{args.agent_id}/slots/{args.slot_id}/{action}"
-    connect.session(args).post(path)
+    connect.session(args).post(path, json=body)
     print(f"{action.capitalize()}d slot {args.slot_id} of agent {args.agent_id}")
 
 

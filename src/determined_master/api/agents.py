@@ -72,12 +72,45 @@ async def get_slots(call: Call, request: wire.GetSlotsRequest) -> wire.GetSlotsR
 async def get_slot(call: Call, request: wire.GetSlotRequest) -> wire.GetSlotResponse:
     """One slot."""
     agent = await call.services.agents.get(call.caller, request.agent_id)
-    slots = _slots(agent, call.services.agents.containers_on(agent.id))
-    number = request.slot_id.lstrip("0") or "0"
-    slot = slots.get(f"/agents/{agent.id}/slots/{number}")
-    if slot is None:
-        raise NotFound(f"slot '{request.slot_id}' not found on agent {agent.id}")
-    return wire.GetSlotResponse(slot=slot)
+    return wire.GetSlotResponse(slot=_slot(call, agent, request.slot_id))
+
+
+@route("POST", "/api/v1/agents/{agent_id}/enable")
+async def enable_agent(call: Call, request: wire.EnableAgentRequest) -> wire.EnableAgentResponse:
+    """Let an agent and all of its slots take work."""
+    agent = await call.services.agent_switches.enable_agent(call.caller, request.agent_id)
+    held = call.services.agents.containers_on(agent.id)
+    return wire.EnableAgentResponse(agent=_agent(agent, held))
+
+
+@route("POST", "/api/v1/agents/{agent_id}/disable")
+async def disable_agent(
+    call: Call, request: wire.DisableAgentRequest
+) -> wire.DisableAgentResponse:
+    """Give an agent no more work; without `drain` what runs there starts again elsewhere."""
+    agent = await call.services.agent_switches.disable_agent(
+        call.caller, request.agent_id, drain=request.drain
+    )
+    held = call.services.agents.containers_on(agent.id)
+    return wire.DisableAgentResponse(agent=_agent(agent, held))
+
+
+@route("POST", "/api/v1/agents/{agent_id}/slots/{slot_id}/enable")
+async def enable_slot(call: Call, request: wire.EnableSlotRequest) -> wire.EnableSlotResponse:
+    """Let a slot take work, as far as its agent does."""
+    agent = await call.services.agent_switches.enable_slot(
+        call.caller, request.agent_id, request.slot_id
+    )
+    return wire.EnableSlotResponse(slot=_slot(call, agent, request.slot_id))
+
+
+@route("POST", "/api/v1/agents/{agent_id}/slots/{slot_id}/disable")
+async def disable_slot(call: Call, request: wire.DisableSlotRequest) -> wire.DisableSlotResponse:
+    """Give a slot no more work; without `drain` what runs on it starts again elsewhere."""
+    agent = await call.services.agent_switches.disable_slot(
+        call.caller, request.agent_id, request.slot_id, drain=request.drain
+    )
+    return wire.DisableSlotResponse(slot=_slot(call, agent, request.slot_id))
 
 
 @socket_route("/agents")
@@ -90,11 +123,17 @@ async def agent_socket(call: Call, socket: Any) -> None:
 async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire.GetTasksResponse:
     """The allocations that wait or run, by id."""
     agents = {agent.id: agent for agent in await call.services.agents.list_all(call.caller)}
-    shown = {a.id: _summary(a, agents) for a in call.services.live.values()}
+    pools = call.services.pools
+    shown = {
+        a.id: _summary(a, agents, pools.scheduler_type(a.request.pool))
+        for a in call.services.live.values()
+    }
     return task_wire.GetTasksResponse(allocation_id_to_summary=shown)
 
 
-def _summary(a: alloc.Allocation, agents: dict[str, AgentSnapshot]) -> AllocationSummary:
+def _summary(
+    a: alloc.Allocation, agents: dict[str, AgentSnapshot], scheduler_type: str
+) -> AllocationSummary:
     resources = []
     for container in a.containers:
         agent = agents.get(container.agent_id)
@@ -117,7 +156,7 @@ def _summary(a: alloc.Allocation, agents: dict[str, AgentSnapshot]) -> Allocatio
         resource_pool=a.request.pool,
         slots_needed=a.request.slots,
         resources=resources,
-        scheduler_type="fifo",
+        scheduler_type=scheduler_type,
         priority=a.request.priority,
     )
 
@@ -132,8 +171,8 @@ def _agent(
         slots=_slots(agent, held) if with_slots else {},
         containers=containers if with_containers else {},
         addresses=[agent.address],
-        enabled=agent.is_connected,
-        draining=not agent.is_connected,
+        enabled=_is_on(agent),
+        draining=_is_draining(agent),
         version=agent.version,
         resource_pools=[agent.pool],
         slot_stats=_stats(agent, held),
@@ -148,11 +187,36 @@ def _slots(agent: AgentSnapshot, held: Held) -> dict[str, Slot]:
         slots[f"/agents/{agent.id}/slots/{device.id}"] = Slot(
             id=str(device.id),
             device=_device(device),
-            enabled=agent.is_connected,
+            enabled=_is_slot_on(agent, device.id),
             container=None if container is None else _container(agent, container),
-            draining=not agent.is_connected,
+            draining=_is_slot_draining(agent, device.id),
         )
     return slots
+
+
+def _slot(call: Call, agent: AgentSnapshot, slot_id: str) -> Slot:
+    slots = _slots(agent, call.services.agents.containers_on(agent.id))
+    number = slot_id.lstrip("0") or "0"
+    slot = slots.get(f"/agents/{agent.id}/slots/{number}")
+    if slot is None:
+        raise NotFound(f"slot '{slot_id}' not found on agent {agent.id}")
+    return slot
+
+
+def _is_on(agent: AgentSnapshot) -> bool:
+    return agent.is_connected and agent.is_enabled and not agent.is_draining
+
+
+def _is_draining(agent: AgentSnapshot) -> bool:
+    return agent.is_draining or not agent.is_connected
+
+
+def _is_slot_on(agent: AgentSnapshot, slot: int) -> bool:
+    return _is_on(agent) and slot not in agent.disabled_slots | agent.draining_slots
+
+
+def _is_slot_draining(agent: AgentSnapshot, slot: int) -> bool:
+    return _is_draining(agent) or slot in agent.draining_slots
 
 
 def _container(agent: AgentSnapshot, container: alloc.Container) -> Container:
@@ -184,8 +248,12 @@ def _stats(agent: AgentSnapshot, held: Held) -> SlotStats:
 
     def count(devices: list[link.Device]) -> DeviceStats:
         used = Counter(f"STATE_{states[d.id]}" for d in devices if d.id in states)
-        away = 0 if agent.is_connected else len(devices)
-        return DeviceStats(states=dict(used), draining=away, disabled=away, total=len(devices))
+        return DeviceStats(
+            states=dict(used),
+            draining=sum(_is_slot_draining(agent, d.id) for d in devices),
+            disabled=sum(not _is_slot_on(agent, d.id) for d in devices),
+            total=len(devices),
+        )
 
     return SlotStats(
         type_stats={name: count(devices) for name, devices in by_type.items()},

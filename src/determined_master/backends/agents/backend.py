@@ -23,6 +23,7 @@ from determined_master.backends.agents.frames import (
 )
 from determined_master.backends.agents.registry import KnownAgent, Registry
 from determined_master.backends.agents.session import LinkTimes, Session, with_address
+from determined_master.domain.agent_switches import Switches
 from determined_master.ports import (
     AgentEvents,
     AgentSnapshot,
@@ -81,6 +82,7 @@ class AgentBackend:
         self._joins = joins
         self._reconnect_wait_s = reconnect_wait_s
         self._times = times or LinkTimes()
+        self._switches: Mapping[str, Switches] = {}
         self._registry = Registry()
         self._doors: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -100,7 +102,7 @@ class AgentBackend:
             self._stop_waiting(agent_id)
         self._is_open = True
         self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
-        self._registry = Registry()
+        self._registry = Registry(self._switches)
         for agent_id, pool in expected.items():
             agent = self._registry.add(agent_id, pool, clock.now())
             if agent.session is None:
@@ -125,6 +127,11 @@ class AgentBackend:
     def agents(self) -> Sequence[AgentSnapshot]:
         """All agents that are connected or may still come back."""
         return self._registry.snapshots()
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off from now on, by agent id; on all other agents all is on."""
+        self._switches = switches
+        self._registry.set_switches(switches)
 
     async def start_container(self, order: StartOrder) -> None:
         """Order a container; returns when its agent has noted it. Raises NotConnected."""

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from determined_master.backends.agents.orders import OrderStream
+from determined_master.domain.agent_switches import ALL_ON, Switches
 from determined_master.ports import AgentSnapshot, NotConnected
 from determined_wire.agent_link import Hello
+
+
+def switched(agent: AgentSnapshot, switches: Mapping[str, Switches]) -> AgentSnapshot:
+    """An agent with its switches; the same object when they have not changed."""
+    own = switches.get(agent.id, ALL_ON)
+    changed = replace(
+        agent,
+        is_enabled=own.is_enabled,
+        is_draining=own.is_draining,
+        disabled_slots=own.disabled_slots,
+        draining_slots=own.draining_slots,
+    )
+    return agent if changed == agent else changed
 
 
 class LiveSession(Protocol):
@@ -61,8 +75,9 @@ class KnownAgent:
 class Registry:
     """All known agents by id."""
 
-    def __init__(self) -> None:
+    def __init__(self, switches: Mapping[str, Switches] | None = None) -> None:
         self._agents: dict[str, KnownAgent] = {}
+        self._switches = switches or {}
 
     def __iter__(self) -> Iterator[KnownAgent]:
         return iter(list(self._agents.values()))
@@ -95,8 +110,14 @@ class Registry:
                 registered_at=now,
                 version="",
             )
-            self._agents[agent_id] = KnownAgent(snapshot)
+            self._agents[agent_id] = KnownAgent(switched(snapshot, self._switches))
         return self._agents[agent_id]
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """Show what is switched off, by agent id."""
+        self._switches = switches
+        for agent in self._agents.values():
+            agent.snapshot = switched(agent.snapshot, switches)
 
     def forget(self, agent_id: str) -> None:
         """Know an agent no more."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -56,10 +56,10 @@ class TrialEffects:
         experiment = await self._experiments.find(row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
-        request = msgspec.structs.replace(
-            _request(row, experiment), excluded_agents=effect.excluded_agents
-        )
         now = clock.now()
+        request = msgspec.structs.replace(
+            _request(row, experiment, now), excluded_agents=effect.excluded_agents
+        )
         new = allocations.NewAllocation(
             id=effect.allocation_id,
             task_id=row.task_id,
@@ -111,7 +111,7 @@ class TrialEffects:
 
 
 def _request(
-    row: trials.TrialRow, experiment: experiments.ExperimentRow
+    row: trials.TrialRow, experiment: experiments.ExperimentRow, now: datetime
 ) -> alloc.AllocationRequest:
     resources = experiment.config["resources"]
     return alloc.AllocationRequest(
@@ -127,6 +127,9 @@ def _request(
         is_single_node=bool(resources.get("is_single_node")),
         priority=int(resources["priority"]),
         weight=float(resources["weight"]),
+        max_slots=resources.get("max_slots"),
+        position=experiment.queue_position,
+        requested_at=now,
         trial_id=row.id,
         experiment_id=row.experiment_id,
     )
