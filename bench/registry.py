@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bench.figure import Figure
 from bench.figures import (
     api_reads,
+    asha_quality,
     checkpoint_throughput,
     cluster_up,
     command_line,
@@ -25,19 +26,25 @@ from bench.figures import (
     metric_batch,
     metric_points,
     metric_report,
+    mlflow_ratio,
     search_events,
+    search_recovery,
     series_read,
     submit_to_user_code,
+    tune_ratio,
 )
 
 FIGURES: Sequence[Figure] = (
     cluster_up.FIGURE,
     idle.FIGURE,
     engine_steps.FIGURE,
+    asha_quality.FIGURE,
     checkpoint_throughput.FIGURE,
     search_events.FIGURE,
+    search_recovery.FIGURE,
     submit_to_user_code.FIGURE,
     empty_trial.FIGURE,
+    tune_ratio.FIGURE,
     docker_start.FIGURE,
     docker_grid.FIGURE,
     command_line.VERSION,
@@ -48,6 +55,7 @@ FIGURES: Sequence[Figure] = (
     metric_report.FIGURE,
     metric_points.FIGURE,
     metric_batch.FIGURE,
+    mlflow_ratio.FIGURE,
     log_post.FIGURE,
     log_ingest.FIGURE,
     loop_stall.FIGURE,

@@ -312,6 +312,7 @@ def test_what_is_shown_has_the_names_that_were_observed(tmp_path: Path) -> None:
     newer = {
         ".resource_manager.scheduler.default_priority",
         ".resource_manager.scheduler.preemption",
+        ".resource_manager.scheduler.gang_patience",
     }
     inside = {n for n in names(shown) if n.startswith((".__internal.", ".oidc.", ".saml."))}
     inside |= {n for n in names(shown) if n.startswith(".det_cloud.")}

@@ -21,6 +21,7 @@ from determined_master.settings_pools import (
     ContainerDefaults,
     ResourceManager,
     ResourcePool,
+    Scheduler,
     shown_storage,
 )
 from determined_master.settings_reader import read_struct, show
@@ -144,10 +145,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Whether agents may join without the cluster's token."""
         return self.security.agent_join == "open"
 
-    @property
-    def agent_reconnect_wait_s(self) -> float:
-        """How long a lost agent of the first pool may take to come back."""
-        return self.resource_pools[0].agent_reconnect_wait_s
+    def agent_reconnect_wait_s(self, pool: str) -> float:
+        """How long a lost agent of that pool may take to come back."""
+        known = {p.pool_name: p.agent_reconnect_wait_s for p in self.resource_pools}
+        return known.get(pool, self.resource_pools[0].agent_reconnect_wait_s)
+
+    def scheduler_of(self, pool: ResourcePool) -> Scheduler:
+        """A pool's own scheduler block replaces that of the manager as a whole."""
+        return pool.scheduler or self.resource_manager.scheduler
 
     def masked(self) -> dict[str, Any]:
         """All settings as JSON values, every secret as `********`."""

@@ -10,15 +10,17 @@ import msgspec
 from msgspec import inspect
 
 from determined_master import settings_reader as reader
+from determined_master.settings_simulate import SimulateOptions, add_options, options_of
 
 Path = tuple[str, ...]
 
 
 class Command(msgspec.Struct, frozen=True):
-    """What the master was called for; `directory` for backup and restore."""
+    """What the master was called for; `directory` for backup and restore, options of simulate."""
 
     name: str
     directory: str = ""
+    simulate: SimulateOptions | None = None
 
 
 class Given(NamedTuple):
@@ -39,6 +41,7 @@ _COMMANDS = {
     "run": "run the master (the default)",
     "backup": "save the database and what belongs to it in a new directory",
     "restore": "make an empty master what a backup was taken from",
+    "simulate": "replay a recorded or made-up queue by other rules or on other agents",
     "migrate": "bring the database's tables up to this version, and end",
     "version": "print the version",
 }
@@ -91,6 +94,8 @@ def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> Comman
         )
         if name in ("backup", "restore"):
             command.add_argument("directory", metavar="DIR")
+        if name == "simulate":
+            add_options(command)
     parsed = parser.parse_args(argv)
     given = {
         option.path: Given(getattr(parsed, _dest(option.path)), flag_of(option.path))
@@ -98,7 +103,8 @@ def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> Comman
         if getattr(parsed, _dest(option.path), None) is not None
     }
     name = "version" if parsed.version else parsed.command or "run"
-    return CommandLine(Command(name, getattr(parsed, "directory", "")), given)
+    simulate = options_of(parsed) if name == "simulate" else None
+    return CommandLine(Command(name, getattr(parsed, "directory", ""), simulate), given)
 
 
 def overrides(

@@ -106,6 +106,15 @@ class Scheduler(Struct, frozen=True, kw_only=True):
     default_priority: Annotated[
         int, Meta(ge=1, le=99, description="Of tasks that set none; 1 is the most urgent.")
     ] = DEFAULT_PRIORITY
+    gang_patience_s: Annotated[
+        Seconds,
+        Meta(
+            description=(
+                "How long requests that came later may pass one for several slots; then agents "
+                "are drained for it."
+            )
+        ),
+    ] = msgspec.field(default=600.0, name="gang_patience")
 
 
 class ResourceManager(Struct, frozen=True, kw_only=True):

@@ -74,3 +74,70 @@ class GetStoryResponse(Message, frozen=True):
 
     lines: Sequence[StoryLine] = ()
     pagination: Pagination | None = None
+
+
+class GetJobWhyRequest(Message, frozen=True):
+    """Asks what holds a job; `id` is of a job, an experiment or an allocation."""
+
+    id: str = ""
+
+
+class WhyFree(Message, frozen=True):
+    """Free slots of one agent that takes the request."""
+
+    agent_id: str = ""
+    free: Int32 = 0
+    slots: Int32 = 0
+
+
+class WhyAhead(Message, frozen=True):
+    """A request that comes first."""
+
+    allocation_id: str = ""
+    job_id: str = ""
+    slots: Int32 = 0
+    priority: Int32 = 0
+
+
+class WhyNext(Message, frozen=True):
+    """A task whose slots come back; `about_at` is absent when nothing tells when."""
+
+    __absent__ = frozenset(("about_at",))
+    allocation_id: str = ""
+    job_id: str = ""
+    slots: Int32 = 0
+    agents: Sequence[str] = ()
+    is_leaving: bool = False
+    about_at: Timestamp | None = None
+
+
+class WhyWaits(Message, frozen=True):
+    """What holds one request, from the decision that left it waiting."""
+
+    __absent__ = frozenset(("smaller",))
+    allocation_id: str = ""
+    decided_at: Timestamp | None = None
+    waits_since: Timestamp | None = None
+    code: str = ""
+    reason: str = ""
+    needs_slots: Int32 = 0
+    is_single_node: bool = False
+    free_slots: Int32 = 0
+    largest_hole: Int32 = 0
+    free: Sequence[WhyFree] = ()
+    ahead_count: Int32 = 0
+    ahead: Sequence[WhyAhead] = ()
+    next: Sequence[WhyNext] = ()
+    smaller: Int32 | None = None
+
+
+class GetJobWhyResponse(Message, frozen=True):
+    """What holds a job: its first request that waits, and how many more there are."""
+
+    job_id: str = ""
+    resource_pool: str = ""
+    state: str = ""
+    text: str = ""
+    waiting: Int32 = 0
+    running: Int32 = 0
+    waits: WhyWaits | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tests.api.cases_experiments import finished, named
+from tests.api.cases_experiments import finished, named, running
 from tests.api.samples import Case, World
 
 from determined_master import entropy
@@ -74,4 +74,12 @@ CASES: dict[str, Case] = {
     "plain.file": Case(with_files),
     "generic.config": Case(a_task),
     "trials.retention": Case(finished),
+    "pools.list": Case(
+        free=frozenset({"resourcePools[].details.priorityScheduler"}),
+        why="the observed pool shared its slots fairly, ours goes by priority",
+    ),
+    "jobs.v2": Case(running),
+    "jobs.v2.again": Case(
+        running, free=frozenset({"jobs[].full.entityId"}), why="the observed job was a command's"
+    ),
 }

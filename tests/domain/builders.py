@@ -9,7 +9,7 @@ from typing import Any
 from determined_master.domain.allocation import machine as allocation_machine
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.messages import WriteTaskLog
-from determined_master.domain.schedule.view import AgentView, RequestView
+from determined_master.domain.schedule.view import AgentView, RequestView, RunningView
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 TASK = "7.aaaaaaaa-0000-0000-0000-000000000001"
@@ -97,10 +97,22 @@ def agent(id: str, slots: int = 4, free: int | None = None, **fields: Any) -> Ag
 
 def pending(id: str, slots: int = 1, after_s: float = 0, **fields: Any) -> RequestView:
     """A request submitted that many seconds after the first."""
-    return RequestView(
+    known: dict[str, Any] = {
+        "job_id": f"job of {id}",
+        "submitted_at": T0 + timedelta(seconds=after_s),
+        "requested_at": T0 + timedelta(seconds=after_s),
+        "is_preemptible": True,
+    }
+    return RequestView(allocation_id=id, slots=slots, **{**known, **fields})
+
+
+def holding(id: str, *held: tuple[str, int], after_s: float = 0, **fields: Any) -> RunningView:
+    """A running allocation with so many slots on each of those agents."""
+    known: dict[str, Any] = {"job_id": f"job of {id}", "is_preemptible": True}
+    return RunningView(
         allocation_id=id,
-        job_id=f"job of {id}",
-        slots=slots,
+        slots=sum(slots for _, slots in held),
         submitted_at=T0 + timedelta(seconds=after_s),
-        **fields,
+        slots_by_agent=held,
+        **{**known, **fields},
     )

@@ -46,6 +46,7 @@ i = msgspec.inspect
 JSON_VALUES = st.dictionaries(st.text(max_size=5), st.integers(0, 9), max_size=2)
 SIMPLE: dict[type[Any], st.SearchStrategy[Any]] = {
     i.IntType: st.integers(-(2**31), 2**31),
+    i.DecimalType: st.decimals(allow_nan=False, allow_infinity=False),
     i.FloatType: st.floats(allow_nan=False, allow_infinity=False),
     i.StrType: st.text(max_size=20),
     i.BoolType: st.booleans(),

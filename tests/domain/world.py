@@ -26,7 +26,7 @@ from determined_master.domain.messages import (
     Record,
     SetTimer,
 )
-from determined_master.domain.schedule.fifo import plan
+from determined_master.domain.schedule.planner import plan
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,9 +54,27 @@ class Cluster:
     """One master and its agents; each can be killed and started again."""
 
     def __init__(
-        self, root: Path, agents: int = 1, slots: int = 2, account: Account | None = None
+        self,
+        root: Path,
+        agents: int = 1,
+        slots: int = 2,
+        account: Account | None = None,
+        *,
+        settings: str = "",
+        pools: Sequence[str] = (),
     ) -> None:
+        """
+        Args:
+            root: an empty directory.
+            agents: how many.
+            slots: of each agent.
+            account: who runs it, when that is not who runs the tests.
+            settings: a master.yaml.
+            pools: of the agents, in turn; without any they join the default pool.
+        """
         self.root = root
+        self._settings = settings
+        self._pools = pools
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.port_of_agents = self.port
@@ -85,8 +103,16 @@ class Cluster:
             *("--db-data-dir", str(self.root / "db" / "pg")),
             *("--security-initial-user-password", PASSWORD),
             *self.master_options,
+            *self._config_file(),
         )
         until(self._answers, what="an answer of the master")
+
+    def _config_file(self) -> Sequence[str]:
+        if not self._settings:
+            return ()
+        path = self.root / "master.yaml"
+        path.write_text(self._settings)
+        return "--config-file", str(path)
 
     def run_master(
         self, *arguments: str, port: int | None = None
@@ -117,7 +143,14 @@ class Cluster:
             *("run", "--master-host", "127.0.0.1", "--master-port", str(self.port_of_agents)),
             *("--agent-id", name, "--work-dir", str(self.root / directory)),
             *("--artificial-slots", str(self._slots), *self.agent_options),
+            *self._pool_of(name),
         )
+
+    def _pool_of(self, name: str) -> Sequence[str]:
+        if not self._pools:
+            return ()
+        place = self._agents.index(name) % len(self._pools)
+        return "--resource-pool", self._pools[place]
 
     def kill(self, name: str) -> None:
         """End a process as if its power had gone."""

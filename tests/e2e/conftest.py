@@ -8,17 +8,20 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.cluster import Account, Cluster
 
 
 @contextmanager
-def running(agents: int = 1, slots: int = 2, account: Account | None = None) -> Iterator[Cluster]:
-    """A cluster that is gone at the end."""
+def running(
+    agents: int = 1, slots: int = 2, account: Account | None = None, **more: Any
+) -> Iterator[Cluster]:
+    """A cluster that is gone at the end; `more` as its class takes it."""
     root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
     root.chmod(0o711)
-    made = Cluster(root, agents, slots, account)
+    made = Cluster(root, agents, slots, account, **more)
     if account is not None:
         os.chown(root, account.uid, account.gid)
     try:

@@ -12,6 +12,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("checkpoint|c", "manage checkpoints", "determined.cli.checkpoint"),
     ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
     ("experiment|e", "manage experiments", "determined.cli.experiment"),
+    ("job|j", "manage job", "determined.cli.job"),
     ("master", "manage master", "determined.cli.master"),
     ("model|m", "manage models", "determined.cli.model"),
     ("preview-search", "preview search", "determined.cli.preview_search"),

@@ -123,11 +123,17 @@ async def agent_socket(call: Call, socket: Any) -> None:
 async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire.GetTasksResponse:
     """The allocations that wait or run, by id."""
     agents = {agent.id: agent for agent in await call.services.agents.list_all(call.caller)}
-    shown = {a.id: _summary(a, agents) for a in call.services.live.values()}
+    pools = call.services.pools
+    shown = {
+        a.id: _summary(a, agents, pools.scheduler_type(a.request.pool))
+        for a in call.services.live.values()
+    }
     return task_wire.GetTasksResponse(allocation_id_to_summary=shown)
 
 
-def _summary(a: alloc.Allocation, agents: dict[str, AgentSnapshot]) -> AllocationSummary:
+def _summary(
+    a: alloc.Allocation, agents: dict[str, AgentSnapshot], scheduler_type: str
+) -> AllocationSummary:
     resources = []
     for container in a.containers:
         agent = agents.get(container.agent_id)
@@ -150,7 +156,7 @@ def _summary(a: alloc.Allocation, agents: dict[str, AgentSnapshot]) -> Allocatio
         resource_pool=a.request.pool,
         slots_needed=a.request.slots,
         resources=resources,
-        scheduler_type="fifo",
+        scheduler_type=scheduler_type,
         priority=a.request.priority,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.services.pools import PoolFacts
+from determined_master.settings_pools import Scheduler
 from determined_wire.rest import resource_pools as wire
 from determined_wire.rest.types.device import DeviceType
 from determined_wire.rest.types.job import QueueStats
@@ -12,6 +13,7 @@ from determined_wire.rest.types.resourcepool import (
     FittingPolicy,
     ResourcePool,
     ResourcePoolDetail,
+    ResourcePoolPrioritySchedulerDetail,
     ResourcePoolType,
     SchedulerType,
 )
@@ -32,6 +34,7 @@ async def get_resource_pools(
 
 
 def _pool(pool: PoolFacts) -> ResourcePool:
+    scheduler = pool.scheduler
     types = [DeviceType[f"TYPE_{name.upper()}"] for name in pool.device_types]
     return ResourcePool(
         name=pool.name,
@@ -47,11 +50,20 @@ def _pool(pool: PoolFacts) -> ResourcePool:
         default_aux_pool=pool.is_default_aux,
         slots_per_agent=MIXED_OR_UNKNOWN,
         aux_container_capacity_per_agent=pool.max_tasks_without_slots_per_agent,
-        # The order of submission; clients know no name for it, this one is the least wrong.
-        scheduler_type=SchedulerType.SCHEDULER_TYPE_FAIR_SHARE,
-        scheduler_fitting_policy=FittingPolicy.FITTING_POLICY_BEST,
+        scheduler_type=SchedulerType[f"SCHEDULER_TYPE_{scheduler.type.upper()}"],
+        scheduler_fitting_policy=FittingPolicy[
+            f"FITTING_POLICY_{scheduler.fitting_policy.upper()}"
+        ],
         location="on-prem",
-        details=ResourcePoolDetail(),
+        details=ResourcePoolDetail(priority_scheduler=_priority(scheduler)),
         stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
         cluster_name="default",
+    )
+
+
+def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:
+    if scheduler.type != "priority":
+        return None
+    return ResourcePoolPrioritySchedulerDetail(
+        preemption=scheduler.preemption, default_priority=scheduler.default_priority
     )

@@ -16,6 +16,7 @@ from determined_master.api import (
     experiment_lives,
     experiment_search,
     experiments,
+    job_queues,
     logs,
     master,
     metric_streams,
@@ -49,6 +50,7 @@ MODULES = (
     cluster_messages,
     agents,
     pools,
+    job_queues,
     workspaces,
     projects,
     experiments,
@@ -89,6 +91,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/agents/join-token"),
         ("GET", "/api/v1/schemas/experiment-config"),
         ("GET", "/api/v1/master/loop-stall"),
+        ("GET", "/api/v1/job-queues/{id}/why"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
     }
 )

@@ -1,24 +1,50 @@
-"""All allocations that are not over, in memory."""
+"""All allocations that are not over, in memory, and each pool's queue made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
-from determined_master.domain.allocation.messages import Allocation
+from determined_master import clock
+from determined_master.domain.schedule.view import PoolView, RequestView, Rules, RunningView
 from determined_master.domain.states import AllocationState
+from determined_master.pools.occupancy import Occupancy
+from determined_master.pools.view import gone_view, request_view, running_view
+
+if TYPE_CHECKING:
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.ports import AgentSnapshot
+
+_K = TypeVar("_K")
+RETURN_S = 5.0
+"""How long the next request of a task that was asked to leave is expected."""
+
+
+@dataclass
+class _Queue:
+    """What waits and runs in one pool, as its scheduler sees it."""
+
+    pending: dict[str, RequestView] = field(default_factory=dict)
+    running: dict[str, RunningView] = field(default_factory=dict)
+    gone: dict[str, tuple[RunningView, float]] = field(default_factory=dict)
+    """By task: what stands for its next request, and until when."""
 
 
 class LiveAllocations:
     """Kept up to date from the change feed; the rows are the truth.
 
-    A commit whose answer was lost is in the rows and not in the feed, so both are compared at
-    the begin of each lead and every few seconds.
+    Within a lead the feed tells of every commit, also of one whose answer was lost. What was
+    committed under an earlier one is read from the rows when a lead begins.
     """
 
     def __init__(self, nudge: Callable[[str], None]) -> None:
         self._states: dict[str, Allocation] = {}
         self._versions: dict[str, int] = {}
         self._of_experiment: dict[int, set[str]] = {}
+        self._of_job: dict[str, set[str]] = {}
+        self._queues: dict[str, _Queue] = {}
+        self._occupancy = Occupancy()
         self._nudge = nudge
 
     def values(self) -> Iterable[Allocation]:
@@ -29,6 +55,14 @@ class LiveAllocations:
         """A live allocation by its id."""
         return self._states.get(allocation_id)
 
+    def of_job(self, job_id: str) -> list[Allocation]:
+        """A job's live allocations, in no order."""
+        return [self._states[i] for i in self._of_job.get(job_id, ())]
+
+    def jobs(self) -> Iterable[str]:
+        """Ids of the jobs that have live allocations."""
+        return self._of_job.keys()
+
     def states_of_experiment(self, experiment_id: int) -> list[AllocationState]:
         """States of an experiment's live allocations."""
         return [self._states[i].state for i in self._of_experiment.get(experiment_id, ())]
@@ -37,6 +71,35 @@ class LiveAllocations:
         """States of a trial's live allocations."""
         found = (self._states[i] for i in self._of_experiment.get(experiment_id, ()))
         return [a.state for a in found if a.request.trial_id == trial_id]
+
+    def view(
+        self,
+        pool: str,
+        agents: Iterable[AgentSnapshot],
+        rules: Rules = Rules(),  # noqa: B008  frozen
+        max_zero_slot_tasks: int = 100,
+    ) -> PoolView:
+        """One pool at this instant. Cost: O(1) an object; what has not changed is not made anew.
+
+        Args:
+            pool: the pool's name.
+            agents: all known agents; those of other pools are left out.
+            rules: of the pool.
+            max_zero_slot_tasks: how many tasks without slots one agent takes.
+        """
+        queue = self._queues.get(pool) or _Queue()
+        known = list(agents)
+        self._occupancy.forget_others(known)
+        return PoolView(
+            pool=pool,
+            agents=tuple(
+                self._occupancy.view(a, max_zero_slot_tasks) for a in known if a.pool == pool
+            ),
+            pending=tuple(queue.pending.values()),
+            running=(*queue.running.values(), *_still_expected(queue)),
+            now=clock.now(),
+            rules=rules,
+        )
 
     def changed(self, state: Allocation, version: int) -> None:
         """Take note of a committed state; an older version than the known one is ignored."""
@@ -66,27 +129,72 @@ class LiveAllocations:
             self._nudge(state.request.pool)
 
     def _keep(self, state: Allocation, version: int) -> None:
-        experiment_id = state.request.experiment_id
         if state.state == "TERMINATED":
             self._drop(state)
+            return
+        before = self._states.get(state.id)
+        self._states[state.id] = state
+        self._versions[state.id] = version
+        self._occupancy.changed(before, state)
+        if before is not None and before.request.pool != state.request.pool:
+            self._unqueue(before)
+        queue = self._queues.setdefault(state.request.pool, _Queue())
+        if state.state == "PENDING":
+            queue.pending[state.id] = request_view(state)
+            queue.gone.pop(state.request.task_id, None)
         else:
-            self._states[state.id] = state
-            self._versions[state.id] = version
-            if experiment_id is not None:
-                self._of_experiment.setdefault(experiment_id, set()).add(state.id)
+            queue.pending.pop(state.id, None)
+            if before is None or _matters(before, state):
+                queue.running[state.id] = running_view(state)
+        if before is None:
+            self._of_job.setdefault(state.request.job_id, set()).add(state.id)
+            if state.request.experiment_id is not None:
+                self._of_experiment.setdefault(state.request.experiment_id, set()).add(state.id)
 
     def _drop(self, state: Allocation) -> None:
-        experiment_id = state.request.experiment_id
-        self._states.pop(state.id, None)
+        before = self._states.pop(state.id, None)
         self._versions.pop(state.id, None)
-        if experiment_id is not None:
-            siblings = self._of_experiment.get(experiment_id, set())
-            siblings.discard(state.id)
-            if not siblings:
-                self._of_experiment.pop(experiment_id, None)
+        if before is None:
+            return
+        self._occupancy.changed(before, None)
+        ran = self._unqueue(before)
+        gone = gone_view(ran, state) if ran is not None else None
+        if gone is not None:
+            until_s = clock.monotonic_s() + RETURN_S
+            self._queues[before.request.pool].gone[before.request.task_id] = gone, until_s
+        _forget(self._of_job, before.request.job_id, before.id)
+        if before.request.experiment_id is not None:
+            _forget(self._of_experiment, before.request.experiment_id, before.id)
+
+    def _unqueue(self, state: Allocation) -> RunningView | None:
+        queue = self._queues.get(state.request.pool)
+        if queue is None:
+            return None
+        queue.pending.pop(state.id, None)
+        return queue.running.pop(state.id, None)
+
+
+def _still_expected(queue: _Queue) -> list[RunningView]:
+    if not queue.gone:
+        return []
+    now_s = clock.monotonic_s()
+    queue.gone = {task: entry for task, entry in queue.gone.items() if entry[1] > now_s}
+    return [view for view, _ in queue.gone.values()]
+
+
+def _forget(of: dict[_K, set[str]], key: _K, id: str) -> None:
+    members = of.get(key, set())
+    members.discard(id)
+    if not members:
+        of.pop(key, None)
 
 
 def _matters(before: Allocation, after: Allocation) -> bool:
     """Whether the scheduler would see a difference."""
     held = [sum(c.state != "TERMINATED" for c in a.containers) for a in (before, after)]
-    return held[0] != held[1] or before.state != after.state
+    return (
+        held[0] != held[1]
+        or before.state != after.state
+        or before.request != after.request
+        or (before.preempt_reason, before.kill_cause) != (after.preempt_reason, after.kill_cause)
+    )

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from determined_master import entropy
 from determined_master.domain.allocation.messages import (
     Assigned,
@@ -15,11 +17,12 @@ from determined_master.domain.allocation.messages import (
     PreemptRequested,
 )
 from determined_master.domain.errors import DetError
-from determined_master.pools.view import build_view
+from determined_master.domain.schedule import planner
+from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.view import PoolView, Rules
 
 if TYPE_CHECKING:
-    from determined_master.domain.schedule.plan import Plan, Preempt, Start, Wait
-    from determined_master.domain.schedule.view import PoolView
+    from determined_master.domain.schedule.plan import Preempt, Start
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot
@@ -30,24 +33,47 @@ IDLE_TICK_S = 5.0
 MIN_TICK_S = 0.1
 
 
+class Decision(msgspec.Struct, frozen=True):
+    """A plan, and what it was made from."""
+
+    view: PoolView
+    plan: Plan
+
+
+class PoolConfig(msgspec.Struct, frozen=True):
+    """What the settings say of a pool's scheduling."""
+
+    name: str
+    rules: Rules = Rules()
+    max_zero_slot_tasks: int = 100
+
+
 class PoolLoop:
     """Runs on change, at most every 100 ms, and every 5 s without."""
 
     def __init__(
         self,
-        name: str,
+        config: PoolConfig,
         engine: Engine,
         agents: Callable[[], Iterable[AgentSnapshot]],
         live: LiveAllocations,
-        plan: Callable[[PoolView], Plan],
+        tell: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
-        self.name = name
-        self.waits: dict[str, Wait] = {}
-        """Why each waiting allocation waits, as of the last plan."""
+        """
+        Args:
+            config: of the pool.
+            engine: carries out what is decided.
+            agents: all that are known.
+            live: all allocations.
+            tell: hears of every decision before it is carried out; must not block.
+        """
+        self.config = config
+        self.decision: Decision | None = None
+        """The last one."""
         self._engine = engine
         self._agents = agents
         self._live = live
-        self._plan = plan
+        self._tell = tell
         self._news = asyncio.Event()
 
     def nudge(self) -> None:
@@ -67,26 +93,35 @@ class PoolLoop:
             try:
                 await self.tick()
             except Exception:  # the loop must live on
-                log.exception("planning failed", extra={"pool": self.name})
+                log.exception("planning failed", extra={"pool": self.config.name})
 
     async def tick(self) -> None:
         """Plan once and carry it out."""
-        view = build_view(self.name, self._agents(), self._live.values())
-        if not view.pending:
-            self.waits = {}
-            return
-        plan = self._plan(view)
-        self.waits = {wait.allocation_id: wait for wait in plan.waits}
-        tasks = [self._start(start) for start in plan.starts]
+        decision = self.decide()
+        plan = decision.plan
+        tasks = [self._start(start, decision.view) for start in plan.starts]
         tasks += [self._preempt(preempt) for preempt in plan.preemptions]
-        await asyncio.gather(*tasks)
+        if tasks:
+            await asyncio.gather(*tasks)
 
-    async def _start(self, start: Start) -> None:
+    def decide(self) -> Decision:
+        """Look and plan."""
+        config = self.config
+        view = self._live.view(
+            config.name, self._agents(), config.rules, config.max_zero_slot_tasks
+        )
+        made = planner.plan(view) if view.pending or view.running else Plan()
+        self.decision = Decision(view, made)
+        self._tell(self.decision)
+        return self.decision
+
+    async def _start(self, start: Start, view: PoolView) -> None:
         placed = tuple(
             Placed(container_id=str(entropy.new_uuid()), agent_id=agent_id, slot_ids=slots)
             for agent_id, slots in start.placement
         )
-        await self._post(start.allocation_id, Assigned(containers=placed))
+        event = Assigned(containers=placed, at=view.now, is_long_awaited=start.is_long_awaited)
+        await self._post(start.allocation_id, event)
 
     async def _preempt(self, preempt: Preempt) -> None:
         await self._post(preempt.allocation_id, PreemptRequested(reason=preempt.reason))

@@ -1,82 +1,39 @@
-"""Building what the scheduler sees from live allocations and connected agents."""
+"""Allocations as schedulers see them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from determined_master.domain.schedule.view import AgentView, PoolView, RequestView, RunningView
+from msgspec.structs import replace
+
+from determined_master.domain.schedule.line import PREEMPTED
+from determined_master.domain.schedule.view import RequestView, RunningView
 
 if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation
-    from determined_master.ports import AgentSnapshot
 
 
-def build_view(
-    pool: str,
-    agents: Iterable[AgentSnapshot],
-    allocations: Iterable[Allocation],
-    max_zero_slot_tasks: int = 100,
-) -> PoolView:
-    """One pool at this instant.
-
-    Args:
-        pool: the pool's name.
-        agents: all known agents; those of other pools are left out.
-        allocations: all allocations that are not over; those of other pools only use slots.
-        max_zero_slot_tasks: how many tasks without slots one agent takes.
-    """
-    used: dict[str, set[int]] = {}
-    zero_slot: dict[str, int] = {}
-    pending: list[RequestView] = []
-    running: list[RunningView] = []
-    for allocation in allocations:
-        for container in allocation.containers:
-            if container.state == "TERMINATED":
-                continue
-            used.setdefault(container.agent_id, set()).update(container.slot_ids)
-            if not container.slot_ids:
-                zero_slot[container.agent_id] = zero_slot.get(container.agent_id, 0) + 1
-        if allocation.request.pool != pool or allocation.outcome is not None:
-            continue
-        if allocation.state == "PENDING":
-            pending.append(_request(allocation))
-        else:
-            running.append(_running(allocation))
-    views = []
-    for agent in agents:
-        if agent.pool != pool:
-            continue
-        slots = sorted(device.id for device in agent.devices)
-        taken = used.get(agent.id, set())
-        views.append(
-            AgentView(
-                id=agent.id,
-                slots=len(slots),
-                free_slots=tuple(s for s in slots if s not in taken),
-                zero_slot_tasks=zero_slot.get(agent.id, 0),
-                max_zero_slot_tasks=max_zero_slot_tasks,
-                is_accepting=agent.is_connected,
-            )
-        )
-    return PoolView(pool=pool, agents=tuple(views), pending=tuple(pending), running=tuple(running))
-
-
-def _request(allocation: Allocation) -> RequestView:
+def request_view(allocation: Allocation) -> RequestView:
+    """An allocation that waits."""
     request = allocation.request
     return RequestView(
         allocation_id=allocation.id,
         job_id=request.job_id,
         slots=request.slots,
         submitted_at=request.submitted_at,
+        requested_at=request.requested_at or request.submitted_at,
+        position=request.position,
+        is_preemptible=request.is_preemptible,
         is_single_node=request.is_single_node,
         priority=request.priority,
         weight=request.weight,
+        max_slots=request.max_slots,
         excluded_agents=frozenset(request.excluded_agents),
     )
 
 
-def _running(allocation: Allocation) -> RunningView:
+def running_view(allocation: Allocation) -> RunningView:
+    """An allocation that holds slots."""
     request = allocation.request
     return RunningView(
         allocation_id=allocation.id,
@@ -84,8 +41,26 @@ def _running(allocation: Allocation) -> RunningView:
         slots=request.slots,
         submitted_at=request.submitted_at,
         is_preemptible=request.is_preemptible,
-        is_leaving=allocation.preempt_reason is not None,
+        is_leaving=allocation.preempt_reason is not None or allocation.kill_cause is not None,
+        is_long_awaited=allocation.is_long_awaited,
+        started_at=allocation.assigned_at or request.submitted_at,
+        position=request.position,
         priority=request.priority,
         weight=request.weight,
-        slots_by_agent=tuple((c.agent_id, len(c.slot_ids)) for c in allocation.containers),
+        max_slots=request.max_slots,
+        slots_by_agent=tuple(
+            (c.agent_id, len(c.slot_ids)) for c in allocation.containers if c.state != "TERMINATED"
+        ),
     )
+
+
+def gone_view(before: RunningView, ended: Allocation) -> RunningView | None:
+    """What stands for one that was asked to leave until its task asks for slots again.
+
+    Without it the job's demand would drop for an instant, and its share with it.
+    """
+    outcome = ended.outcome
+    came_back = outcome is not None and outcome.kind in ("preempted", "killed")
+    if not came_back or ended.preempt_reason != PREEMPTED:
+        return None
+    return replace(before, is_leaving=True, is_gone=True, slots_by_agent=())

@@ -126,7 +126,15 @@ class AgentReports:
 class Join:
     """Who may join; implements `ports.JoinPolicy`."""
 
-    def __init__(self, token: str, *, is_open: bool, allow_process_runtime: bool) -> None:
+    def __init__(
+        self,
+        token: str,
+        *,
+        is_open: bool,
+        allow_process_runtime: bool,
+        pools: Sequence[str] = ("default",),
+    ) -> None:
+        self._pools = pools
         self._token = token
         self._is_open = is_open
         self._allow_process_runtime = allow_process_runtime
@@ -140,6 +148,12 @@ class Join:
                 f"agent {hello.agent_id} at {remote_address} gave {what}: run `det agent token` "
                 "and put what it prints into the agent's option `join_token`, or set "
                 "`security.agent_join: open` in the master's configuration"
+            )
+        if hello.resource_pool not in self._pools:
+            return (
+                f"agent {hello.agent_id} wants to join resource pool {hello.resource_pool!r}, "
+                f"which does not exist: set its option `resource_pool` to one of "
+                f"{', '.join(self._pools)}, or add the pool to the master's `resource_pools`"
             )
         if hello.runtime == "process" and not self._allow_process_runtime:
             return (

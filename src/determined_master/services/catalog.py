@@ -23,6 +23,10 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.identities import Identities
+from determined_master.services.job_changes import JobChanges
+from determined_master.services.job_queue import JobQueue
+from determined_master.services.job_terms import JobTermsSync
+from determined_master.services.job_why import JobWhy
 from determined_master.services.log_retention import LogRetention
 from determined_master.services.master import Master
 from determined_master.services.metrics import Metrics
@@ -86,6 +90,10 @@ class Services:
     allocations: Allocations
     agents: Agents
     agent_switches: AgentSwitches
+    job_queue: JobQueue
+    job_changes: JobChanges
+    job_terms: JobTermsSync
+    job_why: JobWhy
     search_previews: SearchPreviews
     pools: Pools
     workspaces: Workspaces

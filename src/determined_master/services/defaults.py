@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from determined_master.domain.config.layers import DEFAULT_SHM_BYTES, ConfigLayers, PoolLayer
+from determined_master.domain.schedule.view import Rules
+from determined_master.pools.loop import PoolConfig
 from determined_master.services.container_specs import TaskDefaults
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
     from determined_master.settings import Settings
+    from determined_master.settings_pools import Scheduler
 
 
 def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
@@ -29,13 +32,36 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
         pools={
             pool.pool_name: PoolLayer(
                 task_container_defaults=pool.task_container_defaults,
-                default_priority=(pool.scheduler or manager.scheduler).default_priority,
+                default_priority=settings.scheduler_of(pool).default_priority,
             )
             for pool in settings.resource_pools
         },
         default_compute_pool=manager.default_compute_resource_pool,
         default_aux_pool=manager.default_aux_resource_pool,
         checkpoint_storage=checkpoint_storage,
+    )
+
+
+def pool_configs(settings: Settings) -> list[PoolConfig]:
+    """How each pool is scheduled."""
+    return [
+        PoolConfig(
+            pool.pool_name,
+            rules_of(settings.scheduler_of(pool)),
+            pool.max_aux_containers_per_agent,
+        )
+        for pool in settings.resource_pools
+    ]
+
+
+def rules_of(scheduler: Scheduler) -> Rules:
+    """A scheduler's settings as its planner takes them."""
+    return Rules(
+        type="fair_share" if scheduler.type == "fair_share" else "priority",
+        fitting=scheduler.fitting_policy,
+        is_heterogeneous=scheduler.allow_heterogeneous_fits,
+        preemption=scheduler.preemption,
+        gang_patience_s=scheduler.gang_patience_s,
     )
 
 

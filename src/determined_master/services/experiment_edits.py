@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.services.collections import Collections
+    from determined_master.services.job_terms import JobTermsSync
     from determined_master.store.pool import Conn
 
 
@@ -40,8 +41,9 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 class ExperimentEdits:
     """Edits of experiments; two at once never undo each other."""
 
-    def __init__(self, pool: asyncpg.Pool, collections: Collections) -> None:
+    def __init__(self, pool: asyncpg.Pool, collections: Collections, terms: JobTermsSync) -> None:
         self._pool = pool
+        self._terms = terms
         self._collections = collections
 
     async def edit(self, caller: Caller, experiment_id: int, changes: Changes) -> None:
@@ -66,6 +68,8 @@ class ExperimentEdits:
             await rows.update_details(conn, experiment_id, _columns(row, changes))
             if changes.log_retention_days is not None:
                 await log_retention.forget_trial_days(conn, experiment_id)
+        if changes.resources:
+            await self._terms.sync([row.job_id])
         if changes.checkpoint_storage and row.state in TERMINAL:
             await self._collections.apply_policy(experiment_id)
 
@@ -106,4 +110,6 @@ def _columns(row: rows.ExperimentRow, changes: Changes) -> dict[str, Any]:
             config[section] = edit_section(config, section, edits)
     if config != row.config:
         columns["config"] = config
+    if config["resources"]["priority"] != row.config["resources"]["priority"]:
+        columns["queue_position"] = None  # it joins its new equals by its age
     return columns

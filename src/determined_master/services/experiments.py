@@ -94,7 +94,11 @@ class Experiments:
         prepared = msgspec.structs.replace(
             prepared,
             exceeds_slots=not submission.is_detached
-            and self._pools.check_slots(resources["resource_pool"], resources["slots_per_trial"]),
+            and self._pools.check_fit(
+                resources["resource_pool"],
+                resources["slots_per_trial"],
+                is_single_node=bool(resources.get("is_single_node")),
+            ),
         )
         await check_source(self._pool, prepared.built.typed.searcher)
         if submission.parent_id:

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master.domain import access
-from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.schedule import reasons
+from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.room import drained
+from determined_master.domain.schedule.view import AgentView, Rules
+from determined_master.services.defaults import rules_of
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend
     from determined_master.settings import Settings
+    from determined_master.settings_pools import Scheduler
 
 
 class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +38,7 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     is_default_aux: bool
     queued: int
     scheduled: int
+    scheduler: Scheduler
 
 
 class Pools:
@@ -50,6 +57,8 @@ class Pools:
         for pool in self._settings.resource_pools:
             agents = self._agents_of(pool.pool_name)
             mine = [a for a in self._live.values() if a.request.pool == pool.pool_name]
+            jobs = {a.request.job_id for a in mine}
+            scheduled = {a.request.job_id for a in mine if a.state != "PENDING"}
             held = [c for a in mine for c in a.containers if c.state != "TERMINATED"]
             found.append(
                 PoolFacts(
@@ -63,42 +72,106 @@ class Pools:
                     max_tasks_without_slots_per_agent=pool.max_aux_containers_per_agent,
                     is_default_compute=pool.pool_name == manager.default_compute_resource_pool,
                     is_default_aux=pool.pool_name == manager.default_aux_resource_pool,
-                    queued=sum(a.state == "PENDING" for a in mine),
-                    scheduled=sum(a.state != "PENDING" for a in mine),
+                    queued=len(jobs - scheduled),
+                    scheduled=len(scheduled),
+                    scheduler=self._settings.scheduler_of(pool),
                 )
             )
         return found
 
-    def check_slots(self, pool: str, slots: int, excluded: Collection[str] = ()) -> bool:
-        """Compare what one trial asks for with what its pool has.
+    @property
+    def names(self) -> list[str]:
+        """Names of all pools, in the order of the settings."""
+        return [pool.pool_name for pool in self._settings.resource_pools]
 
-        A pool without agents takes every request: they may still be on their way. `excluded`
-        are agents that log policies keep the trial from.
-
-        Returns:
-            Whether it asks for more, where the setting `launch_error` lets that pass.
+    def named(self, name: str) -> str:
+        """The pool of that name; the default compute pool for an empty one.
 
         Raises:
-            InvalidArgument: it asks for more.
+            NotFound: there is no such pool.
+        """
+        chosen = name or self._settings.resource_manager.default_compute_resource_pool
+        if chosen not in self.names:
+            raise NotFound(
+                f"cannot find resource pool {chosen}: there are {', '.join(self.names)}"
+            )
+        return chosen
+
+    def has_order(self, name: str) -> bool:
+        """Whether the pool's queue has an order: by priority, not by shares."""
+        return self.scheduler_type(name) == "priority"
+
+    def scheduler_type(self, name: str) -> str:
+        """`priority` or `fair_share`; empty for a pool that is not in the settings."""
+        for pool in self._settings.resource_pools:
+            if pool.pool_name == name:
+                return self._settings.scheduler_of(pool).type
+        return ""
+
+    def check_fit(self, pool: str, slots: int, *, is_single_node: bool = False) -> bool:
+        """Compare what one trial asks for with what its pool has.
+
+        A pool without agents takes every request: they may still be on their way.
+
+        Returns:
+            Whether it asks for what the pool does not have, where the setting `launch_error`
+            lets that pass.
+
+        Raises:
+            InvalidArgument: it asks for what the pool does not have.
+        """
+        agents = [
+            AgentView(id=a.id, slots=len(a.devices), free_slots=tuple(d.id for d in a.devices))
+            for a in self._agents_of(pool)
+        ]
+        if not agents or slots < 1:
+            return False
+        rules = self._rules_of(pool)
+        demand = Demand(slots, is_single_node, frozenset())
+        if fit(demand, "", drained(agents, rules, "slots")) is not None:
+            return False
+        total, largest = sum(a.slots for a in agents), max(a.slots for a in agents)
+        if is_single_node:
+            raise InvalidArgument(
+                "invalid resource configuration: request unfulfillable, please try requesting "
+                f"less slots: resources.slots_per_trial is {slots} with is_single_node, the "
+                f"largest agent of pool {pool} has {largest} slots"
+            )
+        if not self._settings.launch_error:
+            return True
+        if slots > total:
+            raise InvalidArgument(
+                "invalid resource configuration: slots requested exceeds cluster capacity: "
+                f"resources.slots_per_trial is {slots}, pool {pool} has {total} slots; "
+                "ask for fewer or add agents"
+            )
+        why = reasons.impossible(demand, pool, agents, rules.is_heterogeneous)
+        raise InvalidArgument(f"invalid resource configuration: resources.slots_per_trial: {why}")
+
+    def check_exclusions(self, pool: str, slots: int, excluded: Collection[str]) -> None:
+        """Do nothing when the agents that log policies leave a trial have enough slots for it.
+
+        A pool without agents takes every request, and so does every pool where the setting
+        `launch_error` is off.
+
+        Raises:
+            InvalidArgument: they have not.
         """
         agents = self._agents_of(pool)
         usable = [agent for agent in agents if agent.id not in excluded]
-        if not agents or (usable and slots <= _slots(usable)):
-            return False
-        if self._settings.launch_error and len(usable) < len(agents):
-            left_out = sorted({agent.id for agent in agents} & set(excluded))
-            raise InvalidArgument(
-                f"log policies exclude {', '.join(left_out)}: pool {pool} has {_slots(usable)} "
-                f"slots left, and resources.slots_per_trial is {slots}; repair the agents and "
-                "start a new trial, or add agents"
-            )
-        if self._settings.launch_error:
-            raise InvalidArgument(
-                "invalid resource configuration: slots requested exceeds cluster capacity: "
-                f"resources.slots_per_trial is {slots}, pool {pool} has {_slots(agents)} slots; "
-                "ask for fewer or add agents"
-            )
-        return True
+        left = sum(len(agent.devices) for agent in usable)
+        if not agents or not self._settings.launch_error or (usable and slots <= left):
+            return
+        left_out = sorted({agent.id for agent in agents} & set(excluded))
+        raise InvalidArgument(
+            f"log policies exclude {', '.join(left_out)}: pool {pool} has {left} slots left, and "
+            f"resources.slots_per_trial is {slots}; repair the agents and start a new trial, or "
+            "add agents"
+        )
+
+    def _rules_of(self, name: str) -> Rules:
+        known = {p.pool_name: p for p in self._settings.resource_pools}
+        return rules_of(self._settings.scheduler_of(known[name])) if name in known else Rules()
 
     def check_name(self, pool: str, field: str) -> None:
         """Do nothing when there is such a pool.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -49,6 +50,8 @@ class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_size: int
     started_at: datetime
     ended_at: datetime | None
+    queue_position: Decimal | None = None
+    """Of its job, when somebody has moved it."""
 
 
 class NewExperiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +88,7 @@ COLUMNS = """
     e.external_id, e.forked_from, e.config, e.searcher_type, e.searcher_metric,
     e.smaller_is_better, e.resource_pool, e.model_definition_size, e.progress, e.num_trials,
     e.best_trial_id, e.best_metric, e.checkpoint_count, e.checkpoint_size,
-    e.started_at, e.ended_at
+    e.started_at, e.ended_at, e.queue_position
 """
 TABLES = """
     experiments e
@@ -95,6 +98,15 @@ TABLES = """
 """
 
 
+DETAILS = (
+    "name",
+    "description",
+    "labels",
+    "notes",
+    "archived",
+    "config",
+    "queue_position",
+)
 VERSION = "concat_ws('.', e.xmin, u.xmin, p.xmin, w.xmin)"
 """Changes with every write to an experiment, its user, its project or its workspace."""
 
@@ -244,8 +256,9 @@ async def find_model_digest(conn: Conn, experiment_id: int) -> tuple[bytes | Non
 
 
 async def reset_progress(conn: Conn, experiment_id: int) -> None:
-    """Begin to count anew: the experiment goes on."""
-    await conn.execute("UPDATE experiments SET progress = 0 WHERE id = $1", experiment_id)
+    """Begin to count anew, at the place in the queue that its age gives: it goes on."""
+    query = "UPDATE experiments SET progress = 0, queue_position = NULL WHERE id = $1"
+    await conn.execute(query, experiment_id)
 
 
 async def update_config(conn: Conn, experiment_id: int, config: dict[str, Any]) -> None:
@@ -317,9 +330,8 @@ async def list_labels(conn: Conn, project_id: int | None) -> list[str]:
 
 
 async def update_details(conn: Conn, experiment_id: int, changes: dict[str, Any]) -> None:
-    """Write a user's changes to name, description, labels, notes, archived or config."""
-    names = [n for n in ("name", "description", "labels", "notes", "archived", "config")]
-    chosen = [n for n in names if n in changes]
+    """Write a user's changes to those of `DETAILS` that are given."""
+    chosen = [n for n in DETAILS if n in changes]
     if not chosen:
         return
     assignments = ", ".join(f"{n} = ${i}" for i, n in enumerate(chosen, start=2))

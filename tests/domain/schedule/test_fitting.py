@@ -4,33 +4,77 @@ import pytest
 from tests.covers import covers
 from tests.domain.builders import agent
 
-from determined_master.domain.schedule.fitting import Demand, fit, fits_when_drained
+from determined_master.domain.schedule.fitting import Demand, could_fit, fit, fit_drained
+from determined_master.domain.schedule.room import Room, drained
+from determined_master.domain.schedule.ties import distance, hash_of
+from determined_master.domain.schedule.view import Rules
+
+BEST, WORST = Rules(), Rules(fitting="worst")
 
 
 def demand(slots: int, *, single: bool = False, excluded: tuple[str, ...] = ()) -> Demand:
     return Demand(slots=slots, is_single_node=single, excluded_agents=frozenset(excluded))
 
 
+def where(wanted: Demand, agents, rules: Rules = BEST, id: str = "x") -> dict[str, int] | None:
+    kind = "slots" if wanted.slots else "aux"
+    parts = fit(wanted, id, Room(agents, (), rules, kind))
+    return None if parts is None else dict(parts)
+
+
+def possible(wanted: Demand, agents) -> bool:
+    room = drained(agents, BEST, "slots" if wanted.slots else "aux")
+    return fit(wanted, "x", room) is not None
+
+
 @covers("experiment-config 11.multi_slot")
 def test_a_gang_fills_the_tightest_agent_that_holds_it() -> None:
     agents = [agent("roomy"), agent("tight", free=2)]
-    assert fit(demand(2), agents) == {"tight": (2, 3)}
+    assert where(demand(2), agents) == {"tight": 2}
 
 
-def test_equally_tight_agents_are_taken_by_id_and_slots_by_number() -> None:
-    agents = [agent("b"), agent("a")]
-    assert fit(demand(2), agents) == {"a": (0, 1)}
+def test_worst_takes_the_emptiest_by_proportion() -> None:
+    agents = [agent("most", 8, free=5), agent("half", 2, free=2), agent("tight", 4, free=2)]
+    assert where(demand(2), agents, WORST) == {"half": 2}
+    assert where(demand(3), agents, WORST) == {"most": 3}
+
+
+@pytest.mark.parametrize("rules", [BEST, WORST])
+def test_equally_good_agents_are_taken_by_the_distance_of_hashes(rules: Rules) -> None:
+    agents = [agent(name) for name in "abcdefgh"]
+    for id in ("x", "y", "17.3.1"):
+        nearest = min("abcdefgh", key=lambda a: distance(hash_of(id), hash_of(a)))
+        assert where(demand(1), agents, rules, id) == {nearest: 1}
+
+
+def test_the_distance_goes_round_the_corner() -> None:
+    assert distance(5, 3) == 2
+    assert distance(3, 5) == 2**64 - 2
+
+
+def test_a_hash_is_the_first_half_of_an_md5_read_from_its_low_end() -> None:
+    # md5("a") begins with the bytes 0c c1 75 b9 c0 f1 b6 a8
+    assert hash_of("a") == 0xA8B6F1C0B975C10C
 
 
 @covers("experiment-config 11.multi_slot")
 def test_a_gang_larger_than_one_agent_takes_whole_idle_agents_of_one_size() -> None:
-    agents = [agent("c", 4), agent("a", 4), agent("b", 4), agent("small", 2)]
-    assert fit(demand(8), agents) == {"a": (0, 1, 2, 3), "b": (0, 1, 2, 3)}
+    agents = [agent("b", 4), agent("a", 4), agent("used", 4, free=3), agent("small", 2)]
+    assert where(demand(8), agents) == {"a": 4, "b": 4}
 
 
 def test_the_largest_size_that_divides_the_request_is_taken() -> None:
     agents = [agent("a", 4), agent("b", 3), agent("c", 3), agent("d", 3)]
-    assert fit(demand(9), agents) == {"b": (0, 1, 2), "c": (0, 1, 2), "d": (0, 1, 2)}
+    assert where(demand(9), agents) == {"b": 3, "c": 3, "d": 3}
+
+
+def test_several_sizes_are_mixed_only_where_the_pool_allows_it() -> None:
+    agents = [agent("a", 8), agent("b", 4)]
+    assert where(demand(12), agents) is None
+    mixed = Rules(is_heterogeneous=True)
+    assert where(demand(12), agents, mixed) == {"a": 8, "b": 4}
+    assert where(demand(11), agents, mixed) is None
+    assert where(demand(8), [*agents, agent("c", 4)], mixed) == {"a": 8}
 
 
 @pytest.mark.parametrize(
@@ -45,43 +89,71 @@ def test_the_largest_size_that_divides_the_request_is_taken() -> None:
     ids=["one in use", "unequal sizes", "one shut", "none whole", "no agents"],
 )
 def test_nothing_less_holds_a_gang_of_8(agents) -> None:
-    assert fit(demand(8), agents) is None
+    assert where(demand(8), agents) is None
 
 
 def test_a_request_that_no_whole_number_of_agents_holds_never_fits() -> None:
     agents = [agent(i, 8) for i in "abc"]
-    assert fit(demand(12), agents) is None
-    assert fit(demand(16), agents) is not None
+    assert where(demand(12), agents) is None
+    assert where(demand(16), agents) is not None
 
 
 @covers("experiment-config 11.is_single_node")
 def test_a_single_node_request_is_never_split() -> None:
     agents = [agent("a", 4), agent("b", 4)]
-    assert fit(demand(8, single=True), agents) is None
-    assert fit(demand(4, single=True), agents) == {"a": (0, 1, 2, 3)}
+    assert where(demand(8, single=True), agents) is None
+    assert sum((where(demand(4, single=True), agents) or {}).values()) == 4
 
 
 @covers("experiment-config 16.exclude_node")
 def test_excluded_and_shut_agents_are_left_out() -> None:
     agents = [agent("a"), agent("b", is_accepting=False), agent("c")]
-    assert fit(demand(1, excluded=("a",)), agents) == {"c": (0,)}
+    assert where(demand(1, excluded=("a",)), agents) == {"c": 1}
+    gang = [agent("a"), agent("b"), agent("c")]
+    assert where(demand(8, excluded=("a",)), gang) == {"b": 4, "c": 4}
+    assert where(demand(12, excluded=("a",)), gang) is None
 
 
 def test_a_task_without_slots_lets_idle_agents_idle() -> None:
     agents = [agent("idle"), agent("busy", free=1)]
-    assert fit(demand(0), agents) == {"busy": ()}
-    assert fit(demand(0), [agent("a"), agent("b", zero_slot_tasks=1)]) == {"b": ()}
-    assert fit(demand(0), [agent("a"), agent("b", slots=0)]) == {"b": ()}
+    assert where(demand(0), agents) == {"busy": 1}
+    assert where(demand(0), [agent("a"), agent("b", zero_slot_tasks=1)]) == {"b": 1}
+    assert where(demand(0), [agent("a"), agent("b", zero_slot_tasks=1)], WORST) == {"a": 1}
 
 
 def test_a_task_without_slots_finds_no_place_where_the_limit_is_reached() -> None:
     full = agent("a", zero_slot_tasks=2, max_zero_slot_tasks=2)
-    assert fit(demand(0), [full]) is None
-    assert fits_when_drained(demand(0), [full])
-    assert not fits_when_drained(demand(0), [agent("a", max_zero_slot_tasks=0)])
+    assert where(demand(0), [full]) is None
+    assert possible(demand(0), [full])
+    assert not possible(demand(0), [agent("a", max_zero_slot_tasks=0)])
 
 
 def test_what_fits_the_empty_pool_is_known_while_it_is_full() -> None:
     agents = [agent("a", 4, free=0), agent("b", 4, free=0)]
-    assert fits_when_drained(demand(8), agents)
-    assert not fits_when_drained(demand(6), agents)
+    assert possible(demand(8), agents)
+    assert not possible(demand(6), agents)
+
+
+def test_what_is_promised_to_one_is_not_open_to_another() -> None:
+    room = Room([agent("a", 4, free=2)], (), BEST, "slots")
+    room.promise((("a", 3),))
+    assert fit(demand(1), "x", room) is None
+    room = Room([agent("a", 4)], (), BEST, "slots")
+    room.promise((("a", 3),))
+    assert fit(demand(1), "x", room) == (("a", 1),)
+
+
+def test_agents_are_drained_where_the_least_is_in_use() -> None:
+    agents = [agent("a", 4, free=1), agent("b", 4, free=3), agent("c", 4, free=2)]
+    room = Room(agents, (), BEST, "slots")
+    assert fit_drained(demand(4), "x", room) == (("b", 4),)
+    assert fit_drained(demand(8), "x", room) == (("b", 4), ("c", 4))
+    assert fit_drained(demand(6), "x", room) is None
+
+
+def test_could_fit_knows_gangs_and_single_agents() -> None:
+    room = Room([agent("a", 4), agent("b", 4)], (), BEST, "slots")
+    assert could_fit(demand(8), room, {"a": 4, "b": 4})
+    assert not could_fit(demand(8), room, {"a": 4, "b": 3})
+    assert could_fit(demand(3), room, {"a": 0, "b": 3})
+    assert not could_fit(demand(3, excluded=("b",)), room, {"a": 0, "b": 3})

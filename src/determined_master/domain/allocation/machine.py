@@ -38,6 +38,7 @@ from determined_master.domain.allocation.messages import (
     Refused,
     SignalContainer,
     StartContainer,
+    TermsChanged,
 )
 from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.states import ALLOCATION_ORDER, AllocationState
@@ -75,6 +76,8 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
             return (_forward(state, "WAITING") if state.containers else state), []
         case DaemonMarked():
             return _mark_daemon(state, event)
+        case TermsChanged():
+            return _change_terms(state, event), []
         case (
             PreemptRequested()
             | PreemptAcknowledged()
@@ -121,7 +124,13 @@ def _assign(state: Allocation, event: Assigned) -> Step:
         )
         for c in containers
     ]
-    after = replace(state, state="ASSIGNED", containers=containers)
+    after = replace(
+        state,
+        state="ASSIGNED",
+        containers=containers,
+        assigned_at=event.at,
+        is_long_awaited=event.is_long_awaited,
+    )
     return after, [
         texts.line(state, f"{state.request.name} was assigned to an agent"),
         *starts,
@@ -165,6 +174,18 @@ def _lose(state: Allocation, event: AgentLost) -> Step:
         if c.id in event.container_ids and c.agent_id == event.agent_id
     ]
     return ending.end_containers(state, lost) if lost else (state, [])
+
+
+def _change_terms(state: Allocation, event: TermsChanged) -> Allocation:
+    terms = event.terms
+    request = replace(
+        state.request,
+        priority=terms.priority,
+        weight=terms.weight,
+        max_slots=terms.max_slots,
+        position=terms.position,
+    )
+    return replace(state, request=request)
 
 
 def _become_ready(state: Allocation) -> Step:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Literal
 
 import msgspec
@@ -95,6 +96,12 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     is_single_node: bool = False
     priority: int = 42
     weight: float = 1.0
+    max_slots: int | None = None
+    """Most slots of all allocations of its job together."""
+    position: Decimal | None = None
+    """Of its job in the queue, when somebody has moved it."""
+    requested_at: datetime | None = None
+    """When it began to wait."""
     excluded_agents: tuple[str, ...] = ()
     trial_id: int | None = None
     experiment_id: int | None = None
@@ -108,6 +115,9 @@ class Allocation(State, frozen=True):
     state: AllocationState = "PENDING"
     containers: tuple[Container, ...] = ()
     """In the order of their ranks."""
+    assigned_at: datetime | None = None
+    is_long_awaited: bool = False
+    """Agents were drained for it: it is not asked to leave for being more than a share."""
     is_ready: bool = False
     preempt_reason: str | None = None
     """Set once it is asked to leave."""
@@ -140,6 +150,23 @@ class Assigned(Event, frozen=True, tag="assigned"):
 
     containers: tuple[Placed, ...]
     """In the order of agent ids: index is rank."""
+    at: datetime | None = None
+    is_long_awaited: bool = False
+
+
+class JobTerms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What of a job decides about its place in the queue."""
+
+    priority: int
+    weight: float
+    max_slots: int | None = None
+    position: Decimal | None = None
+
+
+class TermsChanged(Event, frozen=True, tag="terms_changed"):
+    """Somebody has changed the place of its job in the queue."""
+
+    terms: JobTerms
 
 
 class ContainerChanged(Event, frozen=True, tag="container_changed"):
@@ -218,6 +245,7 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 AllocationEvent = (
     AllocationRequested
     | Assigned
+    | TermsChanged
     | ContainerChanged
     | AgentLost
     | BecameReady

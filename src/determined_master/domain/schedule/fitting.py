@@ -1,21 +1,20 @@
 """Which agents hold a request: one gang of slots, all or nothing.
 
-Source: task-contract 8.8.
+Source: scheduling-and-provisioning b.5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from itertools import groupby, islice
+from typing import NamedTuple
 
-import msgspec
-
-from determined_master.domain.schedule.view import AgentView, RequestView
-
-Placement = dict[str, tuple[int, ...]]
-"""Slot numbers by agent id; a task without slots has an agent with none."""
+from determined_master.domain.schedule.room import Group, Index, Parts, Room, Seat, score
+from determined_master.domain.schedule.ties import distance, hash_of, nearest
+from determined_master.domain.schedule.view import RequestView
 
 
-class Demand(msgspec.Struct, frozen=True):
+class Demand(NamedTuple):
     """What of a request matters for where it fits: equal demands fit the same agents."""
 
     slots: int
@@ -27,79 +26,153 @@ class Demand(msgspec.Struct, frozen=True):
         """The demand of one request."""
         return cls(request.slots, request.is_single_node, request.excluded_agents)
 
+    @property
+    def places(self) -> int:
+        """How many places of its kind it takes: a task without slots takes one aux place."""
+        return self.slots or 1
 
-def fit(demand: Demand, agents: Sequence[AgentView]) -> Placement | None:
-    """Choose slots for one request on the agents as they are now.
+    @property
+    def may_spread(self) -> bool:
+        """Whether it may take several agents."""
+        return self.slots > 1 and not self.is_single_node
 
-    A request that one agent can hold goes to the agent that it fills most (best fit), which
-    keeps large holes large. A larger one takes whole idle agents of one size, since ranks of
-    unequal width wait for each other at every all-reduce. A task without slots goes where the
-    fewest slots are free, so that idle agents stay idle.
+
+def fit(demand: Demand, allocation_id: str, room: Room, *, is_soon: bool = False) -> Parts | None:
+    """Choose agents for one request.
+
+    A request that one agent can hold goes to the best one: with `best` that which it fills most,
+    which keeps large holes large; with `worst` the emptiest. A larger one takes whole idle agents
+    of a single size, the largest first, since ranks of unequal width wait for each other at every
+    all-reduce; agents of several sizes only where the pool allows it.
 
     Args:
         demand: what is asked for.
-        agents: shape (n,), in any order; the order never changes the answer.
+        allocation_id: decides between equally good agents.
+        room: of the demand's kind.
+        is_soon: fit into what can be promised, instead of what is open now.
 
     Returns:
-        Slots on each agent, lowest numbers first; None when nothing fits now.
+        Places on each agent; None when nothing fits.
 
-    Cost: O(n log n) in agents.
-    Source: best fit, Johnson et al. 1974, SIAM J. Comput. 3(4) 299-325.
+    Cost: O(log agents), when few agents are excluded.
     """
-    open_agents = open_to(demand, agents)
-    if demand.slots < 1:
-        return _fit_aux(open_agents)
-    fitting = [a for a in open_agents if len(a.free_slots) >= demand.slots]
-    if fitting:
-        tightest = min(fitting, key=lambda a: (len(a.free_slots), a.id))
-        return {tightest.id: tuple(sorted(tightest.free_slots)[: demand.slots])}
-    if demand.is_single_node:
+    index = room.soon if is_soon else room.now
+    hashed: int | None = None
+    for tied in _by_score(index, demand.places, room):
+        hashed = hash_of(allocation_id) if hashed is None else hashed
+        chosen = _nearest_of(index, tied, hashed, demand.excluded_agents)
+        if chosen is not None:
+            return ((chosen, demand.places),)
+    if not demand.may_spread:
         return None
-    return _fit_whole(demand.slots, open_agents)
+    return _fit_whole(demand, allocation_id, index, room.rules.is_heterogeneous)
 
 
-def fits_when_drained(demand: Demand, agents: Sequence[AgentView]) -> bool:
-    """Whether the request would fit if nothing else ran on these agents."""
-    drained = [
-        msgspec.structs.replace(a, free_slots=tuple(range(a.slots)), zero_slot_tasks=0)
-        for a in agents
+def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
+    """Choose the agents that would hold a request soonest if nothing new started on them.
+
+    Those with the fewest places in use or promised, since they need the least to end; None when
+    not even idle agents would hold it. The choice only ever moves to agents with less in use, so
+    whoever waits for them is served once what runs there ends.
+    """
+    seats = [s for s in room.seats.values() if s.id not in demand.excluded_agents]
+    hashed = hash_of(allocation_id)
+
+    def busy(seat: Seat) -> tuple[int, int, int]:
+        return seat.total - seat.soon, -seat.total, distance(hashed, seat.hash)
+
+    single = [s for s in seats if s.total >= demand.places]
+    best: tuple[int, Parts] | None = None
+    if single:
+        seat = min(single, key=lambda s: (demand.places - s.soon, *busy(s)))
+        best = max(0, demand.places - seat.soon), ((seat.id, demand.places),)
+    if demand.may_spread:
+        for size in sorted({s.total for s in seats if s.total}, reverse=True):
+            same = [s for s in seats if s.total == size]
+            count, rest = divmod(demand.slots, size)
+            if rest or len(same) < count:
+                continue
+            chosen = sorted(same, key=busy)[:count]
+            missing = sum(size - s.soon for s in chosen)
+            if best is None or missing < best[0]:
+                best = missing, tuple((s.id, size) for s in chosen)
+    return best[1] if best else None
+
+
+def could_fit(demand: Demand, room: Room, places: dict[str, int]) -> bool:
+    """Whether the request would fit if each agent had so many places to promise."""
+    sizes: dict[int, int] = {}
+    for agent_id, count in places.items():
+        if agent_id in demand.excluded_agents:
+            continue
+        if count >= demand.places:
+            return True
+        if count and count == room.seats[agent_id].total:
+            sizes[count] = sizes.get(count, 0) + 1
+    if not demand.may_spread:
+        return False
+    return _whole_sizes(demand.slots, sizes, room.rules.is_heterogeneous) is not None
+
+
+def _by_score(index: Index, places: int, room: Room) -> Iterator[list[Group]]:
+    """Groups of agents that can hold that many, those with equal scores together, best first."""
+    able = [
+        (group[2] if group[2] is not None else score(group[0], group[1], room.rules), group)
+        for group in index.groups
+        if group[0] >= places
     ]
-    return fit(demand, drained) is not None
+    able.sort(key=lambda item: -item[0])
+    for _, tied in groupby(able, key=lambda item: item[0]):
+        yield [group for _, group in tied]
 
 
-def open_to(demand: Demand, agents: Sequence[AgentView]) -> list[AgentView]:
-    """The agents that take work, and take this."""
-    return [a for a in agents if a.is_accepting and a.id not in demand.excluded_agents]
-
-
-def take(agents: Mapping[str, AgentView], placement: Placement) -> dict[str, AgentView]:
-    """The agents with the placement's slots in use."""
-    after = dict(agents)
-    for agent_id, slots in placement.items():
-        agent = after[agent_id]
-        free = tuple(s for s in agent.free_slots if s not in slots)
-        aux = agent.zero_slot_tasks + (not slots)
-        after[agent_id] = msgspec.structs.replace(agent, free_slots=free, zero_slot_tasks=aux)
-    return after
-
-
-def _fit_aux(agents: Sequence[AgentView]) -> Placement | None:
-    roomy = [a for a in agents if a.zero_slot_tasks < a.max_zero_slot_tasks]
-    if not roomy:
+def _nearest_of(
+    index: Index, groups: list[Group], hashed: int, excluded: frozenset[str]
+) -> str | None:
+    found = [
+        next((m for m in nearest(index.groups[g], hashed) if m[1] not in excluded), None)
+        for g in groups
+    ]
+    members = [m for m in found if m is not None]
+    if not members:
         return None
-    chosen = min(roomy, key=lambda a: (_is_idle(a), len(a.free_slots), a.id))
-    return {chosen.id: ()}
+    return min(members, key=lambda m: (distance(hashed, m[0]), m[1]))[1]
 
 
-def _is_idle(agent: AgentView) -> bool:
-    has_free_slots_only = 0 < agent.slots == len(agent.free_slots)
-    return has_free_slots_only and agent.zero_slot_tasks == 0
+def _fit_whole(
+    demand: Demand, allocation_id: str, index: Index, is_heterogeneous: bool
+) -> Parts | None:
+    excluded = demand.excluded_agents
+    idle = {g[0]: ring for g, ring in index.groups.items() if 0 < g[0] == g[1]}
+    sizes = {
+        size: len(ring) - (sum(m[1] in excluded for m in ring) if excluded else 0)
+        for size, ring in idle.items()
+    }
+    wanted = _whole_sizes(demand.slots, sizes, is_heterogeneous)
+    if wanted is None:
+        return None
+    hashed = hash_of(allocation_id)
+    parts: list[tuple[str, int]] = []
+    for size, count in wanted.items():
+        members = (m for m in nearest(idle[size], hashed) if m[1] not in excluded)
+        parts += [(m[1], size) for m in islice(members, count)]
+    return tuple(parts)
 
 
-def _fit_whole(slots: int, agents: Sequence[AgentView]) -> Placement | None:
-    idle = sorted((a for a in agents if 0 < a.slots == len(a.free_slots)), key=lambda a: a.id)
-    for width in sorted({a.slots for a in idle}, reverse=True):
-        whole = [a for a in idle if a.slots == width]
-        if slots % width == 0 and len(whole) * width >= slots:
-            return {a.id: tuple(sorted(a.free_slots)) for a in whole[: slots // width]}
-    return None
+def _whole_sizes(
+    slots: int, sizes: dict[int, int], is_heterogeneous: bool
+) -> dict[int, int] | None:
+    """How many idle agents of each size hold a request exactly; `sizes` counts those there are."""
+    largest_first = sorted((s for s in sizes if sizes[s] > 0), reverse=True)
+    for size in largest_first:
+        if slots % size == 0 and sizes[size] * size >= slots:
+            return {size: slots // size}
+    if not is_heterogeneous:
+        return None
+    wanted: dict[int, int] = {}
+    for size in largest_first:
+        count = min(slots // size, sizes[size])
+        if count:
+            wanted[size] = count
+            slots -= count * size
+    return wanted if slots == 0 else None

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
+WaitCode = Literal["full", "leaving", "kept", "behind", "limit", "share", "impossible"]
+"""Why a request waits.
 
-class Start(msgspec.Struct, frozen=True):
+`full`: what it needs is in use. `leaving`: it is kept what others are about to leave. `kept`:
+agents are drained for it, since others have passed it for too long. `behind`: somebody more
+urgent waits. `limit`: its job's max_slots. `share`: its job has its fair share. `impossible`:
+these agents could not hold it if they were empty.
+"""
+
+
+class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     """Give a waiting allocation these slots."""
 
     allocation_id: str
     placement: tuple[tuple[str, tuple[int, ...]], ...]
     """Pairs of agent id and slot numbers, in the order of agent ids."""
+    is_backfill: bool = False
+    """Somebody more urgent waits, who may ask it to leave."""
+    is_long_awaited: bool = False
 
 
 class Preempt(msgspec.Struct, frozen=True):
@@ -18,23 +32,23 @@ class Preempt(msgspec.Struct, frozen=True):
 
     allocation_id: str
     reason: str
+    for_job: str = ""
+    """The job that needs its slots; empty when its own job has more than its share."""
 
 
-class Wait(msgspec.Struct, frozen=True):
-    """Why an allocation waits."""
+class Wait(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why an allocation waits; `reasons` tells it in words."""
 
     allocation_id: str
-    reason: str
-    needs_slots: int
-    free_slots: int
-    largest_hole: int
-    """Most free slots on one agent."""
-    ahead: tuple[str, ...] = ()
-    """Allocations that come first, nearest first, at most 10."""
+    code: WaitCode
+    behind: str = ""
+    """The allocation that is next, when that is why."""
+    agents: tuple[str, ...] = ()
+    """The agents that are kept for it."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """All decisions on one view."""
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All decisions on one view; waits are in the order of the queue."""
 
     starts: tuple[Start, ...] = ()
     preemptions: tuple[Preempt, ...] = ()

@@ -4,8 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.domain.schedule.fitting import Demand, open_to
-from determined_master.domain.schedule.view import AgentView
+from determined_master.domain.schedule.fitting import Demand
+from determined_master.domain.schedule.plan import Wait
+from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
+
+
+def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
+    """One sentence: what it waits for, and what can be done where that is known."""
+    demand = Demand.of(request)
+    match wait.code:
+        case "full":
+            return _full(demand, view.agents)
+        case "leaving":
+            return (
+                f"is next; waits for {count(demand.slots)} on {names(wait.agents)}, where others "
+                "were asked to leave"
+            )
+        case "kept":
+            return (
+                f"waits for {count(demand.slots)}; others had passed it for "
+                f"{view.rules.gang_patience_s:.0f} s (gang_patience), so nothing new starts on "
+                f"{names(wait.agents)} until it does"
+            )
+        case "behind":
+            return (
+                f"waits for {count(demand.slots)} behind more urgent requests, of which "
+                f"{wait.behind} is next" + _no_backfill(view, request)
+            )
+        case "limit":
+            return (
+                f"its job may use {count(request.max_slots or 0)} at a time (resources.max_slots) "
+                "and uses them: raise that, or wait for its other tasks"
+            )
+        case "share":
+            return "its job has its fair share of the pool: raise its weight, or wait for others"
+        case "impossible":
+            return impossible(demand, view.pool, view.agents, view.rules.is_heterogeneous)
 
 
 def free_slots(agents: Sequence[AgentView]) -> tuple[int, int]:
@@ -14,43 +48,24 @@ def free_slots(agents: Sequence[AgentView]) -> tuple[int, int]:
     return sum(free), max(free, default=0)
 
 
-def behind(demand: Demand, ahead: Sequence[str]) -> str:
-    """It would have to overtake."""
-    others = f"{len(ahead)} requests" if len(ahead) > 1 else "a request"
-    return (
-        f"waits for {count(demand.slots)} behind {others} submitted earlier; the pool starts "
-        f"requests in the order of submission, and {ahead[0]} is next"
-    )
+def open_to(demand: Demand, agents: Sequence[AgentView]) -> list[AgentView]:
+    """The agents that take work, and take this."""
+    return [a for a in agents if a.is_accepting and a.id not in demand.excluded_agents]
 
 
-def full(demand: Demand, agents: Sequence[AgentView]) -> str:
-    """It is next, and what it needs is in use."""
-    usable = open_to(demand, agents)
-    if demand.slots < 1:
-        return (
-            "waits for a place: every agent runs as many tasks without slots as the pool allows "
-            "(max_aux_containers_per_agent)"
-        )
-    free, hole = free_slots(usable)
-    said = f"is next; waits for {count(demand.slots)}, of which {free} are free now"
-    if free < demand.slots:
-        return said
-    if demand.is_single_node or demand.slots <= max(a.slots for a in usable):
-        return f"{said}, but at most {hole} on one agent"
-    return f"{said}, but not on agents that are wholly free and equally large"
-
-
-def impossible(demand: Demand, pool: str, agents: Sequence[AgentView]) -> str:
-    """Not even an empty pool would hold it."""
+def impossible(
+    demand: Demand, pool: str, agents: Sequence[AgentView], is_heterogeneous: bool = False
+) -> str:
+    """Why not even an empty pool would hold it, and what it would hold."""
     away = sorted(a.id for a in agents if not a.is_accepting)
-    shut = f" ({_names(away)} take no work at present)" if away else ""
+    shut = f" ({names(away)} take no work at present)" if away else ""
     usable = open_to(demand, agents)
     if not usable:
         if demand.excluded_agents and any(a.is_accepting for a in agents):
-            left_out = sorted(demand.excluded_agents)
             return (
-                f"log policies exclude every agent of pool {pool!r} ({_names(left_out)}) for "
-                "this task: repair or replace them, or start a new trial"
+                f"log policies exclude every agent of pool {pool!r} "
+                f"({names(sorted(demand.excluded_agents))}) for this task: repair or replace "
+                "them, or start a new trial"
             )
         return f"pool {pool!r} has no agent that takes work{shut}: start or enable one"
     if demand.slots < 1:
@@ -58,6 +73,8 @@ def impossible(demand: Demand, pool: str, agents: Sequence[AgentView]) -> str:
             f"pool {pool!r} takes no tasks without slots: raise its max_aux_containers_per_agent"
         )
     total, largest = sum(a.slots for a in usable), max(a.slots for a in usable)
+    if largest == 0:
+        return f"pool {pool!r} has agents without slots only{shut}: add agents with slots"
     if demand.is_single_node:
         return (
             f"needs {count(demand.slots)} on one agent, and the largest of pool {pool!r} has "
@@ -68,11 +85,22 @@ def impossible(demand: Demand, pool: str, agents: Sequence[AgentView]) -> str:
             f"needs {count(demand.slots)}, and pool {pool!r} has {total}{shut}: ask for less, or "
             "add agents"
         )
+    lower, upper = nearest_sizes(demand.slots, usable)
+    choices = [str(lower), *([str(upper)] if upper is not None else [])]
     return (
         f"{count(demand.slots)} cannot be split over whole agents of one size in pool {pool!r}, "
-        f"whose agents have {_sizes(usable)}{shut}: ask for at most {largest}, or for a multiple "
-        "of one of these sizes"
+        f"whose agents have {_sizes(usable)}{shut}: ask for {' or '.join(choices)}, or any other "
+        f"number up to {largest} or multiple of one of these sizes"
     )
+
+
+def nearest_sizes(slots: int, agents: Sequence[AgentView]) -> tuple[int, int | None]:
+    """The next smaller and the next larger number of slots that these agents could hold."""
+    counts = _counts(agents)
+    can = {n for size, number in counts.items() for n in range(size, size * number + 1, size)}
+    can |= set(range(1, max(counts, default=0) + 1))
+    lower = max((n for n in can if n < slots), default=0)
+    return lower, min((n for n in can if n > slots), default=None)
 
 
 def count(slots: int) -> str:
@@ -80,13 +108,46 @@ def count(slots: int) -> str:
     return f"{slots} slot" if slots == 1 else f"{slots} slots"
 
 
-def _names(ids: Sequence[str]) -> str:
+def names(ids: Sequence[str]) -> str:
+    """At most five names, and how many more there are."""
     shown = ", ".join(ids[:5])
     return f"{shown} and {len(ids) - 5} more" if len(ids) > 5 else shown
 
 
-def _sizes(agents: Sequence[AgentView]) -> str:
+def _full(demand: Demand, agents: Sequence[AgentView]) -> str:
+    usable = open_to(demand, agents)
+    if demand.slots < 1:
+        return (
+            "waits for a place: every agent runs as many tasks without slots as the pool allows "
+            "(max_aux_containers_per_agent)"
+        )
+    free, hole = free_slots(usable)
+    said = f"waits for {count(demand.slots)}, of which {free} are free now"
+    if free < demand.slots:
+        return said
+    if demand.is_single_node or demand.slots <= max(a.slots for a in usable):
+        if hole >= demand.slots:
+            return f"{said}, but kept for requests ahead of it"
+        return f"{said}, but at most {hole} on one agent"
+    return f"{said}, but not on agents that are wholly free and equally large"
+
+
+def _no_backfill(view: PoolView, request: RequestView) -> str:
+    if not view.rules.preemption:
+        return "; the pool starts nothing less urgent while they wait (preemption is off)"
+    if not request.is_preemptible:
+        return "; it could not be asked to leave for them, so it does not start before them"
+    return ""
+
+
+def _counts(agents: Sequence[AgentView]) -> dict[int, int]:
     counts: dict[int, int] = {}
     for agent in agents:
-        counts[agent.slots] = counts.get(agent.slots, 0) + 1
+        if agent.slots:
+            counts[agent.slots] = counts.get(agent.slots, 0) + 1
+    return counts
+
+
+def _sizes(agents: Sequence[AgentView]) -> str:
+    counts = _counts(agents)
     return ", ".join(f"{counts[size]} x {count(size)}" for size in sorted(counts, reverse=True))

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Literal
 
 import msgspec
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PAST = EPOCH
 
-class AgentView(msgspec.Struct, frozen=True):
+
+class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a pool decides: its scheduler's settings."""
+
+    type: Literal["priority", "fair_share"] = "priority"
+    fitting: Literal["best", "worst"] = "best"
+    is_heterogeneous: bool = False
+    """Whether one request may take agents of different sizes."""
+    preemption: bool = False
+    """Of the priority scheduler; fair share always preempts."""
+    gang_patience_s: float = 600.0
+    """How long requests that came later may pass one that needs several slots at once."""
+
+    @property
+    def may_preempt(self) -> bool:
+        """Whether anybody is ever asked to leave for somebody else."""
+        return self.preemption or self.type == "fair_share"
+
+
+class AgentView(msgspec.Struct, frozen=True, omit_defaults=True):
     """An agent that may take work."""
 
     id: str
@@ -21,20 +44,28 @@ class AgentView(msgspec.Struct, frozen=True):
     """False while it drains, is disabled or is not connected."""
 
 
-class RequestView(msgspec.Struct, frozen=True):
+class RequestView(msgspec.Struct, frozen=True, omit_defaults=True):
     """An allocation that waits."""
 
     allocation_id: str
     job_id: str
     slots: int
     submitted_at: datetime
+    """When its job was submitted."""
+    requested_at: datetime = PAST
+    """When it began to wait."""
+    position: Decimal | None = None
+    """Of its job in the queue; None for the one that `submitted_at` gives."""
+    is_preemptible: bool = False
     is_single_node: bool = False
     priority: int = 42
     weight: float = 1.0
+    max_slots: int | None = None
+    """Most slots of all allocations of its job together."""
     excluded_agents: frozenset[str] = frozenset()
 
 
-class RunningView(msgspec.Struct, frozen=True):
+class RunningView(msgspec.Struct, frozen=True, omit_defaults=True):
     """An allocation that holds slots."""
 
     allocation_id: str
@@ -43,15 +74,30 @@ class RunningView(msgspec.Struct, frozen=True):
     submitted_at: datetime
     is_preemptible: bool
     is_leaving: bool = False
+    is_gone: bool = False
+    """It was asked to leave, has left, and its next request is on its way: it holds nothing."""
+    is_long_awaited: bool = False
+    """Others had passed it for too long before it started: its size is not held against it."""
+    started_at: datetime = PAST
+    position: Decimal | None = None
     priority: int = 42
     weight: float = 1.0
+    max_slots: int | None = None
     slots_by_agent: tuple[tuple[str, int], ...] = ()
 
 
-class PoolView(msgspec.Struct, frozen=True):
+class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
     """One pool at one instant; the order of its parts never changes a decision."""
 
     pool: str
     agents: tuple[AgentView, ...]
     pending: tuple[RequestView, ...]
     running: tuple[RunningView, ...] = ()
+    now: datetime = PAST
+    rules: Rules = Rules()
+
+
+def position_of(submitted_at: datetime) -> int:
+    """The position in the queue that a job has by its age: microseconds since the epoch."""
+    age = submitted_at - EPOCH
+    return (age.days * 86_400 + age.seconds) * 1_000_000 + age.microseconds

@@ -84,6 +84,7 @@ class CollectionEffects:
             pool=self._aux_pool,
             slots=0,
             submitted_at=now,
+            requested_at=now,
             is_single_node=True,
             experiment_id=row.experiment_id,
         )

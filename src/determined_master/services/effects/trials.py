@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
@@ -59,10 +61,13 @@ class TrialEffects:
         experiment = await self._experiments.find(row.experiment_id)
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
-        request = _request(row, experiment, effect.excluded_agents)
+        now = clock.now()
+        request = msgspec.structs.replace(
+            _request(row, experiment, now), excluded_agents=effect.excluded_agents
+        )
         if effect.excluded_agents:
             try:
-                self._pools.check_slots(request.pool, request.slots, effect.excluded_agents)
+                self._pools.check_exclusions(request.pool, request.slots, effect.excluded_agents)
             except InvalidArgument as error:
                 failed = trial.EffectFailed(
                     effect="request_allocation",
@@ -71,7 +76,6 @@ class TrialEffects:
                 )
                 await ctx.post("trial", ctx.aggregate_id, failed)
                 return
-        now = clock.now()
         new = allocations.NewAllocation(
             id=effect.allocation_id,
             task_id=row.task_id,
@@ -123,7 +127,7 @@ class TrialEffects:
 
 
 def _request(
-    row: trials.TrialRow, experiment: experiments.ExperimentRow, excluded: tuple[str, ...]
+    row: trials.TrialRow, experiment: experiments.ExperimentRow, now: datetime
 ) -> alloc.AllocationRequest:
     resources = experiment.config["resources"]
     return alloc.AllocationRequest(
@@ -139,7 +143,9 @@ def _request(
         is_single_node=bool(resources.get("is_single_node")),
         priority=int(resources["priority"]),
         weight=float(resources["weight"]),
-        excluded_agents=excluded,
+        max_slots=resources.get("max_slots"),
+        position=experiment.queue_position,
+        requested_at=now,
         trial_id=row.id,
         experiment_id=row.experiment_id,
     )

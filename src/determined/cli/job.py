@@ -1,0 +1,239 @@
+"""`det job`: the queues of the resource pools, and why a job waits."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Dict, List
+from urllib.parse import quote
+
+from determined.cli import connect, errors, pages, show
+from determined.cli.declare import Command, OneOf, arg, flag
+from determined.common.api import BaseSession
+
+_HERE = "determined.cli.job"
+_PAGE = 100
+_FORMS = (
+    OneOf(
+        (
+            flag("--json", help="Output in JSON format"),
+            flag("--yaml", help="Output in YAML format"),
+            flag("--table", help="Output in table format"),
+            flag("--csv", help="Output in CSV format"),
+        )
+    ),
+)
+_OPERATIONS = {"priority": "priority", "weight": "weight", "resource-pool": "resourcePool"}
+
+NOUN = Command(
+    "job|j",
+    "manage job",
+    commands=(
+        Command(
+            "list|ls",
+            "list jobs",
+            f"{_HERE}:list_jobs",
+            (
+                arg("-p", "--resource-pool", help="the resource pool whose jobs are listed"),
+                *pages.arguments(_PAGE),
+                flag("--reverse", help="list from the end of the queue"),
+                *_FORMS,
+            ),
+            is_default=True,
+        ),
+        Command(
+            "update|u",
+            "update job",
+            f"{_HERE}:update",
+            (
+                arg("job_id", help="job ID"),
+                OneOf(
+                    (
+                        arg(
+                            "-p",
+                            "--priority",
+                            type=int,
+                            help="the new priority, from 1 (most urgent) to 99",
+                        ),
+                        arg("-w", "--weight", type=float, help="the new weight"),
+                        arg("--resource-pool", help="the resource pool to move the job to"),
+                        arg("--ahead-of", help="the job that it shall be directly ahead of"),
+                        arg("--behind-of", help="the job that it shall be directly behind"),
+                    )
+                ),
+            ),
+        ),
+        Command(
+            "update-batch",
+            "update jobs",
+            f"{_HERE}:update_batch",
+            (
+                arg(
+                    "operation",
+                    nargs="+",
+                    help="<job ID>.<operation>=<value>, with the operations priority, weight "
+                    "and resource-pool",
+                ),
+            ),
+        ),
+        Command(
+            "why",
+            "tell why job waits",
+            f"{_HERE}:why",
+            (
+                arg("id", help="job ID, experiment ID or allocation ID"),
+                flag("--json", help="Output in JSON format"),
+            ),
+        ),
+    ),
+)
+
+
+def list_jobs(args: argparse.Namespace) -> None:
+    """Print the queue of one pool, or of each."""
+    session = connect.session(args)
+    pools = session.get("/api/v1/resource-pools").json()["resourcePools"]
+    if args.resource_pool:
+        pools = [p for p in pools if p["name"] == args.resource_pool]
+        if not pools:
+            raise errors.CliError(f"there is no resource pool {args.resource_pool!r}")
+    found = {p["name"]: _fetch(session, p["name"], args) for p in pools}
+    if args.json or args.yaml:
+        (show.as_json if args.json else show.as_yaml)(found)
+        return
+    for pool in pools:
+        if not args.csv and len(pools) > 1:
+            print(f"Resource pool: {pool['name']}")
+        _table(found[pool["name"]], pool, args.csv)
+
+
+def update(args: argparse.Namespace) -> None:
+    """Change one job."""
+    changed: Dict[str, Any] = {
+        "priority": args.priority,
+        "weight": args.weight,
+        "resourcePool": args.resource_pool,
+        "aheadOf": args.ahead_of,
+        "behindOf": args.behind_of,
+    }
+    given = {name: value for name, value in changed.items() if value is not None}
+    if not given:
+        raise errors.CliError(
+            "nothing to change: give one of --priority, --weight, --resource-pool, --ahead-of, "
+            "--behind-of"
+        )
+    _send(connect.session(args), [{"jobId": args.job_id, **given}])
+
+
+def update_batch(args: argparse.Namespace) -> None:
+    """Change several jobs."""
+    _send(connect.session(args), [_parse(text) for text in args.operation])
+
+
+def why(args: argparse.Namespace) -> None:
+    """Tell what holds a job: what it needs, what is free, who is ahead, what frees next."""
+    path = f"/api/v1/job-queues/{quote(args.id, safe='')}/why"
+    found = connect.session(args).get(path).json()
+    if args.json:
+        show.as_json(found)
+        return
+    print(f"Job {found['jobId']} in resource pool {found['resourcePool']}: ", end="")
+    print(f"{found['running']} with slots, {found['waiting']} waiting")
+    print(found["text"])
+    if found.get("waits"):
+        _explain(found["waits"])
+
+
+def _explain(waits: Dict[str, Any]) -> None:
+    print(f"Waiting:    {waits['allocationId']} since {show.instant(waits['waitsSince'])}")
+    on_one = " on one agent" if waits.get("isSingleNode") else ""
+    print(f"Needs:      {waits['needsSlots']} slots{on_one}")
+    free = ", ".join(f"{f['agentId']} {f['free']}/{f['slots']}" for f in waits["free"][:10])
+    print(f"Free:       {waits['freeSlots']} slots" + (f" ({free})" if free else ""))
+    ahead = ", ".join(
+        f"{a['allocationId']} ({a['slots']} slots, priority {a['priority']})"
+        for a in waits["ahead"]
+    )
+    print(f"Ahead:      {waits['aheadCount']}" + (f": {ahead}" if ahead else ""))
+    for number, item in enumerate(waits["next"]):
+        when = "is leaving" if item.get("isLeaving") else "no estimate"
+        if item.get("aboutAt"):
+            when = f"about {show.instant(item['aboutAt'])}"
+        where = ", ".join(item["agents"])
+        head = "Frees next:" if number == 0 else "           "
+        print(f"{head} {item['allocationId']}, {item['slots']} slots on {where}: {when}")
+    smaller = waits.get("smaller")
+    print(f"Would start now with: {f'{smaller} slots' if smaller else 'no smaller number'}")
+    print(f"Decided at: {show.instant(waits['decidedAt'])}")
+
+
+def _fetch(session: BaseSession, pool: str, args: argparse.Namespace) -> List[Dict[str, Any]]:
+    params = {
+        "resourcePool": pool,
+        "limit": args.limit,
+        "offset": args.offset or 0,
+        "orderBy": "ORDER_BY_DESC" if args.reverse else "ORDER_BY_ASC",
+    }
+    items = pages.fetch(session, "/api/v1/job-queues-v2", "jobs", params, args.pages)
+    return [item.get("full") or item.get("limited") or {} for item in items]
+
+
+def _table(jobs: List[Dict[str, Any]], pool: Dict[str, Any], as_csv: bool) -> None:
+    by_priority = pool.get("schedulerType") != "SCHEDULER_TYPE_FAIR_SHARE"
+    headers = [
+        "#",
+        "ID",
+        "Type",
+        "Job Name",
+        "Priority" if by_priority else "Weight",
+        "Submitted",
+        "Slots (acquired/needed)",
+        "State",
+        "User",
+    ]
+    show.table(headers, [_row(job, by_priority) for job in jobs], as_csv)
+
+
+def _row(job: Dict[str, Any], by_priority: bool) -> List[Any]:
+    summary = job.get("summary") or {}
+    number = summary.get("jobsAhead", -1)
+    name = job.get("name", "")
+    if job.get("type") == "TYPE_EXPERIMENT":
+        name = f"{name} ({job.get('entityId', '')})"
+    return [
+        number if number >= 0 else "N/A",
+        job["jobId"],
+        job["type"].rsplit("TYPE_", 1)[-1],
+        name,
+        job["priority"] if by_priority else job["weight"],
+        show.instant(job.get("submissionTime")),
+        f"{job['allocatedSlots']}/{job['requestedSlots']}",
+        show.state(summary.get("state")),
+        job.get("username", ""),
+    ]
+
+
+def _parse(text: str) -> Dict[str, Any]:
+    """The update that `<job>.<operation>=<value>` stands for."""
+    target, equals, value = text.partition("=")
+    job_id, dot, operation = target.rpartition(".")
+    if not (equals and dot and job_id and value):
+        raise errors.CliError(
+            f"cannot read {text!r}: the form is <job ID>.<operation>=<value>, as in "
+            "5a0b1c2d.priority=10"
+        )
+    if operation not in _OPERATIONS:
+        raise errors.CliError(
+            f"unknown operation {operation!r} in {text!r}: choose one of {', '.join(_OPERATIONS)}"
+        )
+    if operation == "resource-pool":
+        return {"jobId": job_id, "resourcePool": value}
+    try:
+        number: Any = int(value) if operation == "priority" else float(value)
+    except ValueError:
+        raise errors.CliError(f"{value!r} in {text!r} is not a number") from None
+    return {"jobId": job_id, _OPERATIONS[operation]: number}
+
+
+def _send(session: BaseSession, updates: List[Dict[str, Any]]) -> None:
+    session.post("/api/v1/job-queues", json={"updates": updates})
+    print(f"Updated {len(updates)} job{'s' if len(updates) != 1 else ''}.")

@@ -1,0 +1,166 @@
+"""Routes of the job queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import cut
+from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.schedule.why import Why
+from determined_master.services.job_changes import JobChange
+from determined_master.services.job_queue import JobFacts
+from determined_wire import own
+from determined_wire.rest import job_queues as wire
+from determined_wire.rest.types.job import (
+    AggregateQueueStats,
+    Job,
+    JobState,
+    JobSummary,
+    JobType,
+    QueueStats,
+    RBACJob,
+)
+from determined_wire.rest.types.shared import OrderBy, Pagination
+
+PAGE = 100
+
+
+@route("GET", "/api/v1/job-queues")
+async def get_jobs(call: Call, request: wire.GetJobsRequest) -> wire.GetJobsResponse:
+    """The jobs of a pool in the order of its queue."""
+    jobs, pagination = await _jobs(call, request)
+    return wire.GetJobsResponse(pagination=pagination, jobs=[_job(job) for job in jobs])
+
+
+@route("GET", "/api/v1/job-queues-v2")
+async def get_jobs_v2(call: Call, request: wire.GetJobsV2Request) -> wire.GetJobsV2Response:
+    """The same; what the caller may not see in full would be limited."""
+    jobs, pagination = await _jobs(call, request)
+    return wire.GetJobsV2Response(
+        pagination=pagination, jobs=[RBACJob(full=_job(job)) for job in jobs]
+    )
+
+
+@route("GET", "/api/v1/job-queues/stats")
+async def get_job_queue_stats(
+    call: Call, request: wire.GetJobQueueStatsRequest
+) -> wire.GetJobQueueStatsResponse:
+    """How many jobs wait and run in each pool, and how long requests waited."""
+    found = await call.services.job_queue.stats(call.caller, request.resource_pools)
+    return wire.GetJobQueueStatsResponse(
+        results=[
+            wire.RPQueueStat(
+                stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
+                resource_pool=pool.pool,
+                aggregates=[AggregateQueueStats(period_start=d, seconds=s) for d, s in pool.waits],
+            )
+            for pool in found
+        ]
+    )
+
+
+@route("POST", "/api/v1/job-queues")
+async def update_job_queue(
+    call: Call, request: wire.UpdateJobQueueRequest
+) -> wire.UpdateJobQueueResponse:
+    """Change priority, weight, place or pool of jobs."""
+    changes = [
+        JobChange(
+            job_id=update.job_id,
+            priority=update.priority,
+            weight=update.weight,
+            pool=update.resource_pool,
+            ahead_of=update.ahead_of,
+            behind_of=update.behind_of,
+        )
+        for update in request.updates
+    ]
+    await call.services.job_changes.apply(call.caller, changes)
+    return wire.UpdateJobQueueResponse()
+
+
+@route("GET", "/api/v1/job-queues/{id}/why")
+async def get_job_why(call: Call, request: own.GetJobWhyRequest) -> own.GetJobWhyResponse:
+    """What holds a waiting job, from the decision that left it waiting."""
+    state = await call.services.job_why.why(call.caller, request.id)
+    return own.GetJobWhyResponse(
+        job_id=state.job_id,
+        resource_pool=state.pool,
+        state="QUEUED" if not state.running else "SCHEDULED",
+        text=state.text,
+        waiting=state.waiting,
+        running=state.running,
+        waits=None if state.why is None else _waits(state.why),
+    )
+
+
+async def _jobs(
+    call: Call, request: wire.GetJobsRequest | wire.GetJobsV2Request
+) -> tuple[Sequence[JobFacts], Pagination]:
+    if request.limit < 0 or request.offset < 0:
+        raise InvalidArgument(
+            f"offset {request.offset}, limit {request.limit}: neither may be negative"
+        )
+    jobs = await call.services.job_queue.list_jobs(
+        call.caller,
+        request.resource_pool,
+        {state.name.removeprefix("STATE_") for state in request.states},
+        descending=request.order_by is OrderBy.ORDER_BY_DESC,
+    )
+    return cut(jobs, request.offset, request.limit, default_limit=PAGE)
+
+
+def _job(job: JobFacts) -> Job:
+    return Job(
+        summary=JobSummary(state=JobState[f"STATE_{job.state}"], jobs_ahead=job.jobs_ahead),
+        type=JobType[f"TYPE_{job.type}"],
+        submission_time=job.submitted_at,
+        username=job.username,
+        user_id=job.user_id,
+        resource_pool=job.pool,
+        is_preemptible=job.is_preemptible,
+        priority=job.priority,
+        weight=job.weight,
+        entity_id=job.entity_id,
+        job_id=job.job_id,
+        requested_slots=job.requested_slots,
+        allocated_slots=job.allocated_slots,
+        name=job.name,
+        progress=job.progress,
+        workspace_id=job.workspace_id,
+    )
+
+
+def _waits(why: Why) -> own.WhyWaits:
+    return own.WhyWaits(
+        allocation_id=why.allocation_id,
+        decided_at=why.decided_at,
+        waits_since=why.waits_since,
+        code=why.code,
+        reason=why.reason,
+        needs_slots=why.needs_slots,
+        is_single_node=why.is_single_node,
+        free_slots=why.free_slots,
+        largest_hole=why.largest_hole,
+        free=[own.WhyFree(agent_id=f.agent_id, free=f.free, slots=f.slots) for f in why.free],
+        ahead_count=why.ahead_count,
+        ahead=[
+            own.WhyAhead(
+                allocation_id=a.allocation_id, job_id=a.job_id, slots=a.slots, priority=a.priority
+            )
+            for a in why.ahead
+        ],
+        next=[
+            own.WhyNext(
+                allocation_id=n.allocation_id,
+                job_id=n.job_id,
+                slots=n.slots,
+                agents=n.agents,
+                is_leaving=n.is_leaving,
+                about_at=n.about_at,
+            )
+            for n in why.next
+        ],
+        smaller=why.smaller,
+    )

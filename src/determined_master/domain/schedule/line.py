@@ -1,0 +1,92 @@
+"""What both schedulers share: one pass over the requests of one kind on one pool."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from determined_master.domain.schedule.fitting import Demand, fit, fit_drained
+from determined_master.domain.schedule.plan import Preempt, Start, Wait, WaitCode
+from determined_master.domain.schedule.room import Kind, Parts, Room, drained
+from determined_master.domain.schedule.view import PoolView, RequestView
+
+MAX_DRAINED_FOR = 16
+"""Requests that agents are drained for at a time: the first in the queue."""
+PREEMPTED = "preempted by the scheduler"
+
+
+class Pass:
+    """One pass: the room, and the decisions so far."""
+
+    def __init__(self, view: PoolView, kind: Kind) -> None:
+        self.view = view
+        self.kind = kind
+        self.room = Room(view.agents, view.running, view.rules, kind)
+        self.starts: list[Start] = []
+        self.preemptions: list[Preempt] = []
+        self.waits: list[Wait] = []
+        self.impatient_at = view.now - timedelta(seconds=view.rules.gang_patience_s)
+        self._drained: Room | None = None
+        self._possible: dict[Demand, bool] = {}
+        self._full: set[Demand] = set()
+        self._drained_for = 0
+
+    def fit(self, request: RequestView, demand: Demand) -> Parts | None:
+        """Where it can start now; what was full stays full, since a pass only takes."""
+        if demand in self._full:
+            return None
+        parts = fit(demand, request.allocation_id, self.room)
+        if parts is None:
+            self._full.add(demand)
+        return parts
+
+    def start(
+        self,
+        request: RequestView,
+        parts: Parts,
+        *,
+        is_backfill: bool = False,
+        is_long_awaited: bool = False,
+    ) -> None:
+        """Let it start there."""
+        placement = self.room.take(parts)
+        self.starts.append(Start(request.allocation_id, placement, is_backfill, is_long_awaited))
+
+    def wait(
+        self, request: RequestView, code: WaitCode, behind: str = "", agents: Parts = ()
+    ) -> None:
+        """Let it wait."""
+        names = tuple(sorted(agent_id for agent_id, _ in agents)) if agents else ()
+        self.waits.append(Wait(request.allocation_id, code, behind, names))
+
+    def is_possible(self, demand: Demand) -> bool:
+        """Whether these agents would hold it if they were empty."""
+        known = self._possible.get(demand)
+        if known is None:
+            if self._drained is None:
+                self._drained = drained(self.view.agents, self.view.rules, self.kind)
+            known = fit(demand, "", self._drained) is not None
+            self._possible[demand] = known
+        return known
+
+    def is_impatient(self, request: RequestView) -> bool:
+        """Whether it has waited for so long that others may not pass it any more.
+
+        Only a request for several slots can be passed by what comes after it: a single free slot
+        goes to the first that may use it.
+        """
+        return request.slots > 1 and request.requested_at <= self.impatient_at
+
+    def drain_for(self, request: RequestView, demand: Demand) -> Parts | None:
+        """Keep agents for a request until they have room for it; None when enough are drained."""
+        if self._drained_for >= MAX_DRAINED_FOR:
+            return None
+        parts = fit_drained(demand, request.allocation_id, self.room)
+        if parts is None or not self._is_new_promise(parts):
+            return None
+        self._drained_for += 1
+        self.room.promise(parts)
+        return parts
+
+    def _is_new_promise(self, parts: Parts) -> bool:
+        """Whether what is asked for is not promised to others as a whole already."""
+        return all(self.room.seats[a].total + self.room.seats[a].soon >= n for a, n in parts)

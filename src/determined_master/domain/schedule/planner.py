@@ -1,0 +1,18 @@
+"""The plan of a pool by the rules of that pool."""
+
+from __future__ import annotations
+
+from determined_master.domain.schedule import fair_share, priority
+from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.view import PoolView
+
+
+def plan(view: PoolView) -> Plan:
+    """Decide who starts where, who is asked to leave, and why the others wait.
+
+    Args:
+        view: one pool; the order of its parts never changes the plan.
+    """
+    if view.rules.type == "fair_share":
+        return fair_share.plan(view)
+    return priority.plan(view)

@@ -1,0 +1,220 @@
+"""Priority scheduling: who is more urgent goes first, and may ask others to leave.
+
+Requests are served in the order of their priorities, then of their positions. What cannot start
+lets others of its own priority pass, but not less urgent ones: these start only where preemption
+is on and they can be asked to leave again (backfill).
+
+What is asked to leave for somebody is kept for them, so nobody who is less urgent slips in
+between: otherwise the same task could be started and asked to leave again and again. Between two
+jobs only that which is behind is ever asked to leave for the other, so they cannot take turns.
+
+Source: scheduling-and-provisioning b.3, b.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from determined_master.domain.schedule.fitting import Demand, could_fit, fit
+from determined_master.domain.schedule.line import PREEMPTED, Pass
+from determined_master.domain.schedule.ordering import Rank, queue_key, rank
+from determined_master.domain.schedule.plan import Plan, Preempt
+from determined_master.domain.schedule.room import Kind, Parts
+from determined_master.domain.schedule.view import PoolView, RequestView, RunningView
+
+
+def plan(view: PoolView) -> Plan:
+    """Decide who starts where, who is asked to leave, and why the others wait.
+
+    Tasks with and without slots are two queues that neither hold back nor preempt each other.
+
+    Cost: O(n log n) in requests, O(log agents) a start, O(1) a request like one that did not fit.
+    """
+    slots, aux = _Queue(view, "slots"), _Queue(view, "aux")
+    slots.serve(r for r in view.pending if r.slots > 0)
+    aux.serve(r for r in view.pending if r.slots < 1)
+    return Plan(
+        starts=(*slots.line.starts, *aux.line.starts),
+        preemptions=(*slots.line.preemptions, *aux.line.preemptions),
+        waits=(*slots.line.waits, *aux.line.waits),
+    )
+
+
+class _Queue:
+    """The queue of one kind."""
+
+    def __init__(self, view: PoolView, kind: Kind) -> None:
+        self.line = Pass(view, kind)
+        self._preempts = view.rules.preemption
+        self._active = _active_slots(view)
+        self._victims = _Victims(self.line) if self._preempts else None
+        self._hopeless: set[Demand] = set()
+        """Demands that neither leaving nor preempted tasks can meet in this pass."""
+
+    def serve(self, requests: Iterable[RequestView]) -> None:
+        """Serve all in their order."""
+        waits_from: int | None = None
+        """The most urgent priority at which somebody waits."""
+        first = ""
+        for request in self._in_order(requests):
+            is_behind = waits_from is not None and request.priority > waits_from
+            is_served, is_blocking = self._serve(request, is_behind, first)
+            if not is_served and is_blocking and waits_from is None:
+                waits_from, first = request.priority, request.allocation_id
+
+    def _in_order(self, requests: Iterable[RequestView]) -> Iterator[RequestView]:
+        """By priority and position; who has waited too long goes before equals that came later.
+
+        A search that was submitted earlier may ask for its next trials for days: their place in
+        the queue is before a gang that waits all the time, and without this they would pass it
+        for ever.
+        """
+        line = sorted(requests, key=queue_key)
+        is_impatient = self.line.is_impatient
+        for _, equals in groupby(line, key=lambda r: r.priority):
+            members = list(equals)
+            impatient = sorted(
+                (r for r in members if is_impatient(r)),
+                key=lambda r: (r.requested_at, queue_key(r)),
+            )
+            if not impatient:
+                yield from members
+                continue
+            served: set[str] = set()
+            first = 0
+            for request in members:
+                while first < len(impatient) and (
+                    impatient[first].requested_at < request.requested_at
+                ):
+                    if impatient[first].allocation_id not in served:
+                        served.add(impatient[first].allocation_id)
+                        yield impatient[first]
+                    first += 1
+                if request.allocation_id not in served:
+                    served.add(request.allocation_id)
+                    yield request
+
+    def _serve(self, request: RequestView, is_behind: bool, first: str) -> tuple[bool, bool]:
+        """Whether it was served, and whether less urgent ones must wait because it was not."""
+        line = self.line
+        demand = Demand(request.slots, request.is_single_node, request.excluded_agents)
+        if is_behind and not self._preempts:
+            line.wait(request, "behind", first)
+            return False, False
+        if request.max_slots is not None and self._is_over_limit(request):
+            line.wait(request, "limit")
+            return False, False
+        parts = line.fit(request, demand)
+        if parts is None:
+            return False, self._wait(request, demand)
+        if is_behind and not request.is_preemptible:
+            line.room.promise(parts)
+            line.wait(request, "behind", first)
+            return False, False
+        line.start(request, parts, is_backfill=is_behind)
+        self._active[request.job_id] = self._active.get(request.job_id, 0) + request.slots
+        return True, False
+
+    def _wait(self, request: RequestView, demand: Demand) -> bool:
+        """Let it wait, with something kept for it where that helps; whether it holds others back.
+
+        Who cannot be held by these agents at all waits for other agents, and holds nobody back.
+        """
+        line = self.line
+        if not line.is_possible(demand):
+            line.wait(request, "impossible")
+            return False
+        is_impatient = line.is_impatient(request)
+        if (self._preempts or is_impatient) and demand not in self._hopeless:
+            parts = fit(demand, request.allocation_id, line.room, is_soon=True)
+            if parts is None and self._victims is not None:
+                parts = self._victims.make_room(request, demand)
+            if parts is not None:
+                line.room.promise(parts)
+                line.wait(request, "leaving", agents=parts)
+                return True
+            self._hopeless.add(demand)
+        kept = line.drain_for(request, demand) if is_impatient else None
+        if kept is not None:
+            line.wait(request, "kept", agents=kept)
+        else:
+            line.wait(request, "full")
+        return True
+
+    def _is_over_limit(self, request: RequestView) -> bool:
+        assert request.max_slots is not None
+        return self._active.get(request.job_id, 0) + request.slots > request.max_slots
+
+
+class _Victims:
+    """Who could be asked to leave."""
+
+    def __init__(self, line: Pass) -> None:
+        self._line = line
+        self._room = line.room
+        able = [
+            r
+            for r in line.view.running
+            if r.is_preemptible and not (r.is_leaving or r.is_gone) and line.room.held(r)
+        ]
+        self._left = sorted(able, key=lambda r: (*rank(r), r.started_at, r.allocation_id))
+        """The most urgent first."""
+        self._first = 0
+        """Those before it are as urgent as whoever asks."""
+        self._held: dict[str, int] = {}
+        """Places that those from there on hold, by agent."""
+        for one in able:
+            self._count(one, 1)
+
+    def make_room(self, request: RequestView, demand: Demand) -> Parts | None:
+        """Ask as few as needed to leave, the least urgent first; where the request then fits.
+
+        Only jobs behind the request's are asked. Nobody is when all of them were not enough.
+        """
+        self._skip(rank(request))
+        held = self._held
+        potential = {a: s.soon + held.get(a, 0) for a, s in self._room.seats.items()}
+        if not could_fit(demand, self._room, potential):
+            return None
+        asked: list[RunningView] = []
+        parts: Parts | None = None
+        while parts is None:
+            one = self._left[-1 - len(asked)]
+            self._room.leaves(one)
+            asked.append(one)
+            parts = fit(demand, request.allocation_id, self._room, is_soon=True)
+        wanted = dict(parts)
+        spared: list[RunningView] = []
+        for one in reversed(asked):  # the most urgent of them is spared first
+            self._room.leaves(one, -1)
+            if all(self._room.seats[a].soon >= n for a, n in wanted.items()):
+                spared.append(one)
+            else:
+                self._room.leaves(one)
+                self._ask(one, request)
+        self._left[-len(asked) :] = spared
+        return parts
+
+    def _skip(self, ahead: Rank) -> None:
+        """Leave out those that are not behind; requests come in their order, so for good."""
+        while self._first < len(self._left) and rank(self._left[self._first]) <= ahead:
+            self._count(self._left[self._first], -1)
+            self._first += 1
+
+    def _count(self, one: RunningView, sign: int) -> None:
+        for agent_id, places in self._room.held(one):
+            self._held[agent_id] = self._held.get(agent_id, 0) + sign * places
+
+    def _ask(self, one: RunningView, request: RequestView) -> None:
+        self._count(one, -1)
+        self._line.preemptions.append(Preempt(one.allocation_id, PREEMPTED, request.job_id))
+
+
+def _active_slots(view: PoolView) -> dict[str, int]:
+    """Slots that each job holds."""
+    active: dict[str, int] = {}
+    for one in view.running:
+        if not one.is_gone:
+            active[one.job_id] = active.get(one.job_id, 0) + one.slots
+    return active

@@ -1,0 +1,173 @@
+"""What is free on the agents of a pool, what will be, and what is kept for whom, in one pass.
+
+A pass starts requests, asks others to leave, and keeps what they leave for those ahead in the
+queue. For each agent `free` counts what can be used now, and `soon` what can be promised: the
+free places and those of tasks that are leaving, less what is promised already. Nobody may use
+now what somebody else was promised, so no more than the smaller of the two is open.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from determined_master.domain.schedule.ties import Ring, agent_hash
+from determined_master.domain.schedule.view import AgentView, Rules, RunningView
+
+Kind = Literal["slots", "aux"]
+Parts = tuple[tuple[str, int], ...]
+"""How many places on which agents, summing to what was asked for."""
+Group = tuple[int, int, float | None]
+"""Open places, all places, and the score when places do not give it: equal agents share one."""
+
+
+@dataclass(slots=True)
+class Seat:
+    """The places of one agent in the course of a pass."""
+
+    id: str
+    hash: int
+    total: int
+    free: list[int]
+    """Numbers of the free slots, ascending; for tasks without slots only their count matters."""
+    soon: int
+    fixed: float | None
+    """A score that does not depend on its places."""
+
+    @property
+    def open(self) -> int:
+        """Places that can be used now without breaking a promise."""
+        return max(0, min(len(self.free), self.soon))
+
+
+class Index:
+    """Agents by how many places they have: which is best for a request, in O(log agents)."""
+
+    def __init__(self, seats: Iterable[Seat], *, is_soon: bool) -> None:
+        self._is_soon = is_soon
+        self.groups: dict[Group, Ring] = {}
+        self._of: dict[str, Group] = {}
+        for seat in seats:
+            group = self._group(seat)
+            self._of[seat.id] = group
+            self.groups.setdefault(group, []).append((seat.hash, seat.id))
+        for ring in self.groups.values():
+            ring.sort()
+
+    def moved(self, seat: Seat) -> None:
+        """Take note of a seat that has changed."""
+        before, after = self._of[seat.id], self._group(seat)
+        if before == after:
+            return
+        member = (seat.hash, seat.id)
+        ring = self.groups[before]
+        del ring[bisect_left(ring, member)]
+        if not ring:
+            del self.groups[before]
+        insort(self.groups.setdefault(after, []), member)
+        self._of[seat.id] = after
+
+    def _group(self, seat: Seat) -> Group:
+        return (max(0, seat.soon) if self._is_soon else seat.open, seat.total, seat.fixed)
+
+
+class Room:
+    """The agents of one pool that take work, as one kind of places: slots, or aux places."""
+
+    def __init__(
+        self, agents: Sequence[AgentView], running: Sequence[RunningView], rules: Rules, kind: Kind
+    ) -> None:
+        self.kind = kind
+        self.rules = rules
+        leaving: dict[str, int] = {}
+        for one in running:
+            if one.is_leaving and not one.is_gone:
+                for agent_id, places in self.held(one):
+                    leaving[agent_id] = leaving.get(agent_id, 0) + places
+        self.seats = {
+            a.id: _seat(a, kind, rules, leaving.get(a.id, 0)) for a in agents if a.is_accepting
+        }
+        self.now = Index(self.seats.values(), is_soon=False)
+        self._soon: Index | None = None
+
+    @property
+    def soon(self) -> Index:
+        """By what can be promised; made when it is first asked for."""
+        if self._soon is None:
+            self._soon = Index(self.seats.values(), is_soon=True)
+        return self._soon
+
+    def held(self, one: RunningView) -> Parts:
+        """The places of this kind that a running allocation holds, by agent."""
+        if self.kind == "slots":
+            return one.slots_by_agent if one.slots else ()
+        return tuple((agent_id, 1) for agent_id, slots in one.slots_by_agent if not slots)
+
+    def take(self, parts: Parts) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Use places now; the numbers of the slots, by agent id."""
+        taken = []
+        for agent_id, places in sorted(parts):
+            seat = self.seats[agent_id]
+            numbers = tuple(seat.free[:places])
+            del seat.free[:places]
+            seat.soon -= places
+            self._moved(seat)
+            taken.append((agent_id, numbers if self.kind == "slots" else ()))
+        return tuple(taken)
+
+    def promise(self, parts: Parts) -> None:
+        """Keep places for somebody, those in use until they are free."""
+        for agent_id, places in parts:
+            seat = self.seats[agent_id]
+            seat.soon -= places
+            self._moved(seat)
+
+    def leaves(self, one: RunningView, sign: int = 1) -> None:
+        """Count on the places of somebody who is asked to leave; not any more with sign -1."""
+        for agent_id, places in self.held(one):
+            seat = self.seats.get(agent_id)
+            if seat is not None:
+                seat.soon += sign * places
+                self._moved(seat)
+
+    def _moved(self, seat: Seat) -> None:
+        self.now.moved(seat)
+        if self._soon is not None:
+            self._soon.moved(seat)
+
+
+def drained(agents: Sequence[AgentView], rules: Rules, kind: Kind) -> Room:
+    """The room if nothing ran on these agents."""
+    idle = [
+        AgentView(
+            id=a.id,
+            slots=a.slots,
+            free_slots=tuple(range(a.slots)),
+            max_zero_slot_tasks=a.max_zero_slot_tasks,
+        )
+        for a in agents
+        if a.is_accepting
+    ]
+    return Room(idle, (), rules, kind)
+
+
+def _seat(agent: AgentView, kind: Kind, rules: Rules, leaving: int) -> Seat:
+    hashed = agent_hash(agent.id)
+    if kind == "slots":
+        free = sorted(agent.free_slots)
+        return Seat(agent.id, hashed, agent.slots, free, len(free) + leaving, None)
+    total = agent.max_zero_slot_tasks
+    places = max(0, total - agent.zero_slot_tasks)
+    fixed = None
+    if len(agent.free_slots) < agent.slots:  # its slots decide, so that idle agents stay idle
+        fixed = score(len(agent.free_slots), agent.slots, rules)
+    return Seat(agent.id, hashed, total, list(range(places)), places + leaving, fixed)
+
+
+def score(free: int, total: int, rules: Rules) -> float:
+    """How good an agent is for a request that it can hold; more is better."""
+    if rules.fitting == "best":
+        return 1.0 / (1 + free)
+    return free / total if total else 0.0

@@ -1,0 +1,97 @@
+"""How many slots each job of a pool is offered: weighted progressive filling.
+
+Source: scheduling-and-provisioning b.2, steps 3 to 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(slots=True)
+class Share:
+    """One job's claim on a pool, and what it is offered."""
+
+    job_id: str
+    submitted_at: datetime
+    weight: float
+    demand: int
+    """Slots of all of its requests, no more than its max_slots."""
+    fixed: int = 0
+    """Slots of its tasks that cannot be asked to leave."""
+    smallest: int | None = None
+    """Slots of its smallest request, those left out that cannot be asked to leave.
+
+    Whether that runs or waits makes no difference: offers that depended on it would swing.
+    """
+    offered: int = 0
+    credit: int = 0
+    is_disabled: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may be offered more."""
+        return not self.is_disabled and self.offered < self.demand
+
+
+def fill(shares: Iterable[Share], capacity: int) -> list[Share]:
+    """Offer slots until none are left or nobody wants more, in rounds.
+
+    In each round a job is offered its part of what is left, by weight, at least one slot. What it
+    holds and cannot give back is counted first. When nothing is left, the jobs whose offer none
+    of their requests can use give theirs back, the latest first.
+
+    Args:
+        shares: with `offered` 0; changed in place.
+        capacity: slots of the pool, a whole number.
+
+    Returns:
+        The shares in the order of their offers: the smallest demand first, then by age.
+    """
+    order = sorted(shares, key=lambda s: (s.demand, s.submitted_at, s.job_id))
+    for share in order:
+        share.offered = share.credit = min(share.fixed, capacity)
+        capacity -= share.offered
+    while True:
+        capacity, is_progress = _round(order, capacity)
+        if capacity == 0:
+            useless = _useless(order)
+            if useless is None:
+                return order
+            capacity += _spare(useless)
+            useless.offered -= _spare(useless)
+            useless.is_disabled = True
+        elif not is_progress:
+            return order
+
+
+def _round(order: list[Share], capacity: int) -> tuple[int, bool]:
+    at_start, is_progress = capacity, False
+    total = sum(s.weight for s in order if s.is_open)
+    for share in order:
+        if not share.is_open or capacity == 0:
+            continue
+        part = max(1, int(at_start * share.weight / total)) if total > 0 else 1
+        # What it holds already counts as offered in the rounds that would have offered it.
+        used = min(share.credit, part)
+        share.credit -= used
+        offer = min(part - used, capacity, share.demand - share.offered)
+        share.offered += offer
+        capacity -= offer
+        is_progress |= bool(offer or used)
+        if not share.is_open:
+            total -= share.weight
+    return capacity, is_progress
+
+
+def _useless(order: list[Share]) -> Share | None:
+    """The latest job whose offer is too small for any of its requests."""
+    found = [s for s in order if s.is_open and s.smallest is not None and s.smallest > _spare(s)]
+    return max(found, key=lambda s: (s.submitted_at, s.job_id), default=None)
+
+
+def _spare(share: Share) -> int:
+    """What of its offer is not held by what cannot be asked to leave."""
+    return max(0, share.offered - share.fixed)

@@ -1,0 +1,180 @@
+"""What holds a waiting request, from the decision that left it waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from determined_master.domain.schedule import planner, reasons
+from determined_master.domain.schedule.fitting import Demand
+from determined_master.domain.schedule.plan import Plan, Wait
+from determined_master.domain.schedule.view import PAST, PoolView, RequestView, RunningView
+
+MAX_AHEAD = 10
+MAX_NEXT = 5
+MAX_ASKS = 6
+"""Smaller requests that are tried, each by a plan of the whole pool."""
+
+
+class Free(msgspec.Struct, frozen=True):
+    """Free slots of one agent."""
+
+    agent_id: str
+    free: int
+    slots: int
+
+
+class Ahead(msgspec.Struct, frozen=True):
+    """A request that comes first."""
+
+    allocation_id: str
+    job_id: str
+    slots: int
+    priority: int
+
+
+class Next(msgspec.Struct, frozen=True):
+    """A task whose slots come back."""
+
+    allocation_id: str
+    job_id: str
+    slots: int
+    agents: tuple[str, ...]
+    is_leaving: bool
+    about_at: datetime | None
+    """When, as far as its progress tells; None when nothing tells."""
+
+
+class Why(msgspec.Struct, frozen=True):
+    """What holds one request."""
+
+    allocation_id: str
+    job_id: str
+    pool: str
+    decided_at: datetime
+    code: str
+    reason: str
+    needs_slots: int
+    is_single_node: bool
+    waits_since: datetime
+    free_slots: int
+    largest_hole: int
+    free: tuple[Free, ...]
+    """Agents with free slots that take this request, the most first."""
+    ahead_count: int
+    ahead: tuple[Ahead, ...]
+    """Those that are next before it, the nearest first."""
+    next: tuple[Next, ...]
+    """What frees next: who leaves already, then by time; then the rest by age."""
+    smaller: int | None
+    """The largest smaller number of slots that would have started at once; None for none."""
+
+
+def explain(
+    view: PoolView,
+    plan: Plan,
+    allocation_id: str,
+    ends: Mapping[str, datetime] | None = None,
+) -> Why | None:
+    """What holds a request.
+
+    Args:
+        view: what was decided from.
+        plan: what was decided.
+        allocation_id: of the request.
+        ends: about when running allocations end, for those of which that is known.
+
+    Returns:
+        None when the request did not wait in that decision.
+
+    Cost: up to `MAX_ASKS` plans of the whole pool; not for the event loop.
+    """
+    request = next((r for r in view.pending if r.allocation_id == allocation_id), None)
+    number = next((n for n, w in enumerate(plan.waits) if w.allocation_id == allocation_id), None)
+    if request is None or number is None:
+        return None
+    wait = plan.waits[number]
+    usable = reasons.open_to(Demand.of(request), view.agents)
+    free, hole = reasons.free_slots(usable)
+    ahead = _ahead(view, plan, request, number)
+    return Why(
+        allocation_id=allocation_id,
+        job_id=request.job_id,
+        pool=view.pool,
+        decided_at=view.now,
+        code=wait.code,
+        reason=reasons.reason(view, request, wait),
+        needs_slots=request.slots,
+        is_single_node=request.is_single_node,
+        waits_since=request.requested_at,
+        free_slots=free,
+        largest_hole=hole,
+        free=tuple(
+            Free(a.id, len(a.free_slots), a.slots)
+            for a in sorted(usable, key=lambda a: (-len(a.free_slots), a.id))
+            if a.free_slots
+        ),
+        ahead_count=len(ahead),
+        ahead=tuple(ahead[:MAX_AHEAD]),
+        next=_next(view, ends or {}),
+        smaller=smaller(view, request),
+    )
+
+
+def waits_of(plan: Plan) -> dict[str, Wait]:
+    """Waits by allocation."""
+    return {w.allocation_id: w for w in plan.waits}
+
+
+def smaller(view: PoolView, request: RequestView) -> int | None:
+    """The largest smaller number of slots with which the request would have started at once."""
+    if request.slots <= 1:
+        return None
+    free = sorted(
+        (len(a.free_slots) for a in reasons.open_to(Demand.of(request), view.agents)), reverse=True
+    )
+    if not free or not free[0]:
+        return None
+    sizes = {f for f in free if f} | {1}
+    sizes |= {f * free.count(f) for f in set(free) if f and not request.is_single_node}
+    asks = sorted((s for s in sizes if s < request.slots), reverse=True)
+    for slots in asks[:MAX_ASKS]:
+        others = tuple(r for r in view.pending if r is not request)
+        made = planner.plan(replace(view, pending=(*others, replace(request, slots=slots))))
+        if any(s.allocation_id == request.allocation_id for s in made.starts):
+            return slots
+    return None
+
+
+def _ahead(view: PoolView, plan: Plan, request: RequestView, number: int) -> list[Ahead]:
+    """Those of its kind that come before it and wait as well, the nearest first."""
+    known = {r.allocation_id: r for r in view.pending}
+    found = []
+    for wait in reversed(plan.waits[:number]):
+        other = known[wait.allocation_id]
+        if (other.slots > 0) is (request.slots > 0) and wait.code != "impossible":
+            found.append(Ahead(other.allocation_id, other.job_id, other.slots, other.priority))
+    return found
+
+
+def _next(view: PoolView, ends: Mapping[str, datetime]) -> tuple[Next, ...]:
+    able = [r for r in view.running if r.slots > 0 and not r.is_gone]
+
+    def order(one: RunningView) -> tuple[bool, bool, datetime, datetime, str]:
+        end = ends.get(one.allocation_id)
+        return not one.is_leaving, end is None, end or PAST, one.started_at, one.allocation_id
+
+    return tuple(
+        Next(
+            allocation_id=r.allocation_id,
+            job_id=r.job_id,
+            slots=r.slots,
+            agents=tuple(sorted(a for a, _ in r.slots_by_agent)),
+            is_leaving=r.is_leaving,
+            about_at=ends.get(r.allocation_id),
+        )
+        for r in sorted(able, key=order)[:MAX_NEXT]
+    )

@@ -1,0 +1,63 @@
+"""The loops of all pools."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from determined_master.pools.loop import Decision, PoolConfig, PoolLoop
+
+if TYPE_CHECKING:
+    from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.ports import AgentSnapshot
+
+log = logging.getLogger(__name__)
+
+
+class PoolLoops:
+    """One loop a pool; pools share nothing but the agents' registry and the database."""
+
+    def __init__(
+        self,
+        configs: Iterable[PoolConfig],
+        engine: Engine,
+        agents: Callable[[], Iterable[AgentSnapshot]],
+        live: LiveAllocations,
+        tell: Callable[[Decision], None] = lambda decision: None,
+    ) -> None:
+        self._loops: Mapping[str, PoolLoop] = {
+            c.name: PoolLoop(c, engine, agents, live, tell) for c in configs
+        }
+        self._strange: set[str] = set()
+
+    def nudge(self, pool: str) -> None:
+        """Something that the pool's scheduler looks at has changed."""
+        loop = self._loops.get(pool)
+        if loop is not None:
+            loop.nudge()
+        elif pool not in self._strange:
+            self._strange.add(pool)
+            log.warning(
+                "requests wait in a pool that is not in the settings: add it again, or move "
+                "their jobs to another with `det job update`",
+                extra={"pool": pool},
+            )
+
+    def decision(self, pool: str) -> Decision | None:
+        """The last decision of a pool; None before the first, or for no such pool."""
+        loop = self._loops.get(pool)
+        return None if loop is None else loop.decision
+
+    def config(self, pool: str) -> PoolConfig | None:
+        """What the settings say of a pool; None for no such pool."""
+        loop = self._loops.get(pool)
+        return None if loop is None else loop.config
+
+    async def run(self) -> None:
+        """Run all loops until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for loop in self._loops.values():
+                group.create_task(loop.run())

@@ -1,0 +1,78 @@
+"""Which slots of which agents are in use, kept up with every change of an allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from determined_master.domain.schedule.view import AgentView
+
+if TYPE_CHECKING:
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.ports import AgentSnapshot
+
+
+class Occupancy:
+    """Slots and aux places that containers hold, by agent; and agents as schedulers see them."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, dict[int, int]] = {}
+        self._aux: dict[str, int] = {}
+        self._seen: dict[str, tuple[AgentSnapshot, int, AgentView]] = {}
+
+    def changed(self, before: Allocation | None, after: Allocation | None) -> None:
+        """An allocation has another state; None for one that is not there, or over."""
+        old, new = _held(before), _held(after)
+        if old == new:
+            return
+        for agent_id, slot_ids in old:
+            self._add(agent_id, slot_ids, -1)
+        for agent_id, slot_ids in new:
+            self._add(agent_id, slot_ids, 1)
+
+    def view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
+        """One agent as it is now; the same object as before when nothing has changed."""
+        known = self._seen.get(agent.id)
+        if known and known[0] is agent and known[1] == max_zero_slot_tasks:
+            return known[2]
+        made = self._view(agent, max_zero_slot_tasks)
+        self._seen[agent.id] = agent, max_zero_slot_tasks, made
+        return made
+
+    def forget_others(self, agents: Iterable[AgentSnapshot]) -> None:
+        """Keep nothing of agents that are not among these."""
+        known = {a.id for a in agents}
+        for agent_id in [a for a in self._seen if a not in known]:
+            del self._seen[agent_id]
+
+    def _view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
+        used = self._slots.get(agent.id, {})
+        slots = [d.id for d in agent.devices if d.id not in agent.disabled_slots]
+        shut = agent.draining_slots
+        is_accepting = agent.is_connected and agent.is_enabled and not agent.is_draining
+        return AgentView(
+            id=agent.id,
+            slots=len(slots),
+            free_slots=tuple(sorted(s for s in slots if s not in used and s not in shut)),
+            zero_slot_tasks=self._aux.get(agent.id, 0),
+            max_zero_slot_tasks=max_zero_slot_tasks,
+            is_accepting=is_accepting,
+        )
+
+    def _add(self, agent_id: str, slot_ids: tuple[int, ...], sign: int) -> None:
+        self._seen.pop(agent_id, None)
+        if not slot_ids:
+            self._aux[agent_id] = self._aux.get(agent_id, 0) + sign
+            return
+        used = self._slots.setdefault(agent_id, {})
+        for slot in slot_ids:
+            used[slot] = used.get(slot, 0) + sign
+            if not used[slot]:
+                del used[slot]
+
+
+def _held(allocation: Allocation | None) -> list[tuple[str, tuple[int, ...]]]:
+    if allocation is None:
+        return []
+    live = (c for c in allocation.containers if c.state != "TERMINATED")
+    return [(c.agent_id, c.slot_ids) for c in live]

@@ -1,0 +1,99 @@
+"""The flight recorder: every plan with its view, kept in the database within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import zlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain.schedule.frames import Film, Frame
+from determined_master.store import plan_frames
+from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.plan_frames import FrameRow
+
+if TYPE_CHECKING:
+    from determined_master.pools.loop import Decision
+    from determined_master.store.pool import Pool
+
+log = logging.getLogger(__name__)
+
+FLUSH_S = 1.0
+FRAMES_A_KEY = 500
+MAX_WAITING = 1000
+"""Frames that wait for the database; beyond that the next one is a key frame anew."""
+MAX_BYTES = 64 * 1024**2
+MAX_FRAMES = 100_000
+
+
+class Recorder:
+    """Keeps decisions; the last second is lost with the process.
+
+    A pool's record is at most 64 MiB or 100,000 frames, and what came since its last key frame.
+    """
+
+    def __init__(
+        self, pool: Pool, *, max_bytes: int = MAX_BYTES, max_frames: int = MAX_FRAMES
+    ) -> None:
+        self._pool = pool
+        self._limits = max_bytes, max_frames
+        self._films: dict[str, Film] = {}
+        self._since_key: dict[str, int] = {}
+        self._waiting: list[Frame] = []
+        self._numbers: dict[str, int] = {}
+
+    def note(self, decision: Decision) -> None:
+        """Keep a decision; when nothing has happened since the last one, nothing is kept."""
+        name = decision.view.pool
+        if len(self._waiting) >= MAX_WAITING:
+            self._waiting.clear()
+            self._since_key.clear()
+        count = self._since_key.get(name, FRAMES_A_KEY)
+        film = self._films.setdefault(name, Film())
+        frame = film.take(decision.view, decision.plan, is_key=count >= FRAMES_A_KEY)
+        if not frame.has_news:
+            return
+        self._since_key[name] = 1 if frame.is_key else count + 1
+        self._waiting.append(frame)
+
+    async def run(self) -> None:
+        """Write what was noted, every second, for ever; what is left at the end too."""
+        try:
+            while True:
+                await asyncio.sleep(FLUSH_S)
+                await self.flush()
+        finally:
+            await asyncio.shield(self.flush())
+
+    async def flush(self) -> None:
+        """Write what was noted."""
+        frames, self._waiting = self._waiting, []
+        if not frames:
+            return
+        try:
+            rows = [await self._row(frame) for frame in frames]
+            async with self._pool.acquire() as conn:
+                await plan_frames.insert_frames(conn, rows)
+                for name in {f.pool for f in frames if f.is_key}:
+                    await plan_frames.delete_old_frames(conn, name, *self._limits)
+        except DATABASE_ERRORS:
+            # What follows would have no beginning: begin anew.
+            self._since_key.clear()
+            self._numbers.clear()
+            log.warning("decisions could not be recorded", extra={"frames": len(frames)})
+
+    async def _row(self, frame: Frame) -> FrameRow:
+        if frame.pool not in self._numbers:
+            async with self._pool.acquire() as conn:
+                self._numbers[frame.pool] = await plan_frames.find_last_seq(conn, frame.pool)
+        self._numbers[frame.pool] += 1
+        text = msgspec.json.encode(frame)
+        body = await asyncio.to_thread(zlib.compress, text, 1)
+        return FrameRow(frame.pool, self._numbers[frame.pool], frame.at, frame.is_key, body)
+
+
+def read_frame(row: FrameRow) -> Frame:
+    """A stored frame."""
+    return msgspec.json.decode(zlib.decompress(row.body), type=Frame)

@@ -1,0 +1,183 @@
+"""The job queue of each pool: who waits and runs, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master import clock
+from determined_master.domain import access
+from determined_master.domain.errors import NotFound
+from determined_master.domain.schedule.ordering import Position
+from determined_master.domain.schedule.view import position_of
+from determined_master.store import job_queue as rows
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.services.pools import Pools
+    from determined_master.store.pool import Pool
+
+HIDDEN = frozenset({"CHECKPOINT_GC"})
+"""Types of tasks that are the master's own: they are not shown in the queue."""
+LOOK_BACK_DAYS = 30
+NO_ORDER = -1
+
+
+class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One job of a queue."""
+
+    job_id: str
+    type: str
+    name: str
+    entity_id: str
+    user_id: int
+    username: str
+    workspace_id: int
+    pool: str
+    submitted_at: datetime
+    is_preemptible: bool
+    priority: int
+    weight: float
+    position: Position
+    requested_slots: int
+    allocated_slots: int
+    is_scheduled: bool
+    progress: float
+    jobs_ahead: int = NO_ORDER
+    """From 0; -1 where the scheduler knows no order."""
+
+    @property
+    def state(self) -> str:
+        """QUEUED or SCHEDULED."""
+        return "SCHEDULED" if self.is_scheduled else "QUEUED"
+
+    @property
+    def order(self) -> tuple[int, Position, datetime, str]:
+        """Its place in a queue with priorities."""
+        return self.priority, self.position, self.submitted_at, self.job_id
+
+
+class PoolStats(msgspec.Struct, frozen=True):
+    """How busy a pool is, and how long requests waited on the days of the last month."""
+
+    pool: str
+    queued: int
+    scheduled: int
+    waits: tuple[tuple[str, float], ...]
+    """Day as YYYY-MM-DD, mean seconds."""
+
+
+class JobQueue:
+    """Reads the queues."""
+
+    def __init__(self, pool: Pool, live: LiveAllocations, pools: Pools) -> None:
+        self._pool = pool
+        self._live = live
+        self._pools = pools
+
+    async def list_jobs(
+        self, caller: Caller, pool: str, states: Collection[str] = (), *, descending: bool = False
+    ) -> list[JobFacts]:
+        """The jobs of a pool that have requests, in the order of the queue.
+
+        Args:
+            caller: who asks.
+            pool: its name; empty for the default compute pool.
+            states: QUEUED, SCHEDULED; empty for both.
+            descending: the last first.
+
+        Raises:
+            NotFound: there is no such pool.
+        """
+        access.may(caller, "read", "queue")
+        name = self._pools.named(pool)
+        found = await self._jobs(name)
+        kept = [job for job in found if not states or job.state in states]
+        return kept[::-1] if descending else kept
+
+    async def find(self, job_id: str) -> JobFacts:
+        """One job that has requests.
+
+        Raises:
+            NotFound: there is none of that id.
+        """
+        pools = {a.request.pool for a in self._live.of_job(job_id) if _is_shown(a)}
+        for pool in pools:
+            for job in await self._jobs(pool):
+                if job.job_id == job_id:
+                    return job
+        raise NotFound(f"job {job_id} not found")
+
+    async def stats(self, caller: Caller, pools: Sequence[str] = ()) -> list[PoolStats]:
+        """Statistics by pool; names that no pool has are left out."""
+        access.may(caller, "read", "queue")
+        names = [n for n in self._pools.names if not pools or n in pools]
+        today = clock.now().date()
+        first = datetime.combine(today - timedelta(days=LOOK_BACK_DAYS), time(), UTC)
+        async with self._pool.acquire() as conn:
+            waits = await rows.list_waits(conn, names, first)
+        found = []
+        for name in names:
+            days = {str(day): seconds for pool, day, seconds in waits if pool == name}
+            days.setdefault(str(today), 0.0)
+            scheduled = {a.request.job_id for a in self._shown(name) if a.state != "PENDING"}
+            everybody = {a.request.job_id for a in self._shown(name)}
+            found.append(
+                PoolStats(
+                    pool=name,
+                    queued=len(everybody - scheduled),
+                    scheduled=len(scheduled),
+                    waits=tuple(sorted(days.items())),
+                )
+            )
+        return found
+
+    async def _jobs(self, pool: str) -> list[JobFacts]:
+        by_job: dict[str, list[Allocation]] = {}
+        for allocation in self._shown(pool):
+            by_job.setdefault(allocation.request.job_id, []).append(allocation)
+        async with self._pool.acquire() as conn:
+            known = await rows.list_jobs(conn, by_job)
+        found = [_facts(row, pool, by_job[row.job_id]) for row in known]
+        if self._pools.has_order(pool):
+            ordered = sorted(found, key=lambda job: job.order)
+            return [msgspec.structs.replace(job, jobs_ahead=n) for n, job in enumerate(ordered)]
+        return sorted(found, key=lambda job: (job.submitted_at, job.job_id))
+
+    def _shown(self, pool: str) -> list[Allocation]:
+        return [a for a in self._live.values() if a.request.pool == pool and _is_shown(a)]
+
+
+def _is_shown(allocation: Allocation) -> bool:
+    return allocation.request.task_type not in HIDDEN
+
+
+def _facts(row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> JobFacts:
+    first = min(allocations, key=lambda a: (a.request.submitted_at, a.id))
+    request = first.request
+    own = position_of(request.submitted_at)
+    scheduled = [a for a in allocations if a.state != "PENDING"]
+    return JobFacts(
+        job_id=row.job_id,
+        type=row.type,
+        name=row.name if row.experiment_id is not None else request.name,
+        entity_id=str(row.experiment_id) if row.experiment_id is not None else request.task_id,
+        user_id=row.user_id,
+        username=row.username,
+        workspace_id=row.workspace_id,
+        pool=pool,
+        submitted_at=request.submitted_at,
+        is_preemptible=request.is_preemptible,
+        priority=request.priority,
+        weight=request.weight,
+        position=own if request.position is None else request.position,
+        requested_slots=sum(a.request.slots for a in allocations),
+        allocated_slots=sum(a.request.slots for a in scheduled),
+        is_scheduled=bool(scheduled),
+        progress=row.progress,
+    )

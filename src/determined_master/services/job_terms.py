@@ -1,0 +1,75 @@
+"""Keeping live requests in line with what their jobs' owners have set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from determined_master import entropy
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.errors import DetError
+from determined_master.engine import Posting
+from determined_master.store import job_queue
+
+if TYPE_CHECKING:
+    from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.store.pool import Pool
+
+POOL_CHANGED = "allocation resource pool changed"
+
+
+class JobTermsSync:
+    """Tells live allocations the terms of their jobs' rows.
+
+    The rows are written first. What is lost between that and the allocations is told again by
+    the next comparison, at the begin of a lead and every few seconds.
+    """
+
+    def __init__(self, engine: Engine, pool: Pool, live: LiveAllocations) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._live = live
+
+    async def sync(self, job_ids: Iterable[str] | None = None) -> None:
+        """Compare live allocations of these jobs, or of all, with their rows."""
+        chosen = list(self._live.jobs() if job_ids is None else job_ids)
+        if not chosen:
+            return
+        async with self._pool.acquire() as conn:
+            rows = await job_queue.list_jobs(conn, chosen)
+        postings = [
+            Posting("allocation", allocation.id, event, f"queue:{entropy.new_uuid()}")
+            for row in rows
+            if row.resources is not None
+            for allocation in self._live.of_job(row.job_id)
+            if allocation.request.task_type == "TRIAL"
+            for event in _missing(allocation, row)
+        ]
+        if not postings:
+            return
+        for outcome in await self._engine.post_many(postings):
+            if isinstance(outcome, Exception) and not isinstance(outcome, DetError):
+                raise outcome
+
+
+def terms_of(row: job_queue.JobRow) -> alloc.JobTerms:
+    """What an experiment's row says of its place in the queue."""
+    resources = row.resources or {}
+    return alloc.JobTerms(
+        priority=int(resources["priority"]),
+        weight=float(resources["weight"]),
+        max_slots=resources.get("max_slots"),
+        position=row.queue_position,
+    )
+
+
+def _missing(
+    allocation: alloc.Allocation, row: job_queue.JobRow
+) -> list[alloc.TermsChanged | alloc.PreemptRequested]:
+    request, terms = allocation.request, terms_of(row)
+    if request.pool != row.resource_pool:
+        is_told = allocation.preempt_reason is not None
+        return [] if is_told else [alloc.PreemptRequested(reason=POOL_CHANGED)]
+    known = alloc.JobTerms(request.priority, request.weight, request.max_slots, request.position)
+    return [] if known == terms else [alloc.TermsChanged(terms=terms)]

@@ -1,0 +1,170 @@
+"""What holds a waiting job, from the recorded decision of its pool."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.errors import NotFound
+from determined_master.domain.schedule.reasons import count
+from determined_master.domain.schedule.view import PoolView
+from determined_master.domain.schedule.why import Why, explain
+from determined_master.store import job_queue as rows
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.loop import Decision
+    from determined_master.store.pool import Pool
+
+MIN_PROGRESS = 0.02
+"""Below that, progress tells nothing about the end."""
+
+
+class JobState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job does, and what holds the first of its requests that wait."""
+
+    job_id: str
+    pool: str
+    waiting: int
+    running: int
+    text: str
+    why: Why | None = None
+
+
+class JobWhy:
+    """Explains why jobs wait."""
+
+    def __init__(
+        self, pool: Pool, live: LiveAllocations, decision: Callable[[str], Decision | None]
+    ) -> None:
+        self._pool = pool
+        self._live = live
+        self._decision = decision
+
+    async def why(self, caller: Caller, id: str) -> JobState:
+        """What holds a job.
+
+        Args:
+            caller: who asks.
+            id: of the job, of its experiment, or of one of its allocations.
+
+        Raises:
+            NotFound: nothing of that id waits or runs.
+        """
+        access.may(caller, "read", "queue")
+        found = await self._find(id)
+        if not found:
+            return await self._idle(id)
+        waiting = sorted(
+            (a for a in found if a.state == "PENDING"),
+            key=lambda a: (a.request.requested_at or a.request.submitted_at, a.id),
+        )
+        request = (waiting or found)[0].request
+        if not waiting:
+            text = f"nothing of it waits: {len(found)} of its tasks have their slots"
+            return _state(request.job_id, request.pool, found, text)
+        decision = self._decision(request.pool)
+        if decision is None:
+            text = (
+                f"no decision has been made for pool {request.pool!r}: the master has only just "
+                "begun to lead, or the pool is not in its settings any more"
+            )
+            return _state(request.job_id, request.pool, found, text)
+        ends = await self._ends(decision.view)
+        for allocation in waiting[:20]:
+            why = await asyncio.to_thread(
+                explain, decision.view, decision.plan, allocation.id, ends
+            )
+            if why is not None:
+                return _state(request.job_id, request.pool, found, sentence(why), why)
+        text = "its requests are newer than the last decision: ask again in a second"
+        return _state(request.job_id, request.pool, found, text)
+
+    async def _idle(self, id: str) -> JobState:
+        """A job of which nothing waits or runs."""
+        async with self._pool.acquire() as conn:
+            job_id = await rows.find_job_id(conn, int(id)) if _is_number(id) else id
+            found = await rows.list_jobs(conn, [job_id]) if job_id and _is_uuid(job_id) else []
+        if not found or found[0].experiment_id is None:
+            raise NotFound(f"job {id} not found: nothing of it waits or runs")
+        [row] = found
+        text = f"experiment {row.experiment_id} is {row.state}: nothing of it waits or runs now"
+        return JobState(
+            job_id=row.job_id, pool=row.resource_pool or "", waiting=0, running=0, text=text
+        )
+
+    async def _find(self, id: str) -> list[Allocation]:
+        one = self._live.find(id)
+        if one is not None:
+            return [one]
+        if _is_number(id):
+            async with self._pool.acquire() as conn:
+                id = await rows.find_job_id(conn, int(id)) or id
+        return self._live.of_job(id)
+
+    async def _ends(self, view: PoolView) -> dict[str, datetime]:
+        """About when trials end, if they go on as fast as until now."""
+        trials: dict[int, tuple[str, datetime]] = {}
+        for one in view.running:
+            live = self._live.find(one.allocation_id)
+            if live is not None and live.request.trial_id is not None and live.assigned_at:
+                trials[live.request.trial_id] = one.allocation_id, live.assigned_at
+        async with self._pool.acquire() as conn:
+            progress = await rows.list_progress(conn, list(trials))
+        ends = {}
+        for trial_id, done in progress.items():
+            allocation_id, since = trials[trial_id]
+            if done >= MIN_PROGRESS:
+                left_s = (view.now - since).total_seconds() * max(0.0, 1.0 - done) / done
+                ends[allocation_id] = view.now + timedelta(seconds=left_s)
+        return ends
+
+
+def _is_number(id: str) -> bool:
+    return id.isascii() and id.isdigit() and len(id) < 10
+
+
+def _is_uuid(id: str) -> bool:
+    try:
+        uuid.UUID(id)
+    except ValueError:
+        return False
+    return True
+
+
+def sentence(why: Why) -> str:
+    """All of it in a few words for a log or a terminal."""
+    parts = [why.reason]
+    if why.ahead_count:
+        parts.append(f"{why.ahead_count} ahead of it")
+    soon = next((n for n in why.next if n.about_at is not None or n.is_leaving), None)
+    if soon is not None and soon.is_leaving:
+        parts.append(f"{soon.allocation_id} is leaving {count(soon.slots)}")
+    elif soon is not None and soon.about_at is not None:
+        at = soon.about_at.strftime("%H:%M UTC")
+        parts.append(f"{soon.allocation_id} frees {count(soon.slots)} at about {at}")
+    if why.smaller is not None:
+        parts.append(f"{count(why.smaller)} would start now")
+    return "; ".join(parts)
+
+
+def _state(
+    job_id: str, pool: str, found: Sequence[Allocation], text: str, why: Why | None = None
+) -> JobState:
+    waiting = sum(a.state == "PENDING" for a in found)
+    return JobState(
+        job_id=job_id,
+        pool=pool,
+        waiting=waiting,
+        running=len(found) - waiting,
+        text=text,
+        why=why,
+    )

@@ -1,0 +1,265 @@
+"""`determined-master simulate`: what other rules or other agents would have made of a queue."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master import clock
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.schedule.frames import Film
+from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.simulate import SimResult, SimTask, agents_of, simulate
+from determined_master.domain.schedule.view import AgentView, PoolView, Rules
+from determined_master.domain.schedule.workload import Recorded, generate, record_of
+from determined_master.pools.recorder import read_frame
+from determined_master.store import plan_frames
+
+if TYPE_CHECKING:
+    from determined_master.settings_simulate import SimulateOptions
+    from determined_master.store.pool import Conn
+
+COLUMNS = (
+    "policy",
+    "tasks",
+    "ended",
+    "wait mean",
+    "wait p50",
+    "wait p95",
+    "wait max",
+    "used",
+    "preempted",
+    "makespan",
+)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One policy's outcome; times in seconds."""
+
+    policy: str
+    tasks: int
+    ended: int
+    wait_mean_s: float
+    wait_p50_s: float
+    wait_p95_s: float
+    wait_max_s: float
+    utilisation: float
+    preemptions: int
+    makespan_s: float
+
+
+async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
+    """Replay what was recorded of a pool.
+
+    Raises:
+        NotFound: nothing was recorded of it then.
+    """
+    until = _instant(options.until) or clock.now()
+    since = _instant(options.since) or until - timedelta(days=3650)
+    rows = await plan_frames.list_frames(conn, options.pool, since, until)
+    if not rows:
+        known = await plan_frames.list_recorded_pools(conn)
+        form = "%Y-%m-%dT%H:%MZ"
+        said = "; ".join(f"{p}: {a:{form}} to {b:{form}}" for p, _, a, b in known)
+        raise NotFound(
+            f"nothing was recorded of pool {options.pool!r} in that time; recorded: "
+            f"{said or 'nothing'}"
+        )
+    film = Film()
+    recorded = record_of(_since(film, (read_frame(row) for row in rows), since))
+    if recorded is None or not recorded.tasks:
+        raise NotFound(f"no task ran in pool {options.pool!r} in that time: nothing to simulate")
+    agents = _agents(options, recorded.agents)
+    lines = [_as_recorded(recorded), *_lines(options, recorded.tasks, agents, recorded.rules)]
+    head = (
+        f"{len(recorded.tasks)} tasks recorded of pool {options.pool} in "
+        f"{_span(recorded.span_s)}, {recorded.unfinished} of them not over: simulated as far as "
+        f"they were seen; {_shape(agents)}"
+    )
+    return _told(options, head, lines)
+
+
+def run_generated(options: SimulateOptions) -> str:
+    """Simulate a queue made by chance; the same seed makes the same queue."""
+    agents = _agents(options, agents_of([(4, 8)]))
+    slots = sum(a.slots for a in agents)
+    tasks = generate(options.generate, slots, Random(options.seed))
+    head = f"{len(tasks)} tasks made by chance (seed {options.seed}); {_shape(agents)}"
+    return _told(options, head, _lines(options, tasks, agents, Rules()))
+
+
+def parse_policy(text: str, base: Rules) -> Rules:
+    """`priority+preemption+worst`: words joined by plus signs, over the rules of the pool.
+
+    Raises:
+        InvalidArgument: a word that nobody knows.
+    """
+    rules = base
+    for word in text.split("+"):
+        match word:
+            case "recorded":
+                pass
+            case "priority" | "fair_share":
+                rules = msgspec.structs.replace(rules, type=word, preemption=False)
+            case "preemption":
+                rules = msgspec.structs.replace(rules, preemption=True)
+            case "best" | "worst":
+                rules = msgspec.structs.replace(rules, fitting=word)
+            case "heterogeneous":
+                rules = msgspec.structs.replace(rules, is_heterogeneous=True)
+            case _:
+                raise InvalidArgument(
+                    f"policy {text!r}: {word!r} is none of recorded, priority, fair_share, "
+                    "preemption, best, worst, heterogeneous"
+                )
+    return rules
+
+
+def parse_agents(text: str) -> list[tuple[int, int]]:
+    """`4x8,2x4`: four agents of 8 slots and two of 4.
+
+    Raises:
+        InvalidArgument: it has another form.
+    """
+    groups = []
+    for part in text.split(","):
+        count, _, slots = part.partition("x")
+        if not (count.isdecimal() and slots.isdecimal()) or not 1 <= int(count) <= 100_000:
+            raise InvalidArgument(f"agents {text!r}: the form is COUNTxSLOTS, as in 4x8,2x4")
+        groups.append((int(count), int(slots)))
+    return groups
+
+
+def _lines(
+    options: SimulateOptions,
+    tasks: Sequence[SimTask],
+    agents: Sequence[AgentView],
+    base: Rules,
+) -> Iterator[Line]:
+    names = options.policies or ("priority", "priority+preemption", "fair_share")
+    for name in names:
+        rules = parse_policy(name, base)
+        if options.gang_patience_s is not None:
+            rules = msgspec.structs.replace(rules, gang_patience_s=options.gang_patience_s)
+        yield _line(name, simulate(tasks, agents, rules, tick_s=options.tick_s))
+
+
+def _line(name: str, result: SimResult) -> Line:
+    return Line(
+        name,
+        len(result.tasks),
+        sum(t.ended_s is not None for t in result.tasks),
+        *_waits([t.waited_s for t in result.tasks]),
+        result.utilisation,
+        len(result.preemptions),
+        result.makespan_s,
+    )
+
+
+def _as_recorded(recorded: Recorded) -> Line:
+    count = len(recorded.tasks)
+    return Line(
+        "(as it was)",
+        count,
+        count - min(count, recorded.unfinished),
+        *_waits(list(recorded.waited_s.values())),
+        recorded.utilisation,
+        recorded.preemptions,
+        recorded.span_s,
+    )
+
+
+def _waits(waits: list[float]) -> tuple[float, float, float, float]:
+    ordered = sorted(waits)
+    if not ordered:
+        return 0.0, 0.0, 0.0, 0.0
+    p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+    return statistics.fmean(ordered), statistics.median(ordered), p95, ordered[-1]
+
+
+def _agents(options: SimulateOptions, default: Sequence[AgentView]) -> list[AgentView]:
+    return agents_of(parse_agents(options.agents)) if options.agents else list(default)
+
+
+def _since(film: Film, frames: Iterable[Any], since: datetime) -> Iterator[tuple[PoolView, Plan]]:
+    """The decisions from then on; those before only lead up to them."""
+    before: tuple[PoolView, Plan] | None = None
+    for frame in frames:
+        decision = film.play(frame)
+        if frame.at < since:
+            before = decision
+            continue
+        if before is not None:
+            view, _ = before
+            yield msgspec.structs.replace(view, now=since), Plan()
+            before = None
+        yield decision
+
+
+def _told(options: SimulateOptions, head: str, lines: Iterable[Line]) -> str:
+    found = list(lines)
+    if options.json:
+        body = {"workload": head, "policies": msgspec.to_builtins(found)}
+        return json.dumps(body, indent=2) + "\n"
+    rows = [COLUMNS, *(_cells(line) for line in found)]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS))]
+    table = [
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+            ]
+        )
+        for row in rows
+    ]
+    return "\n".join([head, "", *table, ""])
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    return (
+        line.policy,
+        str(line.tasks),
+        str(line.ended),
+        *(_span(s) for s in (line.wait_mean_s, line.wait_p50_s, line.wait_p95_s, line.wait_max_s)),
+        f"{line.utilisation:.1%}",
+        str(line.preemptions),
+        _span(line.makespan_s),
+    )
+
+
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.1f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _shape(agents: Sequence[AgentView]) -> str:
+    counts: dict[int, int] = {}
+    for agent in agents:
+        counts[agent.slots] = counts.get(agent.slots, 0) + 1
+    return "agents: " + ", ".join(f"{n} x {size} slots" for size, n in sorted(counts.items()))
+
+
+def _instant(text: str) -> datetime | None:
+    """An instant as users write it; one without a zone is UTC.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidArgument(
+            f"{text!r} is no instant: the form is 2026-01-31T12:00:00Z"
+        ) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

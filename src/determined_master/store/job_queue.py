@@ -1,0 +1,102 @@
+"""Rows of the job queue: what jobs are, how they are queued, how long they have waited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+
+class JobRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One job: an experiment, or a task without one."""
+
+    job_id: str
+    experiment_id: int | None
+    type: str
+    state: str
+    """Of the experiment; empty for a task without one."""
+    name: str
+    user_id: int
+    username: str
+    workspace_id: int
+    progress: float
+    resource_pool: str | None
+    resources: dict[str, Any] | None
+    queue_position: Decimal | None
+
+
+async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
+    """The jobs of these ids, in no order; at most one row each."""
+    query = """
+        SELECT e.job_id::text, e.id AS experiment_id, 'EXPERIMENT' AS type, e.state, e.name,
+               e.user_id, u.username, e.workspace_id, e.progress, e.resource_pool,
+               e.config -> 'resources' AS resources, e.queue_position
+          FROM experiments e JOIN users u ON u.id = e.user_id
+         WHERE e.job_id = ANY ($1::uuid[])
+        UNION ALL
+        SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.type, '', k.type, k.user_id,
+               u.username, 1, 0, NULL, NULL, NULL
+          FROM tasks k JOIN users u ON u.id = k.user_id
+         WHERE k.job_id = ANY ($1::uuid[])
+           AND NOT EXISTS (SELECT FROM experiments e WHERE e.job_id = k.job_id)
+    """
+    return [JobRow(**row) for row in await conn.fetch(query, list(job_ids))]
+
+
+async def find_job_id(conn: Conn, experiment_id: int) -> str | None:
+    """The job of an experiment."""
+    query = "SELECT job_id::text FROM experiments WHERE id = $1"
+    found: str | None = await conn.fetchval(query, experiment_id)
+    return found
+
+
+async def find_experiment_of(conn: Conn, job_id: str) -> int | None:
+    """The experiment whose job this is."""
+    query = "SELECT id FROM experiments WHERE job_id = $1::uuid"
+    found: int | None = await conn.fetchval(query, job_id)
+    return found
+
+
+async def update_place(
+    conn: Conn,
+    experiment_id: int,
+    *,
+    resources: dict[str, Any],
+    pool: str,
+    position: Decimal | None,
+) -> None:
+    """Write what decides about an experiment's place in the queue."""
+    query = """
+        UPDATE experiments
+           SET config = jsonb_set(config, '{resources}', $2), resource_pool = $3,
+               queue_position = $4
+         WHERE id = $1
+    """
+    await conn.execute(query, experiment_id, resources, pool, position)
+
+
+async def list_waits(
+    conn: Conn, pools: Sequence[str], since: datetime
+) -> list[tuple[str, date, float]]:
+    """Mean seconds between request and start, by pool and UTC day of the request, oldest first."""
+    query = """
+        SELECT pool, (requested_at AT TIME ZONE 'UTC')::date AS day,
+               avg(extract(epoch FROM coalesce(started_at, ended_at, now()) - requested_at))
+                   ::double precision AS seconds
+          FROM allocations
+         WHERE requested_at >= $2 AND pool = ANY ($1)
+         GROUP BY 1, 2 ORDER BY 1, 2
+    """
+    rows = await conn.fetch(query, list(pools), since)
+    return [(row["pool"], row["day"], row["seconds"]) for row in rows]
+
+
+async def list_progress(conn: Conn, trial_ids: Sequence[int]) -> dict[int, float]:
+    """How far trials are, 0 to 1."""
+    query = "SELECT id, progress FROM trials WHERE id = ANY ($1) AND progress > 0"
+    return {row["id"]: row["progress"] for row in await conn.fetch(query, list(trial_ids))}
