@@ -7,6 +7,8 @@ its output, never by itself.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +49,8 @@ from determined_agent.runtimes.docker_spec import (
 from determined_agent.runtimes.host_paths import make_dirs
 from determined_agent.settings import Settings
 from determined_wire.agent_link import ContainerState, Failure
+
+log = logging.getLogger(__name__)
 
 HOME_LABEL = f"{LABEL}directory"
 """Which agent's directory a container belongs to: ids of agents may repeat on one machine."""
@@ -89,6 +93,17 @@ class DockerRuntime:
                 f"container_runtime '{self.name}': {error}; on a machine without containers "
                 "`container_runtime: process` runs tasks as plain processes"
             ) from error
+        await self._warn_of_restarts()
+
+    async def _warn_of_restarts(self) -> None:
+        """Say so where a restart of the daemon would end all tasks."""
+        with contextlib.suppress(DockerRefused, DockerUnreachable):
+            told = await self._api.call(Request(method="GET", path="/info", within_s=_CHECK_S))
+            if isinstance(told, dict) and told.get("LiveRestoreEnabled") is False:
+                log.warning(
+                    "Docker's live-restore is off: a restart of the daemon ends the tasks of this "
+                    "agent; set it in /etc/docker/daemon.json"
+                )
 
     async def launch(
         self,

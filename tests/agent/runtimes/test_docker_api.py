@@ -129,6 +129,15 @@ async def test_a_daemon_that_is_not_there_stops_the_agents_start(tmp_path: Path)
         await DockerRuntime(settings, tmp_path).check()
 
 
+@pytest.mark.parametrize(("is_on", "warnings"), [(True, 0), (False, 1)])
+async def test_a_daemon_whose_restart_would_end_tasks_is_warned_of(
+    fake: Fake, tmp_path: Path, caplog: pytest.LogCaptureFixture, is_on: bool, warnings: int
+) -> None:
+    fake.answer = lambda line: http(json.dumps({"LiveRestoreEnabled": is_on}))
+    await DockerRuntime(Settings(master_host="m", docker_host=fake.address), tmp_path).check()
+    assert caplog.text.count("live-restore is off") == warnings
+
+
 def test_an_address_of_another_kind_is_refused(tmp_path: Path) -> None:
     settings = Settings(master_host="m", docker_host="ssh://host")
     with pytest.raises(RuntimeUnavailable, match="ssh://host"):
