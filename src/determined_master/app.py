@@ -66,6 +66,7 @@ from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.system_metrics import SystemMetrics
 from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -109,7 +110,8 @@ class App:
         self.engine = Engine(address, pool, KINDS)
         self.live = LiveAllocations(self._nudge)
         self.identities = Identities(pool)
-        self.logs = TaskLogs(pool, LogPolicies(self.engine, pool))
+        self._policies = LogPolicies(self.engine, pool)
+        self.logs = TaskLogs(pool, self._policies)
         self.facts = MasterFacts(
             version=__version__,
             master_id=str(entropy.new_uuid()),
@@ -118,6 +120,7 @@ class App:
         )
         self.door = self._door(cluster)
         self.backend = backend or self.door
+        self.pools = Pools(settings, self.backend, self.live)
         self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
             pool_configs(settings),
@@ -162,17 +165,17 @@ class App:
         """Say who carries out which effect."""
         pool, engine, settings = self._pool, self.engine, self.settings
         ExperimentEffects(engine, pool).register()
-        TrialEffects(engine, pool, tokens).register()
+        TrialEffects(engine, pool, tokens, self.pools).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
-        AllocationEffects(engine, self.backend, specs).register()
+        AllocationEffects(engine, self.backend, specs, self._policies).register()
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        pools = Pools(self.settings, self.backend, self.live)
+        pools = self.pools
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
@@ -180,6 +183,7 @@ class App:
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         queue = JobQueue(pool, self.live, pools)
+        samples = SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -198,7 +202,8 @@ class App:
             continuations=Continuations(engine, pool, configs),
             trials=trials,
             detached=detached,
-            metrics=Metrics(engine, pool, self.flusher, detached.note_report),
+            system_metrics=samples,
+            metrics=Metrics(engine, pool, self.flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
             collections=self._collections,
@@ -250,7 +255,7 @@ class App:
                 self.services.master.loop.run(),
                 self.pool_loops.run(),
                 self.recorder.run(),
-                lead.keep_enforcing(),
+                lead.keep_switches(),
                 lead.keep_terms(),
             ):
                 group.create_task(loop)

@@ -51,8 +51,8 @@ class Lead:
                 log.warning("the database does not answer yet")
                 await asyncio.sleep(0.2)
 
-    async def keep_enforcing(self) -> None:
-        """End what runs where it may not, now and then."""
+    async def keep_switches(self) -> None:
+        """End what came to run where it may not, now and then."""
         while True:
             await asyncio.sleep(LOOK_S)
             with contextlib.suppress(*DATABASE_ERRORS, DetError):

@@ -47,6 +47,30 @@ async def test_a_week_with_lines_in_the_default_partition_stops_no_sweep(pool: P
     assert await pool.fetchval(count) == 3
 
 
+async def test_model_directories_that_no_experiment_has_go(pool: Pool) -> None:
+    passwords = Passwords(memory_kib=8, time_cost=1)
+    await bootstrap(pool, passwords, "Secret-1234", None)
+    passwords.close()
+    digests = [bytes([n]) * 32 for n in range(3)]
+    insert = "INSERT INTO model_definitions (digest, tgz) VALUES ($1, 'x')"
+    for digest in digests:
+        await pool.execute(insert, digest)
+    experiment = """
+        INSERT INTO experiments (job_id, user_id, workspace_id, project_id, state, name, config,
+            original_config, seed, searcher_type, searcher_metric, smaller_is_better,
+            resource_pool, model_definition, started_at)
+        SELECT gen_random_uuid(), u.id, p.workspace_id, p.id, 'COMPLETED', 'e', '{}', '', 0,
+               'single', 'loss', true, 'default', $1, now() FROM users u, projects p LIMIT 1
+    """
+    await pool.execute(experiment, digests[0])
+    async with pool.acquire() as conn, conn.transaction():
+        await insert_model_definition(conn, digests[1], b"x")  # of one that is being created
+        await sweep(pool)
+        await conn.execute(experiment, digests[1])
+    left = "SELECT array_agg(digest ORDER BY digest) FROM model_definitions"
+    assert await pool.fetchval(left) == digests[:2]
+
+
 async def test_months_of_the_journal_without_aggregates_are_dropped(pool: Pool) -> None:
     for month, end in (("2020-01-01", "2020-02-01"), ("2020-02-01", "2020-03-01")):
         name = "journal_" + month[:7].replace("-", "_")
@@ -71,27 +95,3 @@ async def test_months_of_the_journal_without_aggregates_are_dropped(pool: Pool) 
     left = await pool.fetchval(f"{parts} WHERE inhparent = 'journal'::regclass")
     assert left == ["journal_2020_02"]
     assert await pool.fetchval("SELECT array_agg(kind) FROM aggregates") == ["trial"]
-
-
-async def test_model_directories_that_no_experiment_has_go(pool: Pool) -> None:
-    passwords = Passwords(memory_kib=8, time_cost=1)
-    await bootstrap(pool, passwords, "Secret-1234", None)
-    passwords.close()
-    digests = [bytes([n]) * 32 for n in range(3)]
-    insert = "INSERT INTO model_definitions (digest, tgz) VALUES ($1, 'x')"
-    for digest in digests:
-        await pool.execute(insert, digest)
-    experiment = """
-        INSERT INTO experiments (job_id, user_id, workspace_id, project_id, state, name, config,
-            original_config, seed, searcher_type, searcher_metric, smaller_is_better,
-            resource_pool, model_definition, started_at)
-        SELECT gen_random_uuid(), u.id, p.workspace_id, p.id, 'COMPLETED', 'e', '{}', '', 0,
-               'single', 'loss', true, 'default', $1, now() FROM users u, projects p LIMIT 1
-    """
-    await pool.execute(experiment, digests[0])
-    async with pool.acquire() as conn, conn.transaction():
-        await insert_model_definition(conn, digests[1], b"x")  # of one that is being created
-        await sweep(pool)
-        await conn.execute(experiment, digests[1])
-    left = "SELECT array_agg(digest ORDER BY digest) FROM model_definitions"
-    assert await pool.fetchval(left) == digests[:2]

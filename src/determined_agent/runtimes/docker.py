@@ -29,6 +29,7 @@ from determined_agent.runtimes.docker_container import (
     addresses_of,
     exit_of,
     inspect,
+    is_cut_off,
     is_running,
 )
 from determined_agent.runtimes.docker_files import archive
@@ -172,6 +173,11 @@ class DockerRuntime:
         found: dict[str, Any] = {"HostConfig": {"NetworkMode": start.spec.network_mode}}
         if start.spec.network_mode != "host":
             found = await inspect(self._api, docker_id) or found
+            if is_cut_off(found):
+                raise ValueError(
+                    f"it has no network: the daemon at {self._api.address} runs without a bridge; "
+                    "set task_container_defaults.network_mode to host, or give the daemon one"
+                )
         addresses = addresses_of(found, start.spec.ports)
         return DockerContainer(self._api, docker_id, output, addresses)
 
