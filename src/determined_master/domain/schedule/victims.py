@@ -15,7 +15,6 @@ from determined_master.domain.schedule.plan import Preempt
 from determined_master.domain.schedule.room import Parts
 from determined_master.domain.schedule.view import RequestView, RunningView
 
-
 MAX_SERVED = 32
 """Requests for which others are asked to leave in one pass; the rest is served by the next."""
 
