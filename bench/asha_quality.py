@@ -4,19 +4,20 @@ Both searches draw the same points from one seed and train them on 500 virtual w
 of t seconds has the loss a + b * t^-c, with a, b and c from a seeded hash of its point, times
 1 + 1 % of a normal deviate. The incumbent is the trial with the lowest loss reported so far. A
 search has arrived at the instant from which on its incumbent's final value (without noise, at
-256 s) stays within 1 % of the best final value among the search's points. The figure is the
-median over the seeds of ASHA's instant over that of random search.
+256 s) stays good enough. The figure is the median over the seeds of ASHA's instant over that of
+random search, in two readings of good enough: at most 1 % above the best final value among the
+search's points, which is held to the target; and among the best 1 % of these final values. Why
+the first: docs/performance.md.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from statistics import median, quantiles
-from typing import Any
+from typing import Any, NamedTuple
 
 from determined_master.domain.config.hyperparameters import Double, HyperparameterSpace, Int, Log
 from determined_master.domain.config.searcher import AdaptiveAsha, Random, SearcherConfig
@@ -57,8 +58,27 @@ class Curve:
         return self.loss(time) * (1 + NOISE * deviate)
 
 
-def main(trials: int, seeds: range) -> None:
-    """Print the figure as one JSON line."""
+class Arrival(NamedTuple):
+    """When a search arrived, in seconds, by each reading; infinity if it ends outside."""
+
+    near_best_s: float
+    in_best_share_s: float
+
+
+class Quality(NamedTuple):
+    """Medians over the seeds, the ratio's quartiles, and how often a search never arrived."""
+
+    near_best: float
+    near_best_quartiles: tuple[float, float]
+    in_best_share: float
+    asha_s: float
+    random_s: float
+    asha_never: int
+    random_never: int
+
+
+def compare(trials: int, seeds: range) -> Quality:
+    """Simulate both searches under each seed."""
     asha = AdaptiveAsha(
         metric="loss",
         time_metric="seconds",
@@ -68,26 +88,22 @@ def main(trials: int, seeds: range) -> None:
     )
     everything = Random(metric="loss", max_trials=trials, max_concurrent_trials=WORKERS)
     pairs = [(arrival(asha, seed), arrival(everything, seed)) for seed in seeds]
-    ratios = [1.0 if ours == theirs else ours / theirs for ours, theirs in pairs]
-    low, _, high = quantiles(ratios, n=4)
-    line = {
-        "name": "asha_quality",
-        "value": round(median(ratios), 3),
-        "unit": "ratio",
-        "quartiles": [round(low, 3), round(high, 3)],
-        "asha_s": median(ours for ours, _ in pairs),
-        "random_s": median(theirs for _, theirs in pairs),
-        "asha_never": sum(math.isinf(ours) for ours, _ in pairs),
-        "random_never": sum(math.isinf(theirs) for _, theirs in pairs),
-        "trials": trials,
-        "workers": WORKERS,
-        "seeds": len(seeds),
-    }
-    print(json.dumps(line), flush=True)
+    near = [_ratio(ours.near_best_s, theirs.near_best_s) for ours, theirs in pairs]
+    share = [_ratio(ours.in_best_share_s, theirs.in_best_share_s) for ours, theirs in pairs]
+    low, _, high = quantiles(near, n=4)
+    return Quality(
+        near_best=median(near),
+        near_best_quartiles=(round(low, 3), round(high, 3)),
+        in_best_share=median(share),
+        asha_s=median(ours.near_best_s for ours, _ in pairs),
+        random_s=median(theirs.near_best_s for _, theirs in pairs),
+        asha_never=sum(math.isinf(ours.near_best_s) for ours, _ in pairs),
+        random_never=sum(math.isinf(theirs.near_best_s) for _, theirs in pairs),
+    )
 
 
-def arrival(searcher: SearcherConfig, seed: int) -> float:
-    """Seconds until the incumbent stays within the tolerance; infinity if it ends outside."""
+def arrival(searcher: SearcherConfig, seed: int) -> Arrival:
+    """Play one search under one seed."""
     curves: dict[str, Curve] = {}
     incumbents: list[tuple[float, str]] = []
     best = math.inf
@@ -104,13 +120,24 @@ def arrival(searcher: SearcherConfig, seed: int) -> float:
 
     simulate(build(searcher, SPACE, seed), train, WORKERS, on_report)
     finals = {request_id: curve.loss(MAX_TIME) for request_id, curve in curves.items()}
-    enough = min(finals.values()) * (1 + TOLERANCE)
-    arrived_s = math.inf
-    for at_s, request_id in reversed(incumbents):
-        if finals[request_id] > enough:
+    ordered = sorted(finals.values())
+    limits = (ordered[0] * (1 + TOLERANCE), ordered[max(int(len(ordered) * TOLERANCE), 1) - 1])
+    path = [(at_s, finals[request_id]) for at_s, request_id in incumbents]
+    return Arrival(*(_stays_from(path, limit) for limit in limits))
+
+
+def _stays_from(path: Sequence[tuple[float, float]], limit: float) -> float:
+    """The instant from which on the values of a path stay at or below a limit."""
+    from_s = math.inf
+    for at_s, value in reversed(path):
+        if value > limit:
             break
-        arrived_s = at_s
-    return arrived_s
+        from_s = at_s
+    return from_s
+
+
+def _ratio(ours: float, theirs: float) -> float:
+    return 1.0 if ours == theirs else ours / theirs
 
 
 def reports(curve: Curve) -> Iterator[Report]:
@@ -118,8 +145,3 @@ def reports(curve: Curve) -> Iterator[Report]:
     for time in REPORTED_AT:
         yield Report(time - before, time, curve.reported(time))
         before = time
-
-
-if __name__ == "__main__":
-    arguments = [int(arg) for arg in sys.argv[1:]]
-    main(arguments[0] if arguments else 10_000, range(1, 1 + (arguments[1:] or [20])[0]))

@@ -51,10 +51,11 @@ class Cluster:
         """The directory that `det deploy local` keeps for this cluster."""
         return self.directory / NAME
 
-    def up(self) -> None:
-        """Start it; returns when the command does."""
+    def up(self, agents: int = 1) -> None:
+        """Start it with so many agents of one slot; returns when the command does."""
         self.det(
             *("deploy", "local", "cluster-up", "--cluster-name", NAME, "--no-gpu"),
+            *("--agents", str(agents)),
             *("--master-port", str(self.port), "--initial-user-password", PASSWORD),
         )
 
@@ -144,14 +145,14 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def start_cluster() -> Iterator[Cluster]:
+def start_cluster(*, agents: int = 1) -> Iterator[Cluster]:
     """A running cluster, logged in; it is gone after the block, however that ends."""
     directory = Path(tempfile.mkdtemp(prefix="det-bench-"))
     directory.chmod(0o711)  # started by root, PostgreSQL runs under an account of its own
     cluster = Cluster(directory, free_port())
     try:
         try:
-            cluster.up()
+            cluster.up(agents)
             cluster.wait_until_usable()
             yield cluster
         finally:

@@ -168,6 +168,7 @@ class AgentProcess:
             "agent_id": "agent-1",
             "artificial_slots": 2,
             "container_runtime": "process",
+            "advertised_address": "127.0.0.1",
             "work_dir": str(work_dir),
         }
         self.options = {**values, **options}

@@ -19,6 +19,7 @@ from typing import NoReturn
 
 IMAGE = "determined-test:1"
 _PACKAGES = ("python3-minimal", "python3", "bash", "dash", "coreutils", "base-files")
+_PACKAGES += ("openssh-server", "openssh-client")
 
 
 class CannotRun(Exception):
@@ -71,10 +72,7 @@ class Daemon:
             *("--log-level", "warn", "--live-restore", "--max-download-attempts", "1"),
             *self._options,
         ]
-        with (self.root / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, start_new_session=True
-            )
+        self.process = self._spawn(command)
         deadline = time.monotonic() + _START_S
         while self._docker("version").returncode:
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -110,6 +108,16 @@ class Daemon:
         assert self.process is not None
         self.process.kill()
         self.process.wait()
+
+    @contextlib.contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Let it stand still, so that it takes calls and answers none."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """End the daemon, its containers and what it has started."""
@@ -203,9 +211,11 @@ def build_image(to: Daemon, scratch: Path) -> str:
     for package in sorted(packages.glob("*.deb")):
         subprocess.run(["dpkg-deb", "-x", str(package), str(tree)], check=True)
     (tree / "etc").mkdir(exist_ok=True)
-    (tree / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/bash\n")
+    (tree / "etc/passwd").write_text(
+        "root:x:0:0:root:/root:/bin/bash\nsshd:x:101:101::/run/sshd:/bin/sh\n"
+    )
     (tree / "etc/group").write_text("root:x:0:\n")
-    for name in ("bin/sh", "tmp", "root", "run", "proc", "sys", "dev"):
+    for name in ("bin/sh", "tmp", "root", "run", "run/sshd", "proc", "sys", "dev"):
         path = tree / name
         if name == "bin/sh":
             path.unlink(missing_ok=True)
@@ -245,7 +255,21 @@ def _with_dependencies() -> list[str]:
         text=True,
     ).stdout
     left_out = ("debconf", "perl", "libperl", "dpkg", "tar", "mawk", "gawk", "original-awk")
-    left_out += ("cdebconf", "mailcap", "media-types", "mime-", "gcc-", "install-info")
+    left_out += ("adduser", "passwd", "procps", "ucf", "sensible-utils", "lsb-base", "runit")
+    left_out += ("usrmerge", "usr-is-merged", "libnewt", "libslang", "libtextwrap", "libdebian")
+    left_out += ("libelogind", "libproc2", "libfile-find", "libnumber-compare", "libtext-glob")
+    left_out += (
+        "sysv",
+        "init-",
+        "libpam-modules",
+        "libpam-runtime",
+        "cdebconf",
+        "mailcap",
+        "media-types",
+        "mime-",
+        "gcc-",
+        "install-info",
+    )
     names = {
         line.strip() for line in told.splitlines() if line and not line.startswith((" ", "<"))
     }

@@ -128,6 +128,10 @@ CASES = {
         "retention_policy: {schedule: often}",
         "root.retention_policy.schedule: must be a time",
     ),
+    "6 cron": (
+        "retention_policy: {schedule: 61 * * * *}",
+        "root.retention_policy.schedule: the minute field must be 0 to 59, it has 61",
+    ),
     "7 logos": (
         "ui_customization: {logo_paths: {dark_vertical: /nope}}",
         "root.ui_customization.logo_paths.dark_vertical: there is no file",

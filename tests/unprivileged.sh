@@ -24,8 +24,8 @@ finish() {
 trap finish EXIT
 
 as_user() {
-  env -i HOME="$home" USER="$user" LANG=C.UTF-8 PATH=/usr/local/bin:/usr/bin:/bin ${CI:+CI=$CI} \
-    "${pip_settings[@]}" runuser -u "$user" -- "$@"
+  runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
+    PATH=/usr/local/bin:/usr/bin:/bin ${CI:+CI=$CI} "${pip_settings[@]}" "$@"
 }
 mapfile -t pip_settings < <(env | grep -E '^(PIP_|SSL_CERT_|REQUESTS_CA_|https?_proxy=|no_proxy=)' || true)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from tools.config_page import config_page  # noqa: E402
 from tools.settings_page import settings_page  # noqa: E402
 
 from determined_master.api.allowlist import TASK, is_open  # noqa: E402 - needs the path above
@@ -21,6 +22,7 @@ from determined_wire.rest.endpoints import ENDPOINTS  # noqa: E402
 
 STATUS = Path("docs/api-status.md")
 SETTINGS = Path("docs/reference/settings.md")
+CONFIG = Path("docs/reference/experiment-config.md")
 
 
 def api_status() -> str:
@@ -84,7 +86,7 @@ def main() -> int:
 
 
 def _pages() -> dict[Path, str]:
-    return {STATUS: api_status(), SETTINGS: settings_page()}
+    return {STATUS: api_status(), SETTINGS: settings_page(), CONFIG: config_page()}
 
 
 def _row(route: Route) -> str:

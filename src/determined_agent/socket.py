@@ -47,6 +47,9 @@ MAX_FRAME_BYTES = 128 * 1024**2
 _WELCOME_S = 60.0
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 30.0
+_EAGER_DOUBLINGS = 3
+_EAGER_ATTEMPTS = 70
+"""A master that starts again is back within seconds: for about a minute pauses stay below one."""
 _LASTING_S = 10.0
 """A connection that ends before is no reason to dial again at once."""
 _ATTEMPTS = 5
@@ -161,7 +164,7 @@ class Link:
         if limit is None and settings.hooks.on_connection_lost:
             limit = _ATTEMPTS
         if limit is None:
-            doublings = min(max(self._failures, self._short_lived), 16)
+            doublings = min(max(doublings_after(self._failures), self._short_lived), 16)
             doubled_s = float(_FIRST_PAUSE_S * 2**doublings)
             return min(_LONGEST_PAUSE_S, doubled_s) * (0.5 + entropy.jitter() / 2)
         if self._failures > limit:
@@ -296,6 +299,14 @@ class Link:
                 await socket.send(msgspec.json.encode(message))
                 last = message.number
             await self._news.wait()
+
+
+def doublings_after(failures: int) -> int:
+    """How often the first pause is doubled after so many failed attempts in a row.
+
+    Thrice at most for the first minute, then once more with each attempt.
+    """
+    return min(failures, _EAGER_DOUBLINGS) + max(failures - _EAGER_ATTEMPTS, 0)
 
 
 def _join_token(settings: Settings) -> str:

@@ -37,6 +37,8 @@ from determined_wire.agent_link import (
 
 log = logging.getLogger(__name__)
 
+SHIP_FIRST_S = 3.0
+"""For so long an end waits for the last output to be stored; its slots are taken until then."""
 _CONTAINER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -213,6 +215,10 @@ class Supervisor:
 
     async def _watch(self, entry: _Entry, handle: Handle) -> None:
         end = await handle.wait()
+        # The master writes into the task's log how it ended: what it said itself comes before.
+        entry.pump.finish(end)
+        if entry.pumping is not None:
+            await asyncio.wait({entry.pumping}, timeout=SHIP_FIRST_S)
         handle.detach()
         self._end(entry, end)
 

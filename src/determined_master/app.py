@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from determined_master import __version__, entropy
@@ -14,10 +10,11 @@ from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.object_storage import ObjectStorage
-from determined_master.domain.errors import DetError
+from determined_master.database import default_storage
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
-from determined_master.engine.kinds import ALLOCATION, KINDS
+from determined_master.engine.kinds import KINDS
+from determined_master.leading import Lead
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
@@ -69,6 +66,7 @@ from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.system_metrics import SystemMetrics
 from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -79,85 +77,16 @@ from determined_master.services.trials import Trials
 from determined_master.services.users import Users
 from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
-from determined_master.store.embedded import EmbeddedServer
-from determined_master.store.embedded_files import Layout, default_layout
-from determined_master.store.errors import DataDirInUse
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.migrate import migrate
-from determined_master.store.pool import (
-    Address,
-    Pool,
-    check_server,
-    connect,
-    embedded_address,
-)
+from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.silence import watch_silence
 
 if TYPE_CHECKING:
+    from determined_master.ports import ClusterBackend
     from determined_master.settings import Settings
 
-log = logging.getLogger(__name__)
 DEFAULT_POOL = "default"
-COMPARE_S = 10.0
-"""Between comparisons of the live allocations with their rows."""
-OPEN_ALLOCATIONS = """
-    SELECT g.state, g.version FROM aggregates g JOIN allocations a ON a.id = g.id
-     WHERE g.kind = 'allocation' AND a.ended_at IS NULL
-"""
-
-
-def secrets_dir(settings: Settings) -> Path | None:
-    """Where the first password is written: beside our own database; None with the user's."""
-    return None if settings.db.host else layout_of(settings).root.parent
-
-
-def layout_of(settings: Settings) -> Layout:
-    """Where the master's own PostgreSQL lies."""
-    if settings.db.data_dir:
-        return Layout(Path(settings.db.data_dir))
-    return default_layout(settings.cluster_name or "determined")
-
-
-@contextlib.asynccontextmanager
-async def database(settings: Settings) -> AsyncIterator[Address]:
-    """A database: the user's, or our own that runs as long as this does.
-
-    It is migrated, but for `restore`, which needs an empty one. `backup` may use the server
-    of a master that runs.
-    """
-    if settings.db.host:
-        address = Address(
-            host=settings.db.host,
-            port=settings.db.port,
-            user=settings.db.user,
-            password=settings.db.password,
-            database=settings.db.name,
-            ssl_mode=settings.db.ssl_mode,
-            ssl_root_cert=settings.db.ssl_root_cert or None,
-        )
-        await check_server(address)
-        await _migrate(address, settings)
-        yield address
-        return
-    server = EmbeddedServer(layout_of(settings))
-    try:
-        await server.start()
-    except DataDirInUse:
-        if settings.command not in ("backup", "simulate"):
-            raise
-        yield embedded_address(server.connection_options)
-        return
-    try:
-        address = embedded_address(server.connection_options)
-        await _migrate(address, settings)
-        async with asyncio.TaskGroup() as group:
-            supervisor = group.create_task(server.supervise())
-            yield address
-            supervisor.cancel()
-    finally:
-        await server.stop()
 
 
 class App:
@@ -170,37 +99,29 @@ class App:
         pool: Pool,
         cluster: Cluster,
         passwords: Passwords,
+        *,
+        backend: ClusterBackend | None = None,
     ) -> None:
+        """
+        Args:
+            backend: runs the containers in place of agents that connect; for tests.
+        """
         self.settings = settings
         self._pool = pool
-        tokens = TaskTokens(cluster.secret)
         self.engine = Engine(address, pool, KINDS)
         self.live = LiveAllocations(self._nudge)
         self.identities = Identities(pool)
-        policies = LogPolicies(self.engine, pool)
-        self.logs = TaskLogs(pool, policies)
-        facts = MasterFacts(
+        self._policies = LogPolicies(self.engine, pool)
+        self.logs = TaskLogs(pool, self._policies)
+        self.facts = MasterFacts(
             version=__version__,
             master_id=str(entropy.new_uuid()),
             cluster_id=cluster.cluster_id,
             cluster_name=settings.cluster_name,
         )
-        reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
-        join = Join(
-            cluster.join_token,
-            is_open=_is_join_open(settings),
-            allow_process_runtime=bool(settings.security.allow_process_runtime),
-            pools=[p.pool_name for p in settings.resource_pools],
-        )
-        identity = MasterIdentity(
-            master_id=facts.master_id,
-            cluster_id=facts.cluster_id,
-            cluster_name=facts.cluster_name,
-            version=facts.version,
-        )
-        self.backend = AgentBackend(
-            identity, reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
-        )
+        self.door = self._door(cluster)
+        self.backend = backend or self.door
+        self.pools = Pools(settings, self.backend, self.live)
         self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
             pool_configs(settings),
@@ -213,26 +134,51 @@ class App:
         self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
-        specs = ContainerSpecs(pool, tokens, task_defaults(settings))
-        ExperimentEffects(self.engine, pool).register()
-        TrialEffects(self.engine, pool, tokens).register()
         self._collections = Collections(self.engine, pool)
-        aux_pool = settings.resource_manager.default_aux_resource_pool
-        CollectionEffects(
-            self.engine, pool, tokens, self._collections, aux_pool or DEFAULT_POOL
-        ).register()
-        AllocationEffects(self.engine, self.backend, specs).register()
-        self._deletions = ProjectDeletions(self.engine, pool)
+        self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
-        self.services = self._services(facts, passwords, cluster)
+        self._handle_effects(TaskTokens(cluster.secret))
+        self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
+        self.engine.feed.listen("allocation", self._on_allocation)
+        self.engine.feed.listen("trial", self._on_trial)
 
-    def _services(self, facts: MasterFacts, passwords: Passwords, cluster: Cluster) -> Services:
+    def _door(self, cluster: Cluster) -> AgentBackend:
+        """Where agents come in."""
+        settings, facts = self.settings, self.facts
+        join = Join(
+            cluster.join_token,
+            is_open=_is_join_open(settings),
+            allow_process_runtime=bool(settings.security.allow_process_runtime),
+            pools=[p.pool_name for p in settings.resource_pools],
+        )
+        identity = MasterIdentity(
+            master_id=facts.master_id,
+            cluster_id=facts.cluster_id,
+            cluster_name=facts.cluster_name,
+            version=facts.version,
+        )
+        reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
+        return AgentBackend(
+            identity, reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
+        )
+
+    def _handle_effects(self, tokens: TaskTokens) -> None:
+        """Say who carries out which effect."""
+        pool, engine, settings = self._pool, self.engine, self.settings
+        ExperimentEffects(engine, pool).register()
+        TrialEffects(engine, pool, tokens, self.pools).register()
+        aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
+        CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
+        specs = ContainerSpecs(pool, tokens, task_defaults(settings))
+        AllocationEffects(engine, self.backend, specs, self._policies).register()
+
+    def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        pools = Pools(self.settings, self.backend, self.live)
+        pools = self.pools
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
@@ -240,10 +186,11 @@ class App:
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         queue = JobQueue(pool, self.live, pools)
+        samples = SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
-            master=Master(facts, pool, self.settings.masked),
+            master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,
             model_files=ModelFiles(experiments),
@@ -258,7 +205,8 @@ class App:
             continuations=Continuations(engine, pool, configs),
             trials=trials,
             detached=detached,
-            metrics=Metrics(engine, pool, self.flusher, detached.note_report),
+            system_metrics=samples,
+            metrics=Metrics(engine, pool, self.flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
             collections=self._collections,
@@ -274,8 +222,8 @@ class App:
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=pools,
-            workspaces=Workspaces(pool, pools, self._deletions),
-            projects=Projects(pool, self._deletions),
+            workspaces=Workspaces(pool, pools, self.deletions),
+            projects=Projects(pool, self.deletions),
             identities=self.identities,
             job_queue=queue,
             job_changes=JobChanges(pool, queue, pools, self.terms),
@@ -284,7 +232,7 @@ class App:
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
             live=self.live,
-            serve_agent=self.backend.serve,
+            serve_agent=self.door.serve,
         )
 
     def close(self) -> None:
@@ -294,78 +242,29 @@ class App:
 
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
-        self.engine.feed.listen("allocation", self._on_allocation)
-        self.engine.feed.listen("trial", self._on_trial)
+        switches = self.services.agent_switches
+        lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
+        waits = CollectionWaits(self.engine, self._pool, self.backend)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
-            group.create_task(keep_house(self._pool))
-            group.create_task(watch_silence(self.services.detached))
-            waits = CollectionWaits(self.engine, self._pool, self.backend)
-            group.create_task(watch_collections(waits))
-            group.create_task(self.flusher.run())
-            group.create_task(self._deletions.run())
-            group.create_task(self._retention.run())
-            group.create_task(self.services.master.loop.run())
-            group.create_task(self.pool_loops.run())
-            group.create_task(self.recorder.run())
-            group.create_task(self.wait_lines.run(self.pool_loops.decisions))
-            group.create_task(self._keep_comparing())
-            group.create_task(self._keep_terms())
+            for loop in (
+                keep_house(self._pool),
+                watch_silence(self.services.detached),
+                watch_collections(waits),
+                self.flusher.run(),
+                self.deletions.run(),
+                self._retention.run(),
+                self.services.master.loop.run(),
+                self.pool_loops.run(),
+                self.recorder.run(),
+                self.wait_lines.run(self.pool_loops.decisions),
+                lead.keep_enforcing(),
+                lead.keep_terms(),
+            ):
+                group.create_task(loop)
             ready.set()
-            await self._let_agents_in()
-
-    async def _compare_until_done(self) -> None:
-        """At the begin of a lead: agents may only be let in against what the rows say."""
-        while True:
-            try:
-                await self._compare_live()
-                await self.services.agent_switches.load()
-                return
-            except DATABASE_ERRORS:
-                log.warning("the database does not answer yet")
-                await asyncio.sleep(0.2)
-
-    async def _keep_comparing(self) -> None:
-        while True:
-            await asyncio.sleep(COMPARE_S)
-            with contextlib.suppress(*DATABASE_ERRORS, DetError):
-                await self._compare_live()
-                await self.services.agent_switches.enforce()
-
-    async def _compare_live(self) -> None:
-        """Bring the live allocations in line with their rows."""
-        known = self.live.known()
-        rows = await self._pool.fetch(OPEN_ALLOCATIONS)
-        decode = ALLOCATION.codec.state
-        self.live.reconcile(known, [(decode(row["state"]), row["version"]) for row in rows])
-
-    async def _keep_terms(self) -> None:
-        """Tell live requests what was set for their jobs, should that have been lost."""
-        while True:
-            try:
-                await self.terms.sync()
-            except Exception:  # the loop must live on
-                log.exception("comparing requests with their jobs failed")
-            await asyncio.sleep(COMPARE_S)
-
-    async def _let_agents_in(self) -> None:
-        """While this process leads, and under each of its epochs anew."""
-        try:
-            while True:
-                epoch = await self.engine.wait_until_leading(timeout_s=None)
-                await self._compare_until_done()
-                expected = {
-                    container.agent_id: allocation.request.pool
-                    for allocation in self.live.values()
-                    for container in allocation.containers
-                    if container.state != "TERMINATED"
-                }
-                self.backend.open(expected, epoch)
-                await self.engine.wait_while_leading(epoch)
-                await self.backend.close()
-        finally:
-            await self.backend.close()
+            await lead.let_agents_in()
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)
@@ -379,21 +278,6 @@ class App:
     def _on_trial(self, change: Changed) -> None:
         if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
             self.logs.tell(change.state.task_id)
-
-
-async def _migrate(address: Address, settings: Settings) -> None:
-    if settings.command == "restore":
-        return
-    conn = await connect(address)
-    try:
-        await migrate(conn)
-    finally:
-        await conn.close()
-
-
-def default_storage(settings: Settings) -> Path | None:
-    """Where checkpoints go when nobody says: beside our own database."""
-    return None if settings.db.host else layout_of(settings).root.parent / "checkpoints"
 
 
 def _is_join_open(settings: Settings) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 import uvloop
 
-from determined_master import __version__, app, settings, simulation
+from determined_master import __version__, app, database, settings, simulation
 from determined_master.corked import CorkedHttp
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 async def _run(chosen: settings.Settings) -> None:
-    async with app.database(chosen) as address:
+    async with database.database(chosen) as address:
         if chosen.command == "run":
             await _serve(chosen, address)
             return
@@ -84,7 +84,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
     pool = await open_pool(address)
     try:
         cluster = await bootstrap(
-            pool, passwords, chosen.security.initial_user_password, app.secrets_dir(chosen)
+            pool, passwords, chosen.security.initial_user_password, database.secrets_dir(chosen)
         )
         master = app.App(chosen, address, pool, cluster, passwords)
         server = _Server(

@@ -64,6 +64,16 @@ class ClusterBackend(Protocol):
         """The container's end is stored. Raises NotConnected."""
 
 
+class AgentDoor(Protocol):
+    """Where agents come in."""
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Accept agents under an epoch; `expected` has the pool of each that runs something."""
+
+    async def close(self) -> None:
+        """Let go of all agents; their containers run on."""
+
+
 class AgentEvents(Protocol):
     """What a backend tells the master; each call returns after the commit."""
 

@@ -38,7 +38,9 @@ class Ssh(Struct, frozen=True, kw_only=True):
     key_type: Annotated[
         Literal["RSA", "ECDSA", "ED25519"], Meta(description="Kind of new keys.")
     ] = "ED25519"
-    rsa_key_size: Annotated[int, Meta(ge=0, le=16384, description="Bits of new RSA keys.")] = 0
+    rsa_key_size: Annotated[
+        int, Meta(ge=0, le=16384, description="Bits of RSA keys; those made are of 1024 to 4096.")
+    ] = 0
 
 
 class RoleOfCreator(Struct, frozen=True, kw_only=True):

@@ -113,3 +113,10 @@ async def test_many_are_chosen_by_a_filter(admin: Client) -> None:
     assert (await admin("GET", path)).json()["experiment"]["state"] == "STATE_PAUSED"
     retained = await admin("PUT", f"{BULK}/retain_logs", {"numDays": 1, **body})
     assert retained.json()["results"] == [{"error": "", "id": wanted}]
+
+
+async def test_a_blank_label_is_refused(admin: Client) -> None:
+    number = await created(admin)
+    answer = await admin("PATCH", f"{PATH}/{number}", {"labels": ["a", " "]})
+    assert answer.status == 400
+    assert "must not be blank" in answer.json()["error"]["error"]

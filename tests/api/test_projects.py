@@ -10,6 +10,8 @@ from tests.api.client import Client
 from tests.api.samples import World
 from tests.covers import covers
 
+from determined_master.store.workspaces import find_agent_user
+
 CONFIG = "{name: e, entrypoint: x, searcher: {name: single, metric: loss}%s}"
 
 
@@ -258,3 +260,55 @@ async def test_notes_are_added_and_replaced(admin: Client) -> None:
     assert (await admin("POST", path, {"note": {"name": "b"}})).status == 400
     answer = await admin("PUT", path, {"notes": []})
     assert answer.json() == {"notes": []}
+
+
+async def test_a_deletion_that_a_master_left_half_done_goes_on(world: World) -> None:
+    admin = world.clients["admin"]
+    there = await project(admin, await workspace(admin))
+    made = await experiment(admin, projectId=there)
+    await over(admin, made["id"])
+    async with world.services.projects._pool.acquire() as conn:
+        await conn.execute("UPDATE projects SET state = 'DELETING' WHERE id = $1", there)
+    await world.services.projects._deletions.settle()
+    look = lambda: admin("GET", f"/api/v1/experiments/{made['id']}")  # noqa: E731
+    await scene.until_true(look, lambda got: got.status == 404, [])
+    assert await world.services.projects._deletions.settle() is False
+    assert (await admin("GET", f"/api/v1/projects/{there}")).status == 404
+
+
+async def test_a_project_whose_experiments_cannot_be_deleted_says_so(world: World) -> None:
+    admin = world.clients["admin"]
+    workspace_id = await workspace(admin)
+    there = await project(admin, workspace_id)
+    made = await experiment(admin, projectId=there)
+    async with world.services.projects._pool.acquire() as conn:
+        await conn.execute("UPDATE projects SET state = 'DELETING' WHERE id = $1", there)
+        await conn.execute("UPDATE workspaces SET state = 'DELETING' WHERE id = $1", workspace_id)
+        query = "UPDATE experiments SET state = 'DELETE_FAILED' WHERE id = $1"
+        await conn.execute(query, made["id"])
+    assert await world.services.projects._deletions.settle() is False
+    shown = (await admin("GET", f"/api/v1/projects/{there}")).json()["project"]
+    assert shown["state"] == "WORKSPACE_STATE_DELETE_FAILED"
+    assert str(made["id"]) in shown["errorMessage"]
+    shown = (await admin("GET", f"/api/v1/workspaces/{workspace_id}")).json()["workspace"]
+    assert shown["state"] == "WORKSPACE_STATE_DELETE_FAILED"
+
+
+async def test_tasks_run_as_the_workspaces_agent_user_over_their_owners(world: World) -> None:
+    admin = world.clients["admin"]
+    group = {"agentUid": 7, "agentGid": 8, "agentUser": "w", "agentGroup": "g"}
+    there = await project(admin, await workspace(admin, agentUserGroup=group))
+    made = await experiment(admin, projectId=there)
+    async with world.services.projects._pool.acquire() as conn:
+        link = "UPDATE users SET agent_uid = 1, agent_gid = 1, agent_user = 'u', agent_group = 'u'"
+        await conn.execute(link)
+        found = [
+            await find_agent_user(conn, made["userId"], workspace_id)
+            for workspace_id in (made["workspaceId"], 1)
+        ]
+        await conn.execute("UPDATE users SET agent_uid = NULL, agent_user = NULL")
+        assert "uid" not in await find_agent_user(conn, made["userId"], 1)
+    assert found == [
+        {"user": "w", "uid": 7, "group": "g", "gid": 8},
+        {"user": "u", "uid": 1, "group": "u", "gid": 1},
+    ]

@@ -66,8 +66,18 @@ def test_a_list_separates_its_rows() -> None:
         "           bb",
         "",
         "Name       c",
-        "Descripti",
     ]
+
+
+def test_columns_without_a_value_make_room_for_the_others() -> None:
+    drawn = draw(["Name", "Agent User"], [["a" * 12, None]], 16)
+    assert drawn.splitlines()[0] == "Name"
+    assert "Agent User" in draw(["Name", "Agent User"], [["a" * 12, None]], 80)
+
+
+def test_a_block_of_lines_is_not_broken() -> None:
+    block = '{\n    "quality": 7\n}'
+    assert '    "quality": 7' in draw(["H-Params", "Name"], [[block, "a long name"]], 22)
 
 
 def test_a_name_cannot_move_the_cursor() -> None:

@@ -241,6 +241,19 @@ class StorageContract:
         with pytest.raises(FileNotFoundError):
             shelf.manager.upload(source, "one", ["a.txt", "nothing"])
 
+    def test_a_transfer_that_is_interrupted_ends_with_all_its_files(
+        self, shelf: Shelf, source: pathlib.Path, tmp_path: pathlib.Path
+    ) -> None:
+        def interrupt(_: int) -> None:
+            raise LookupError("by a test")
+
+        shelf.store("one", source)
+        with pytest.raises(LookupError, match="by a test"):
+            shelf.manager.download("one", tmp_path / "back", progress=interrupt)
+        assert set(contents(tmp_path / "back")) <= {"100%"}, "only what has no bytes to tell of"
+        with pytest.raises(LookupError, match="by a test"):
+            shelf.manager.upload(source, "two", progress=interrupt)
+
     def test_files_beside_checkpoints(self, shelf: Shelf, source: pathlib.Path) -> None:
         for trial in ("3", "33"):
             path = f"c/tensorboard/experiment/1/trial/{trial}/events"

@@ -8,7 +8,12 @@ import pytest
 from tests.covers import covers
 from tests.domain.config.builders import build
 
-from determined_master.domain.task_spec import TrialRun, storage_mount, trial_environment
+from determined_master.domain.task_spec import (
+    TrialRun,
+    storage_mount,
+    trial_environment,
+    user_environment,
+)
 
 
 def run(**overrides: Any) -> TrialRun:
@@ -27,6 +32,20 @@ def run(**overrides: Any) -> TrialRun:
 def test_every_run_of_a_trial_has_its_seed() -> None:
     seeds = [trial_environment(run(run_id=n), {})["DET_TRIAL_SEED"] for n in (1, 2, 5)]
     assert seeds == ["7", "7", "7"]
+
+
+@covers("experiment-config 2.debug")
+def test_the_harness_of_an_experiment_with_debug_is_told_so() -> None:
+    assert "DET_DEBUG" not in trial_environment(run(config={"debug": False}), {})
+    assert trial_environment(run(config={"debug": True}), {})["DET_DEBUG"] == "true"
+
+
+@covers("experiment-config 12.environment_variables 24.gpu")
+def test_a_container_gets_the_variables_of_its_devices_later_ones_winning() -> None:
+    given = {"cpu": ["A=1", "A=2"], "gpu": ["A=3", "B=x=y"]}
+    config = build(environment={"environment_variables": given}).config
+    assert user_environment(config, "cpu") == {"A": "2"}
+    assert user_environment(config, "cuda") == {"A": "3", "B": "x=y"}
 
 
 @covers("experiment-config 17.resume")

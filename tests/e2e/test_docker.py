@@ -35,6 +35,19 @@ time.sleep(600)
 """
 
 
+SSH = """
+import os, subprocess, determined as det
+from determined.launch import _ssh
+info = det.get_cluster_info()
+if info.container_rank == 1:
+    raise SystemExit(_ssh.serve(info))
+_ssh.wait_for_servers(info.container_addrs[1:])
+command = ["ssh", "-p", os.environ["DTRAIN_SSH_PORT"], info.container_addrs[1]]
+code = subprocess.run([*command, "echo this came over $SSH_CONNECTION; exit 7"]).returncode
+print("ssh ended with", code, flush=True)
+"""
+
+
 @pytest.fixture(scope="module")
 def cluster(docker: Daemon) -> Iterator[Cluster]:
     """Two agents of one slot each, on one daemon."""
@@ -112,6 +125,17 @@ def test_a_gang_of_two_containers_meets_and_is_ranked_by_agent_id(cluster: Clust
     }
     reached = [line for line in lines if "all 2 containers reach each other" in line["log"]]
     assert {line["agentId"] for line in reached} == {"agent-0", "agent-1"}
+
+
+def test_containers_of_a_gang_reach_each_other_over_ssh(cluster: Cluster) -> None:
+    """As the horovod and deepspeed launchers do: the worker serves, and ends with the chief."""
+    settings, files = gang(SSH)
+    experiment = cluster.submit({**settings, "entrypoint": "python3 t.py"}, files)
+    assert cluster.wait(experiment) == "COMPLETED"
+    [trial] = cluster.trials(experiment)
+    text = cluster.text(trial["id"])
+    assert "this came over" in text
+    assert "ssh ended with 7" in text
 
 
 def test_one_container_that_dies_ends_the_gang_with_its_log_first(cluster: Cluster) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import PASSWORD, ROOT, APIException, Cluster, until
 from tests.e2e.conftest import running
@@ -101,6 +102,7 @@ def test_a_more_urgent_job_preempts_and_the_other_saves_and_resumes(cluster: Clu
     assert cluster.trials(lower)[0]["restarts"] == 0
 
 
+@covers("experiment-config 21.live 11.priority")
 def test_a_change_of_priority_acts_on_what_waits_and_runs(cluster: Cluster) -> None:
     first = submit(cluster, is_single_node=True)
     await_running(cluster, first)

@@ -4,7 +4,7 @@ import pytest
 from tests.engine import toy
 
 from determined_master.domain.errors import FailedPrecondition
-from determined_master.engine import Engine, InternalError, Posting, list_story
+from determined_master.engine import Changed, Engine, InternalError, Posting, list_story
 from determined_master.store.pool import Pool
 
 
@@ -171,3 +171,12 @@ async def test_waiting_for_a_state_ends_when_it_is_reached(engine: Engine) -> No
     assert (await waiting).total == 3
     with pytest.raises(TimeoutError):
         await engine.wait_for("tally", "a", lambda t: t.total >= 4, 0.02)
+
+
+async def test_what_is_settled_by_its_cause_is_told_by_the_feed(engine: Engine) -> None:
+    await engine.post("tally", "a", toy.Added(3), cause="1")
+    told: list[Changed] = []
+    engine.feed.listen("tally", told.append)
+    outcome = await engine.post("tally", "a", toy.Added(3), cause="1")
+    assert outcome.is_duplicate
+    assert [(change.version, change.state.total) for change in told] == [(1, 3)]

@@ -1,10 +1,11 @@
 import asyncio
 
+import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
 
 from determined_master.domain.errors import FailedPrecondition
-from determined_master.engine import Deferred, Engine
+from determined_master.engine import Deferred, Engine, EngineSettings, outbox
 from determined_master.store.pool import Address, Pool
 
 
@@ -190,6 +191,109 @@ async def test_sql_that_closes_an_effect_is_run_once(database: Address, toy_pool
         await until(is_closed)
         await engine.post("tally", "a", toy.Added(1), cause="2")
     assert await toy_pool.fetchval("SELECT count(*) FROM lines WHERE id = 'closed'") == 1
+
+
+async def test_effects_about_different_things_do_not_wait_for_each_other(
+    database: Address, toy_pool: Pool
+) -> None:
+    engine = silent_engine(database, toy_pool)
+    seen = []
+    is_b_done = asyncio.Event()
+
+    async def handle(effect, context):
+        if effect.text == "1@a":
+            await is_b_done.wait()
+        seen.append(effect.text)
+        if effect.text == "2@b":
+            is_b_done.set()
+        await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+
+    engine.handlers.register(toy.Echo, handle)
+    async with engine:
+        await engine.wait_until_leading()
+        echoes = ("1@a", "2@b", "3@a", "4", "5@c")
+        await engine.post("tally", "a", toy.Added(1, echoes=echoes), cause="1")
+        await engine.wait_for("tally", "a", lambda tally: tally.echoes == 5, 10)
+    assert seen == ["2@b", "1@a", "3@a", "4", "5@c"]
+
+
+async def test_a_group_handler_gets_what_waits_and_then_alone_what_it_left_open(
+    database: Address, toy_pool: Pool
+) -> None:
+    engine = silent_engine(database, toy_pool)
+    calls = []
+
+    async def handle(orders):
+        calls.append([(effect.text, context.attempt) for effect, context in orders])
+        for effect, context in orders:
+            if effect.text == "2@b" and len(calls) < 3:
+                raise RuntimeError("not yet")
+            await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+
+    engine.handlers.register_group(toy.Echo, handle)
+    async with engine:
+        await engine.wait_until_leading()
+        echoes = ("1@a", "2@b", "3@c")
+        await engine.post("tally", "a", toy.Added(1, echoes=echoes), cause="1")
+        await engine.wait_for("tally", "a", lambda tally: tally.echoes == 3, 10)
+    together, *alone = calls
+    assert together == [("1@a", 1), ("2@b", 1), ("3@c", 1)]
+    assert sorted(alone) == [[("2@b", 1)], [("2@b", 2)], [("3@c", 1)]]
+
+
+async def test_more_open_effects_than_a_page_are_handed_out_in_order_after_a_restart(
+    database: Address, toy_pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "_PAGE", 7)
+    first = silent_engine(database, toy_pool)
+
+    async def hang(effect, context):
+        await asyncio.Event().wait()
+
+    first.handlers.register(toy.Echo, hang)
+    async with first:
+        await first.wait_until_leading()
+        echoes = tuple(str(n) for n in range(30))
+        await first.post("tally", "a", toy.Added(1, echoes=echoes), cause="1")
+        await first.post("tally", "b", toy.Added(1, echoes=("b",)), cause="1")
+
+    second = silent_engine(database, toy_pool)
+    seen = []
+
+    async def handle(effect, context):
+        seen.append(effect.text)
+
+    second.handlers.register(toy.Echo, handle)
+    async with second:
+        await second.wait_until_leading()
+        await second.post("tally", "a", toy.Added(1, echoes=("last",)), cause="2")
+
+        async def are_closed():
+            return await toy_pool.fetchval("SELECT count(*) FROM outbox") == 0
+
+        await until(are_closed)
+    assert [text for text in seen if text != "b"] == [*echoes, "last"]
+
+
+async def test_an_old_effect_that_no_lane_has_is_taken_up_by_the_sweep(
+    database: Address, toy_pool: Pool
+) -> None:
+    settings = EngineSettings(sweep_s=0.02)
+    engine = Engine(database, toy_pool, [toy.TALLY], settings=settings)
+
+    async def handle(effect, context):
+        await context.post("tally", context.aggregate_id, toy.Echoed(effect.text))
+
+    engine.handlers.register(toy.Echo, handle)
+    async with engine:
+        await engine.wait_until_leading()
+        await engine.post("tally", "a", toy.Added(1), cause="1")
+        await toy_pool.execute(
+            "INSERT INTO outbox (kind, id, version, n, effect, ordered_at, claimed_epoch) VALUES "
+            """('tally', 'a', 1, 0, '{"effect":"echo","text":"x"}', now() - interval '1 hour',"""
+            " (SELECT epoch FROM leader))"
+        )
+        await until(lambda: _echoed(engine))
 
 
 async def _echoed(engine: Engine) -> bool:

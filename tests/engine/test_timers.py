@@ -1,7 +1,10 @@
+import asyncio
+
+import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
 
-from determined_master.engine import Engine
+from determined_master.engine import Engine, timers
 from determined_master.store.pool import Address, Pool
 
 
@@ -48,3 +51,27 @@ async def test_a_timer_outlives_the_engine_that_set_it(database: Address, toy_po
     async with make_engine(database, toy_pool) as second:
         await second.wait_until_leading()
         assert (await second.wait_for("tally", "a", lambda tally: tally.ticks, 10)).ticks == 1
+
+
+async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
+    engine: Engine,
+    toy_pool: Pool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(timers, "_RETRY_S", 0.0)
+    monkeypatch.setattr(timers, "_ATTEMPTS", 3)
+    await engine.post("tally", "a", toy.Added(1, tick_s=3600), cause="1")
+    await toy_pool.execute("""UPDATE timers SET due_at = now(), event = '{"event":"exploded"}'""")
+    await engine.post("tally", "b", toy.Added(1, tick_s=0.0), cause="1")
+
+    def tries(words: str) -> int:
+        return sum(record.message == words for record in caplog.records)
+
+    async with asyncio.timeout(10):
+        while not tries("gave up a timer until the next start"):  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+    await engine.post("tally", "c", toy.Added(1, tick_s=0.0), cause="1")
+    await engine.wait_for("tally", "c", lambda tally: tally.ticks, 10)
+    assert tries("a timer's event failed") == 2
+    assert await toy_pool.fetchval("SELECT id FROM timers") == "a"

@@ -61,7 +61,13 @@ class EffectFailed(Event, frozen=True, tag="effect_failed"):
 
 
 class Echo(Effect, frozen=True, tag="echo"):
+    """`x@a` is about a; without a sign it is about the whole."""
+
     text: str
+
+    @property
+    def about(self) -> str | None:
+        return self.text.partition("@")[2] or None
 
 
 class Line(Record, frozen=True, tag="line"):

@@ -1,54 +1,41 @@
-"""What a configuration says about a container reaches the agent."""
+"""What a configuration says about its containers, as agents are told."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-from tests.covers import covers
-from tests.domain.config.builders import build
-
 from determined_master.services.container_options import container_options
+from determined_wire.agent_link import RegistryAuth
 
-GIB = 1024**3
-
-
-def options(device_type: str = "cpu", **overrides: Any) -> dict[str, Any]:
-    return container_options(build(**overrides).config, device_type, 4 * GIB)
-
-
-@covers("experiment-config 12.image 24.gpu")
-@pytest.mark.parametrize(("device", "image"), [("cpu", "c:1"), ("cuda", "g:1"), ("rocm", "r:1")])
-def test_a_container_gets_the_image_of_its_devices(device: str, image: str) -> None:
-    images = {"cpu": "c:1", "gpu": "g:1", "rocm": "r:1"}
-    assert options(device, environment={"image": images})["image"] == image
-
-
-@covers("experiment-config 11.shm_size")
-def test_shared_memory_is_the_clusters_unless_the_experiment_says_otherwise() -> None:
-    assert options()["shm_size_bytes"] == 4 * GIB
-    assert options(resources={"shm_size": "1.5 GiB"})["shm_size_bytes"] == 3 * GIB // 2
+CONFIG = {
+    "environment": {
+        "image": {"cpu": "for-cpu:1", "cuda": "for-cuda:1"},
+        "force_pull_image": True,
+        "registry_auth": {"username": "me", "password": "word", "serveraddress": "mine.io"},
+        "add_capabilities": ["NET_ADMIN"],
+        "drop_capabilities": ["MKNOD"],
+    },
+    "resources": {
+        "devices": [{"host_path": "/dev/a", "container_path": "/dev/b", "mode": "rw"}],
+        "shm_size": 7,
+    },
+}
 
 
-@covers("experiment-config 11.devices 13.device_string 13.device_map")
-def test_devices_are_passed_with_their_modes() -> None:
-    devices = ["/dev/a:/dev/b:r", {"host_path": "/dev/c", "container_path": "/dev/d"}]
-    found = options(resources={"devices": devices})["devices"]
-    assert found == ("/dev/a:/dev/b:r", "/dev/c:/dev/d:mrw")
+def test_everything_that_is_set_is_passed_on() -> None:
+    assert container_options(CONFIG, "cuda", 99) == {
+        "image": "for-cuda:1",
+        "force_pull_image": True,
+        "registry_auth": RegistryAuth("me", "word", "mine.io"),
+        "add_capabilities": ("NET_ADMIN",),
+        "drop_capabilities": ("MKNOD",),
+        "devices": ("/dev/a:/dev/b:rw",),
+        "shm_size_bytes": 7,
+    }
 
 
-@covers("experiment-config 12.registry_auth 12.force_pull_image 12.capabilities")
-def test_pulling_and_capabilities_are_passed_on() -> None:
-    found = options(
-        environment={
-            "registry_auth": {"username": "u", "password": "p", "serveraddress": "r"},
-            "force_pull_image": True,
-            "add_capabilities": ["A"],
-            "drop_capabilities": ["B"],
-        }
+def test_what_is_not_set_is_the_clusters() -> None:
+    options = container_options({"environment": {"image": {"cpu": "a"}}}, "cpu", 99)
+    assert (options["image"], options["shm_size_bytes"], options["registry_auth"]) == (
+        "a",
+        99,
+        None,
     )
-    auth = found["registry_auth"]
-    assert (auth.username, auth.password, auth.server_address) == ("u", "p", "r")
-    assert found["force_pull_image"] is True
-    assert (found["add_capabilities"], found["drop_capabilities"]) == (("A",), ("B",))
-    assert options()["registry_auth"] is None

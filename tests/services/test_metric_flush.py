@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ import pytest
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.metric_reports import Report, TrialFacts, placed
 from determined_master.services.metric_summaries import Summaries
 from determined_master.store.pool import Pool
 
@@ -25,6 +25,7 @@ FACTS = TrialFacts(
     searcher_metric="accuracy",
     smaller_is_better=False,
     wants_validations=False,
+    started_at=AT,
 )
 
 
@@ -204,3 +205,28 @@ async def test_the_best_of_an_experiment_is_that_of_its_best_trial(
     row = await pool.fetchrow("SELECT best_trial_id, best_metric FROM experiments")
     assert row is not None
     assert tuple(row) == (1, -0.9)
+
+
+def test_figures_of_the_machine_have_their_place_in_time() -> None:
+    later = msgspec.structs.replace(report(0, group="cpu"), reported_at=AT + timedelta(seconds=7))
+    assert placed(later, FACTS).steps == 700
+    assert placed(msgspec.structs.replace(later, group="mine"), FACTS).steps == 0
+    assert placed(report(3, group="cpu"), FACTS).steps == 3
+
+
+async def test_figures_of_the_machine_are_no_progress_and_take_nothing_back(
+    flusher: Flusher, pool: Pool
+) -> None:
+    await flusher.report(report(5), FACTS)
+    await flusher.report(report(900, group="gpu"), FACTS)
+    await pool.execute("UPDATE trials SET run_id = 2")
+    await flusher.report(report(1, 2, "gpu"), FACTS)
+    await flusher.report(report(5, 2, "training"), FACTS)
+    assert (await trial(pool))["total_batches"] == 5
+    counted = await pool.fetch("SELECT metric_group, steps FROM metrics WHERE NOT archived")
+    assert {tuple(row) for row in counted} == {
+        ("validation", 5),
+        ("training", 5),
+        ("gpu", 900),
+        ("gpu", 1),
+    }

@@ -69,3 +69,29 @@ async def test_model_directories_that_no_experiment_has_go(pool: Pool) -> None:
         await conn.execute(experiment, digests[1])
     left = "SELECT array_agg(digest ORDER BY digest) FROM model_definitions"
     assert await pool.fetchval(left) == digests[:2]
+
+
+async def test_months_of_the_journal_without_aggregates_are_dropped(pool: Pool) -> None:
+    for month, end in (("2020-01-01", "2020-02-01"), ("2020-02-01", "2020-03-01")):
+        name = "journal_" + month[:7].replace("-", "_")
+        await pool.execute(
+            f"CREATE TABLE {name} PARTITION OF journal FOR VALUES FROM ('{month}') TO ('{end}')"
+        )
+        for kind, id in (("experiment", "1"), ("trial", "1")):
+            await pool.execute(
+                "INSERT INTO journal (born, kind, id, version, cause, event, at)"
+                f" VALUES ('{month}', $1, $2, 1, 'c', '{{}}', now())",
+                kind,
+                f"{id}{month[6]}",
+            )
+    # A deleted experiment of January, and a trial of February that is still there.
+    await pool.execute(
+        "INSERT INTO aggregates (kind, id, version, born, state) VALUES"
+        " ('experiment', '11', 1, '2020-01-01', '{}'), ('trial', '12', 1, '2020-02-01', '{}')"
+    )
+    await sweep(pool)
+    await sweep(pool)
+    parts = "SELECT array_agg(inhrelid::regclass::text) FROM pg_inherits"
+    left = await pool.fetchval(f"{parts} WHERE inhparent = 'journal'::regclass")
+    assert left == ["journal_2020_02"]
+    assert await pool.fetchval("SELECT array_agg(kind) FROM aggregates") == ["trial"]

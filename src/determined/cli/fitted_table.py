@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any, List, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 from determined.cli.plain_table import is_numeric, text_of
 
@@ -33,14 +33,11 @@ def draw(
     """
     cells = [[_printable(text_of(cell)) for cell in row] for row in rows]
     headers, cells = _without_zones(headers, cells)
-    columns = range(len(headers))
-    natural = [_widest([headers[i], *(row[i] for row in cells)]) for i in columns]
-    least = [_least([headers[i], *(row[i] for row in cells)]) for i in columns]
-    for gap in _GAPS:
-        widths = _share(natural, least, width - gap * (len(headers) - 1))
-        if widths is not None:
-            return _drawn(headers, cells, (widths, " " * gap), is_styled)
-    return _listed(headers, cells, width, is_styled)
+    drawn = _columns(headers, cells, width, is_styled)
+    if drawn is None:
+        headers, cells = _without_empty(headers, cells)
+        drawn = _columns(headers, cells, width, is_styled)
+    return _listed(headers, cells, width, is_styled) if drawn is None else drawn
 
 
 def width_of(text: str) -> int:
@@ -71,6 +68,28 @@ def wrap(text: str, width: int) -> List[str]:
                 current = current[length:]
         lines.append(current.rstrip())
     return lines
+
+
+def _columns(
+    headers: Sequence[str], cells: List[List[str]], width: int, is_styled: bool
+) -> Optional[str]:
+    """The table, if it fits without cutting words."""
+    columns = range(len(headers))
+    natural = [_widest([headers[i], *(row[i] for row in cells)]) for i in columns]
+    least = [_least([headers[i], *(row[i] for row in cells)]) for i in columns]
+    for gap in _GAPS:
+        widths = _share(natural, least, width - gap * (len(headers) - 1))
+        if widths is not None:
+            return _drawn(headers, cells, (widths, " " * gap), is_styled)
+    return None
+
+
+def _without_empty(
+    headers: Sequence[str], cells: List[List[str]]
+) -> Tuple[Sequence[str], List[List[str]]]:
+    """Only the columns that have a value."""
+    kept = [i for i in range(len(headers)) if not cells or any(row[i] for row in cells)]
+    return [headers[i] for i in kept], [[row[i] for i in kept] for row in cells]
 
 
 def _share(natural: List[int], least: List[int], room: int) -> Any:
@@ -140,6 +159,8 @@ def _listed(
     for row in cells:
         lines = []
         for header, cell in zip(headers, row):
+            if not cell:
+                continue
             first, *rest = wrap(cell, max(1, width - indent))
             name = header[: indent - _GAPS[0]].ljust(indent)
             lines.append((_styled(name, is_styled) + first).rstrip())
@@ -165,10 +186,12 @@ def _widest(texts: Sequence[str]) -> int:
 
 
 def _least(texts: Sequence[str]) -> int:
+    """The width below which something would be cut; blocks of several lines stay as they are."""
+    blocks = [line for text in texts if "\n" in text for line in text.split("\n")]
     pieces = (
         piece.strip() for text in texts for line in text.split("\n") for piece in _pieces(line)
     )
-    return max((width_of(piece) for piece in pieces), default=0)
+    return max((width_of(piece) for piece in (*pieces, *blocks)), default=0)
 
 
 def _pieces(line: str) -> List[str]:

@@ -26,8 +26,13 @@ MAX_BYTES = 64 << 20
 BATCH_REPORTS = 1000
 BATCH_BYTES = 8 << 20
 SAY_FULL_EVERY_S = 60.0
+LOOK_EVERY_S = 0.02
+AWAKE_LOOKS = 100
+"""For two seconds after a report the thread looks for the next one by itself."""
 
 logger = logging.getLogger("determined.core")
+
+_encode_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Report(NamedTuple):
@@ -56,6 +61,7 @@ class _MetricsContext:
         self._sending = 0
         self._error: Optional[BaseException] = None
         self._is_closing = False
+        self._is_asleep = False
         self._can_batch = True
         self._thread: Optional[threading.Thread] = None
 
@@ -97,11 +103,13 @@ class _MetricsContext:
             self._raise_error()
             self._spool.append(report)
             self._bytes += len(report.body)
-            self._changed.notify_all()
+            if self._is_asleep:  # waking a thread costs more than all the rest
+                self._changed.notify_all()
 
     def flush(self) -> None:
         """Wait until the master has answered for every report so far; errors as `report`."""
         with self._changed:
+            self._changed.notify_all()
             while (self._spool or self._sending) and self._thread and self._thread.is_alive():
                 self._changed.wait(1.0)
             self._raise_error()
@@ -145,7 +153,7 @@ class _MetricsContext:
         }
         if steps_completed is not None:
             body["stepsCompleted"] = int(steps_completed)
-        encoded = json.dumps({"group": group, "metrics": body}, separators=(",", ":")).encode()
+        encoded = _encode_json({"group": group, "metrics": body}).encode()
         return Report(f"{group} metrics at step {steps_completed}", encoded)
 
     def _is_full(self) -> bool:
@@ -159,8 +167,7 @@ class _MetricsContext:
     def _run(self) -> None:
         while True:
             with self._changed:
-                while not self._spool and not self._is_closing:
-                    self._changed.wait()
+                self._wait_for_reports()
                 if not self._spool:
                     return
                 batch = self._take_batch()
@@ -173,6 +180,18 @@ class _MetricsContext:
                 self._sending = 0
                 self._error = self._error or problem
                 self._changed.notify_all()
+
+    def _wait_for_reports(self) -> None:
+        """Look now and then while reports come; sleep once none has come for a while.
+
+        So who reports often is never held up to wake this thread.
+        """
+        looks = 0
+        while not self._spool and not self._is_closing:
+            self._is_asleep = looks >= AWAKE_LOOKS
+            self._changed.wait(None if self._is_asleep else LOOK_EVERY_S)
+            looks += 1
+        self._is_asleep = False
 
     def _take_batch(self) -> List[Report]:
         batch: List[Report] = []

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from determined.common import storage
 from determined.common.api import errors
@@ -14,6 +14,9 @@ from determined.common.api._task_session import TaskSession
 from determined.errors import CheckpointNotFound
 from determined.exec._notes import EntryFailed, note
 from determined.exec._surroundings import set_up
+
+BATCH = 40
+"""So many are reported together: what is deleted and not yet reported must not be much."""
 
 
 def main(argv: List[str]) -> int:
@@ -30,35 +33,43 @@ def main(argv: List[str]) -> int:
         note(f"would delete {globs} of checkpoints {uuids}")
         return 0
     manager = storage.build(config)
-    left = delete_files(manager, uuids, globs)
-    if left:
-        _report(left)
+    found = 0
+    failures: List[str] = []
+    for start in range(0, len(uuids), BATCH):
+        left, failed = delete_files(manager, uuids[start : start + BATCH], globs)
+        if left:
+            _report(left)
+        found += len(left)
+        failures += failed
+    if failures:
+        raise EntryFailed("checkpoints could not be deleted: " + "; ".join(failures))
     if args.delete_tensorboards:
         _delete_tensorboards(manager, args.experiment_id)
-    note(f"garbage collection is done: {len(left)} of {len(uuids)} checkpoints were there")
+    note(f"garbage collection is done: {found} of {len(uuids)} checkpoints were there")
     return 0
 
 
 def delete_files(
     manager: storage.StorageManager, uuids: List[str], globs: List[str]
-) -> Dict[str, Dict[str, int]]:
-    """Delete files of checkpoints; return what is left of each. A missing one is passed over.
+) -> Tuple[Dict[str, Dict[str, int]], List[str]]:
+    """Delete files of checkpoints, a few at a time. A missing one is passed over.
 
-    Raises:
-        EntryFailed: some could not be deleted; the others have been.
+    Returns:
+        What is left of each, and what went wrong with others.
     """
     left: Dict[str, Dict[str, int]] = {}
     failures: List[str] = []
-    for uuid in uuids:
+
+    def delete(uuid: str, _: storage.Halt) -> None:
         try:
             left[uuid] = manager.delete(uuid, globs) if globs else manager.list_paths(uuid)
         except CheckpointNotFound:
             note(f"checkpoint {uuid} is not in the storage any more", "WARNING")
         except (OSError, ValueError) as error:
             failures.append(f"{uuid}: {error}")
-    if failures:
-        raise EntryFailed("checkpoints could not be deleted: " + "; ".join(failures))
-    return left
+
+    storage.each(delete, uuids)
+    return left, failures
 
 
 def _report(left: Dict[str, Dict[str, int]]) -> None:

@@ -7,6 +7,8 @@ its output, never by itself.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +31,7 @@ from determined_agent.runtimes.docker_container import (
     addresses_of,
     exit_of,
     inspect,
+    is_cut_off,
     is_running,
 )
 from determined_agent.runtimes.docker_files import archive
@@ -46,6 +49,8 @@ from determined_agent.runtimes.docker_spec import (
 from determined_agent.runtimes.host_paths import make_dirs
 from determined_agent.settings import Settings
 from determined_wire.agent_link import ContainerState, Failure
+
+log = logging.getLogger(__name__)
 
 HOME_LABEL = f"{LABEL}directory"
 """Which agent's directory a container belongs to: ids of agents may repeat on one machine."""
@@ -88,6 +93,17 @@ class DockerRuntime:
                 f"container_runtime '{self.name}': {error}; on a machine without containers "
                 "`container_runtime: process` runs tasks as plain processes"
             ) from error
+        await self._warn_of_restarts()
+
+    async def _warn_of_restarts(self) -> None:
+        """Say so where a restart of the daemon would end all tasks."""
+        with contextlib.suppress(DockerRefused, DockerUnreachable):
+            told = await self._api.call(Request(method="GET", path="/info", within_s=_CHECK_S))
+            if isinstance(told, dict) and told.get("LiveRestoreEnabled") is False:
+                log.warning(
+                    "Docker's live-restore is off: a restart of the daemon ends the tasks of this "
+                    "agent; set it in /etc/docker/daemon.json"
+                )
 
     async def launch(
         self,
@@ -172,6 +188,11 @@ class DockerRuntime:
         found: dict[str, Any] = {"HostConfig": {"NetworkMode": start.spec.network_mode}}
         if start.spec.network_mode != "host":
             found = await inspect(self._api, docker_id) or found
+            if is_cut_off(found):
+                raise ValueError(
+                    f"it has no network: the daemon at {self._api.address} runs without a bridge; "
+                    "set task_container_defaults.network_mode to host, or give the daemon one"
+                )
         addresses = addresses_of(found, start.spec.ports)
         return DockerContainer(self._api, docker_id, output, addresses)
 

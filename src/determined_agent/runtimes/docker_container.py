@@ -19,8 +19,8 @@ from determined_wire.agent_link import Address, Failure
 
 GONE = "the container is gone: someone else has removed it from Docker"
 
-_DRAIN_S = 15.0
-"""A log that does not end so long after its container is read once more from where it is."""
+_STALL_S = 15.0
+"""A log of an ended container that has not moved for so long is read once more from there."""
 _LOOK_S = 300.0
 """An end that was not announced is looked for after so long."""
 _FIRST_PAUSE_S = 0.1
@@ -73,10 +73,7 @@ class DockerContainer:
     async def _watch(self) -> Exit:
         copying = self._spawn(self._copy())
         ended = await self._ended()
-        await asyncio.wait({copying}, timeout=_DRAIN_S)
-        if not copying.done():
-            copying.cancel()
-            await asyncio.wait({copying})
+        if not await self._has_finished(copying):
             await self._read_rest()
         if ended is None:
             return Exit(failure=Failure("restore_error", GONE), dropped_lines=self._output.dropped)
@@ -98,12 +95,24 @@ class DockerContainer:
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
+    async def _has_finished(self, copying: asyncio.Task[None]) -> bool:
+        """Wait for a copy for as long as it moves; one that stands still is given up."""
+        seen = -1
+        while seen != self._output.received and not copying.done():
+            seen = self._output.received
+            await asyncio.wait({copying}, timeout=_STALL_S)
+        is_done = copying.done()
+        copying.cancel()
+        await asyncio.wait({copying})
+        return is_done
+
     async def _read_rest(self) -> None:
-        try:
-            async with asyncio.timeout(_DRAIN_S):
-                await self._output.copy(follow=False)
-        except (TimeoutError, DockerRefused, DockerUnreachable) as error:
-            self._output.note(f"the end of the output could not be read: {error}")
+        """The log as it is now, from where the copy stood still."""
+        reading = self._spawn(self._output.copy(follow=False))
+        if not await self._has_finished(reading):
+            self._output.note("the end of the output could not be read: Docker sends no more")
+        elif not reading.cancelled() and reading.exception() is not None:
+            self._output.note(f"the end of the output could not be read: {reading.exception()}")
 
     async def _ended(self) -> dict[str, Any] | None:
         """Wait until it runs no more; what Docker says of it then, None when it is gone."""
@@ -128,7 +137,7 @@ class DockerContainer:
             method="POST",
             path=f"/containers/{self._docker_id}/wait",
             query={"condition": "not-running"},
-            within_s=_LOOK_S,
+            within_s=2 * _LOOK_S,  # Podman's head comes with the end
         )
         try:
             async with asyncio.timeout(_LOOK_S), self._api.stream(request) as pieces:
@@ -191,6 +200,17 @@ async def inspect(api: DockerApi, docker_id: str) -> dict[str, Any] | None:
 def is_running(found: dict[str, Any]) -> bool:
     """Whether its program still runs, or is paused."""
     return bool(found["State"].get("Running"))
+
+
+def is_cut_off(found: dict[str, Any]) -> bool:
+    """Whether it runs on the default bridge and got no address there."""
+    if not is_running(found) or found["HostConfig"].get("NetworkMode") not in (
+        "bridge",
+        "default",
+    ):
+        return False
+    networks = (found.get("NetworkSettings") or {}).get("Networks") or {}
+    return not any(network.get("IPAddress") for network in networks.values())
 
 
 def exit_of(found: dict[str, Any], dropped_lines: int) -> Exit:

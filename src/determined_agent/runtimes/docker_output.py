@@ -45,6 +45,8 @@ class Output:
             limit_bytes: bound of the spool.
         """
         self.docker_id = docker_id
+        self.received = 0
+        """Bytes that Docker has sent so far; tells whether a copy still moves."""
         self._api = api
         self._directory = directory
         self._spool = SpoolWriter(str(directory), limit_bytes)
@@ -88,6 +90,7 @@ class Output:
     async def _take(self, pieces: AsyncIterator[bytes], skip: int) -> None:
         frames, times = Frames(), Times()
         async for piece in pieces:
+            self.received += len(piece)
             records = []
             for stream, payload in frames.feed(piece):
                 if skip:

@@ -20,7 +20,7 @@ HARNESS_DIR = "/opt/determined/harness"
 """Where the harness is mounted; nothing of an image is expected there."""
 NVIDIA_CAPABILITIES = ("gpu", "compute", "utility")
 
-_LOG_FILE_BYTES = 64 * 1024**2
+_LEAST_LOG_BYTES = 64 * 1024**2
 _DEVICE_MODE = "mrw"
 
 
@@ -138,8 +138,10 @@ def _host_config(
         "RestartPolicy": {"Name": "no"},
     }
     if settings.container_runtime == "docker":
-        files = max(2, settings.log_spool_bytes // _LOG_FILE_BYTES)
-        options = {"max-size": str(_LOG_FILE_BYTES), "max-file": str(files)}
+        # Docker's own reader may skip what is left of a file when that is put aside while it
+        # lags behind: so there is one large file, and a second one only beyond the bound.
+        size = max(_LEAST_LOG_BYTES, settings.log_spool_bytes)
+        options = {"max-size": str(size), "max-file": "2"}
         config["LogConfig"] = {"Type": "json-file", "Config": options}
     if spec.shm_size_bytes is not None:
         config["ShmSize"] = spec.shm_size_bytes

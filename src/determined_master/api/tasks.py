@@ -10,6 +10,7 @@ from determined_master.api.routes import Call, route
 from determined_master.store.allocations import AllocationRow
 from determined_wire.rest import runs as run_wire
 from determined_wire.rest import tasks as wire
+from determined_wire.rest.types.shared import AcceleratorData
 from determined_wire.rest.types.task import Allocation, Task, TaskState, TaskType
 
 SHOWN_STATES = {"PENDING": "QUEUED", "ASSIGNED": "QUEUED"}
@@ -67,6 +68,17 @@ async def clean_up_logs(call: Call, request: wire.CleanupLogsRequest) -> wire.Cl
     """Remove now the lines of ended tasks that are kept no longer; for admins."""
     removed = await call.services.log_retention.clean_up(call.caller)
     return wire.CleanupLogsResponse(removed_count=removed)
+
+
+@route("GET", "/api/v1/tasks/{task_id}/acceleratorData")
+async def get_accelerators(
+    call: Call, request: wire.GetTaskAcceleratorDataRequest
+) -> wire.GetTaskAcceleratorDataResponse:
+    """Which devices the containers of a task have found."""
+    found = await call.services.allocations.accelerators(call.caller, request.task_id)
+    return wire.GetTaskAcceleratorDataResponse(
+        accelerator_data=[msgspec.convert(data, AcceleratorData, strict=False) for data in found]
+    )
 
 
 @route("GET", "/api/v1/tasks/{task_id}/context_directory")

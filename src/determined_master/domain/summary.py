@@ -16,6 +16,10 @@ from typing import Any
 GROUP_KEYS = {"training": "avg_metrics", "validation": "validation_metrics"}
 """Where the two built-in groups are kept; any other group is kept under its own name."""
 
+SYSTEM_GROUPS = frozenset({"cpu", "memory", "disk", "network", "gpu"})
+"""Figures of the machine, which have a time and no steps: they neither count as progress of a
+trial, nor does a run that starts again take them back."""
+
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}")
 

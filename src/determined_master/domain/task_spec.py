@@ -98,6 +98,8 @@ def trial_environment(run: TrialRun, ports: Mapping[str, int]) -> dict[str, str]
     }
     if run.latest_checkpoint is not None:
         variables["DET_LATEST_CHECKPOINT"] = run.latest_checkpoint
+    if config.get("debug"):
+        variables["DET_DEBUG"] = "true"
     return variables
 
 

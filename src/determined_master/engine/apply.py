@@ -165,20 +165,21 @@ class _Transaction:
             Poisoned: the rows of the only event cannot be written. What fails for several is
             raised as it is: each is then applied alone.
         """
-        groups: dict[RowWriter, dict[tuple[str, str, str], Post]] = {}
+        seen = set(self._told)
+        groups: dict[RowWriter, list[tuple[tuple[str, str, str], Any]]] = {}
         for post in posts:
             cause = (*post.key, post.cause)
-            if isinstance(post.within, Rows) and cause not in self._told:
-                groups.setdefault(post.within.writer, {}).setdefault(cause, post)
+            if isinstance(post.within, Rows) and cause not in seen:
+                seen.add(cause)
+                groups.setdefault(post.within.writer, []).append((cause, post.within.item))
         for writer, group in groups.items():
-            items = [post.within.item for post in group.values() if isinstance(post.within, Rows)]
             try:
-                refusals = await writer.write(self._conn, items)
+                refusals = await writer.write(self._conn, [item for _, item in group])
             except Exception as error:
                 if len(posts) > 1 or is_connection_loss(self._conn, error):
                     raise
                 raise Poisoned(posts[0], _as_refusal(error, posts[0])) from error
-            for cause, refusal in zip(group, refusals, strict=True):
+            for (cause, _), refusal in zip(group, refusals, strict=True):
                 if refusal is not None:
                     self._refused[cause] = refusal
 

@@ -78,8 +78,15 @@ async def project_experiments(
 
 
 def _shows_the_same(before: exp.Experiment | None, after: exp.Experiment) -> bool:
-    """Whether its row need not be written: most events of a search change only the search."""
-    return before is not None and (before.state, before.reason) == (after.state, after.reason)
+    """Whether its row need not be written: most events of a search change only the search.
+
+    Progress is shown in whole percents, so that a search writes its row a hundred times at most.
+    """
+    return before is not None and _shown(before) == _shown(after)
+
+
+def _shown(state: exp.Experiment) -> tuple[str, str, int]:
+    return state.state, state.reason, int(100 * state.progress)
 
 
 async def project_trials(

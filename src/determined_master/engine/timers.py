@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from determined_master.engine.apply import Term
-from determined_master.engine.errors import TermEnded
+from determined_master.engine.errors import InternalError, TermEnded
 from determined_master.engine.kind import Kind
 from determined_master.engine.queue import Post
 from determined_master.store.pool import Pool
@@ -18,6 +18,9 @@ _log = logging.getLogger(__name__)
 _LOOK_S = 10.0
 """The longest sleep: timers that another process or a restored backup brought are found too."""
 _RETRY_S = 5.0
+_LONGEST_RETRY_S = 3600.0
+_ATTEMPTS = 10
+"""So often is a timer tried that meets a defect; then it stays for the next master."""
 _PAGE = 200
 
 _LIST = """
@@ -26,6 +29,10 @@ _LIST = """
      ORDER BY due_at
      LIMIT $1
 """
+
+
+_Timer = tuple[str, str, str, int]
+"""Kind, id, name and the version that set it."""
 
 
 class Timers:
@@ -42,7 +49,8 @@ class Timers:
         self._put = put
         self._next_at: datetime | None = None
         self._changed = asyncio.Event()
-        self._in_flight: dict[tuple[str, str, str, int], asyncio.Future[Any]] = {}
+        self._in_flight: dict[_Timer, asyncio.Future[Any]] = {}
+        self._failures: dict[_Timer, int] = {}
 
     def note(self, due_at: datetime | None) -> None:
         """A timer was set; wake early when it is the next."""
@@ -73,7 +81,7 @@ class Timers:
                 self._post(timer, row["event"])
         return _LOOK_S
 
-    def _post(self, timer: tuple[str, str, str, int], text: str) -> None:
+    def _post(self, timer: _Timer, text: str) -> None:
         kind, id, name, version = timer
         loop = asyncio.get_running_loop()
         future = loop.create_future()
@@ -88,21 +96,37 @@ class Timers:
         cause = f"timer:{name}:{version}"
         self._put(Post(of_kind, id, event, cause, future, timer=(name, version)))
 
-    def _settle(self, timer: tuple[str, str, str, int], outcome: Any) -> None:
+    def _settle(self, timer: _Timer, outcome: Any) -> None:
         if isinstance(outcome, TermEnded):
             return
         if isinstance(outcome, Exception):
-            kind, id, name, _ = timer
-            _log.warning(
-                "a timer's event was refused",
-                extra={"kind": kind, "id": id, "timer": name, "error": str(outcome)},
-            )
-            # A refusal by the domain has spent the timer; after a defect it is tried again.
-            loop = asyncio.get_running_loop()
-            loop.call_later(_RETRY_S, self._forget, timer)
+            self._refused(timer, outcome)
         else:
             self._forget(timer)
 
-    def _forget(self, timer: tuple[str, str, str, int]) -> None:
+    def _refused(self, timer: _Timer, error: Exception) -> None:
+        """A refusal by the domain has spent the timer; after a defect it is tried again.
+
+        What still fails then stays in flight: it is not tried again in this term.
+        """
+        kind, id, name, _ = timer
+        facts = {"kind": kind, "id": id, "timer": name, "error": str(error)}
+        if not isinstance(error, InternalError):
+            _log.warning("a timer's event was refused", extra=facts)
+            self._forget(timer)
+            return
+        failures = self._failures[timer] = self._failures.get(timer, 0) + 1
+        if failures == _ATTEMPTS:
+            _log.error("gave up a timer until the next start", extra=facts)
+            return
+        _log.warning("a timer's event failed", extra=facts)
+        wait_s = min(_RETRY_S * 2.0 ** (failures - 1), _LONGEST_RETRY_S)
+        asyncio.get_running_loop().call_later(wait_s, self._try_again, timer)
+
+    def _forget(self, timer: _Timer) -> None:
+        self._failures.pop(timer, None)
+        self._try_again(timer)
+
+    def _try_again(self, timer: _Timer) -> None:
         self._in_flight.pop(timer, None)
         self._changed.set()

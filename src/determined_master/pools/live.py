@@ -34,8 +34,8 @@ class _Queue:
 class LiveAllocations:
     """Kept up to date from the change feed; the rows are the truth.
 
-    A commit whose answer was lost is in the rows and not in the feed, so both are compared at
-    the begin of each lead and every few seconds.
+    Within a lead the feed tells of every commit, also of one whose answer was lost. What was
+    committed under an earlier one is read from the rows when a lead begins.
     """
 
     def __init__(self, nudge: Callable[[str], None]) -> None:

@@ -135,10 +135,22 @@ class Allocations:
         access.may(caller, "report", "task")
         query = """
             UPDATE allocations SET accelerators = accelerators || jsonb_build_array($2::jsonb)
-             WHERE id = $1
+             WHERE id = $1 AND NOT accelerators @> jsonb_build_array($2::jsonb)
         """
         async with self._pool.acquire() as conn:
             await conn.execute(query, allocation_id, dict(data))
+
+    async def accelerators(self, caller: Caller, task_id: str) -> list[dict[str, Any]]:
+        """What the containers of a task have found, by allocation; nothing of an unknown one."""
+        access.may(caller, "read", "task")
+        query = """
+            SELECT d.value || jsonb_build_object('allocationId', a.id, 'resourcePool', a.pool)
+                   AS found
+              FROM allocations a, jsonb_array_elements(a.accelerators) WITH ORDINALITY d
+             WHERE a.task_id = $1 ORDER BY a.requested_at, a.id, d.ordinality
+        """
+        async with self._pool.acquire() as conn:
+            return [row["found"] for row in await conn.fetch(query, task_id)]
 
     async def all_gather(
         self, caller: Caller, allocation_id: str, request: str, peers: int, data: Any

@@ -41,6 +41,7 @@ from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
 from determined_master.services.series import SeriesReads
 from determined_master.services.stories import Stories
+from determined_master.services.system_metrics import SystemMetrics
 from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
@@ -73,6 +74,7 @@ class Services:
     trials: Trials
     detached: Detached
     metrics: Metrics
+    system_metrics: SystemMetrics
     checkpoints: Checkpoints
     collections: Collections
     checkpoint_files: CheckpointFiles

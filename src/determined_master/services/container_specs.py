@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from determined_master.domain import task_spec
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.ssh_files import ssh_files
 from determined_master.services import collection_specs
 from determined_master.services.container_options import container_options
+from determined_master.services.ssh_keys import derive_key_pair
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import (
     allocations,
@@ -40,6 +43,9 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
     reserved_ports: frozenset[int] = frozenset()
     uses_tls: bool = False
     network_interface: str = ""
+    gloo_port_range: str = ""
+    ssh_key_type: str = "ED25519"
+    rsa_bits: int = 0
 
 
 class ContainerSpecs:
@@ -97,6 +103,8 @@ class ContainerSpecs:
         spec = self._spec(state, container, experiment.config, environment, run)
         options = self._options(experiment.config, device_type)
         exposed = tuple(sorted({*spec.ports, *ports.values()}))
+        if container.count > 1:
+            options["files"] = (*spec.files, *await self._ssh_files(experiment.id))
         return msgspec.structs.replace(spec, ports=exposed, user=user, **options)
 
     async def _build_collection(
@@ -138,6 +146,16 @@ class ContainerSpecs:
         )
         return msgspec.structs.replace(self._defaults.user, **linked)
 
+    async def _ssh_files(self, experiment_id: int) -> list[link.File]:
+        """By which launchers reach the other containers of a gang."""
+        keys = await asyncio.to_thread(
+            derive_key_pair,
+            self._tokens.ssh_seed(experiment_id),
+            self._defaults.ssh_key_type,
+            self._defaults.rsa_bits,
+        )
+        return [link.File(f.path, f.content, f.mode, f.is_root_owned) for f in ssh_files(keys)]
+
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
     ) -> dict[str, str]:
@@ -164,6 +182,8 @@ class ContainerSpecs:
         environment = self._base(state, container, experiment.username)
         if self._defaults.network_interface:
             environment["DET_INTER_NODE_NETWORK_INTERFACE"] = self._defaults.network_interface
+        if self._defaults.gloo_port_range:
+            environment["GLOO_PORT_RANGE"] = self._defaults.gloo_port_range
         environment.update(task_spec.trial_environment(run, ports))
         return environment
 

@@ -75,4 +75,8 @@ def task_defaults(settings: Settings) -> TaskDefaults:
         network_mode=defaults.get("network_mode") or "bridge",
         startup_hook=defaults.get("startup_hook") or "",
         network_interface=defaults.get("dtrain_network_interface") or "",
+        gloo_port_range=defaults.get("gloo_port_range") or "",
+        reserved_ports=frozenset(settings.reserved_ports or ()),
+        ssh_key_type=settings.security.ssh.key_type,
+        rsa_bits=settings.security.ssh.rsa_key_size,
     )

@@ -58,6 +58,8 @@ class ExperimentEdits:
         """
         if changes.name is not None and not changes.name.strip():
             raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
+        if any(not label.strip() for label in changes.labels or ()):
+            raise InvalidArgument("a label must not be blank: give it some text")
         async with self._pool.acquire() as conn, conn.transaction():
             row = await _lock(conn, caller, experiment_id)
             if changes.resources and row.state in TERMINAL:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import re2
 
-from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled
+from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled, TrialEvent
+from determined_master.store import task_logs
 
 if TYPE_CHECKING:
     import asyncpg
@@ -37,7 +38,7 @@ class LogPolicies:
         self._engine = engine
         self._pool = pool
         self._known: OrderedDict[str, _Compiled | None] = OrderedDict()
-        self._matched: set[tuple[str, int, str | None]] = set()
+        self._matched: set[tuple[str, int, str]] = set()
 
     async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
         """Act on the policies that match one of these lines; each once a task and agent."""
@@ -51,21 +52,34 @@ class LogPolicies:
             if CONFIG_ECHO in line:
                 continue
             for index in compiled.matcher.Match(line) or ():
-                if (task_id, index, agent_id) not in self._matched:
-                    self._matched.add((task_id, index, agent_id))
-                    await self._act(compiled, index, line, agent_id)
+                match = (task_id, index, agent_id or "")
+                if match not in self._matched:
+                    await self._act(compiled, match, line)
+                    self._matched.add(match)
 
-    async def _act(self, compiled: _Compiled, index: int, line: str, agent_id: str | None) -> None:
+    async def has_seen_all(self, task_id: str, container_ids: Sequence[str]) -> bool:
+        """Whether nothing that these containers have said can still change what the trial does.
+
+        It is so when all of it was looked at, or when no policy of the task does anything.
+        """
+        compiled = await self._compiled(task_id)
+        if compiled is None or not any(p.get("action") for p in compiled.policies):
+            return True
+        async with self._pool.acquire() as conn:
+            return await task_logs.have_completed(conn, container_ids)
+
+    async def _act(self, compiled: _Compiled, match: tuple[str, int, str], line: str) -> None:
+        task_id, index, agent_id = match
         policy = compiled.policies[index]
-        pattern, shown = policy["pattern"], line[:2000]
-        cause = f"log policy {index}"
+        said = line.rstrip("\n")[:2000]
+        event: TrialEvent | None = None
         if policy.get("action") == "cancel_retries":
-            event = RetriesCanceled(pattern=pattern, line=shown)
+            event = RetriesCanceled(pattern=policy["pattern"], line=said)
+        elif policy.get("action") == "exclude_node" and agent_id:
+            event = AgentExcluded(agent_id=agent_id, pattern=policy["pattern"], line=said)
+        if event is not None:
+            cause = f"log policy {index} of {task_id} on {agent_id}"
             await self._engine.post("trial", str(compiled.trial_id), event, cause=cause)
-        if policy.get("action") == "exclude_node" and agent_id:
-            excluded = AgentExcluded(agent_id=agent_id, pattern=pattern, line=shown)
-            cause = f"{cause} on {agent_id}"
-            await self._engine.post("trial", str(compiled.trial_id), excluded, cause=cause)
         if policy.get("name"):
             query = "UPDATE trials SET log_policy_matched = $2 WHERE id = $1"
             async with self._pool.acquire() as conn:

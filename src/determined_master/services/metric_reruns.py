@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from determined_master.domain.summary import Summary
+from determined_master.domain.summary import SYSTEM_GROUPS, Summary
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_summaries import recompute
 from determined_master.store import metric_blocks
@@ -36,7 +36,7 @@ async def archive_redone(
     first: dict[int, tuple[Report, TrialFacts]] = {}
     groups: dict[tuple[int, int], set[str]] = {}
     for report, facts in accepted:
-        if report.run_id > 1:
+        if report.run_id > 1 and report.group not in SYSTEM_GROUPS:
             groups.setdefault((report.trial_id, report.steps), set()).add(report.group)
             before = first.get(report.trial_id)
             if before is None or report.steps < before[0].steps:

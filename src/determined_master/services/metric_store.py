@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
-from determined_master.domain.summary import add_report, as_number
+from determined_master.domain.summary import SYSTEM_GROUPS, add_report, as_number
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_reruns import archive_redone
 from determined_master.services.metric_summaries import Summaries, TrialSummary
@@ -171,7 +171,7 @@ class _Touched:
 
     def is_expected(self, report: Report) -> bool:
         """Whether it can be stored without looking at the trial first."""
-        if report.run_id > 1:
+        if report.run_id > 1 and report.group not in SYSTEM_GROUPS:
             run_id, steps = self.summary.redone_after or (0, 0)
             if run_id != report.run_id or report.steps <= steps:
                 return False
@@ -179,6 +179,8 @@ class _Touched:
 
     def note_run(self, report: Report) -> None:
         """What earlier runs reported from this report on is archived."""
+        if report.group in SYSTEM_GROUPS:
+            return
         run_id, steps = self.summary.redone_after or (0, 0)
         if run_id != report.run_id or report.steps < steps:
             self.summary.redone_after = (report.run_id, report.steps)
@@ -186,7 +188,8 @@ class _Touched:
     def add(self, report: Report, facts: TrialFacts, row_id: int = 0) -> None:
         """Take a report into account, whose row may not have an id yet."""
         self.reports.append(report)
-        self.total_batches = max(self.total_batches, report.steps)
+        if report.group not in SYSTEM_GROUPS:
+            self.total_batches = max(self.total_batches, report.steps)
         if report.group != "validation":
             return
         self.latest = report

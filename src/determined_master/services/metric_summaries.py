@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain.summary import Summary, add_report
+from determined_master.domain.summary import SYSTEM_GROUPS, Summary, add_report
 from determined_master.store import metrics as rows
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ async def recompute(conn: Conn, trial_id: int) -> tuple[Summary, int]:
     while True:
         page = await rows.list_reports(conn, trial_id, None, after=after)
         _add(summary, page)
-        total = max([total, *(row.steps for row in page)])
+        steps = (row.steps for row in page if row.metric_group not in SYSTEM_GROUPS)
+        total = max([total, *steps])
         if len(page) < rows.PAGE:
             return summary, total
         after = page[-1].id

@@ -13,24 +13,27 @@ import msgspec
 from determined_master.domain import access
 from determined_master.domain.errors import DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
+from determined_master.domain.metric_limits import find_problem
 from determined_master.domain.summary import as_number
 from determined_master.engine import Rows
 from determined_master.services.gathering import Gathering
 from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.metric_reports import Report, TrialFacts, placed
+from determined_master.services.system_metrics import MAX_SAMPLES, SYSTEM_GROUPS
 from determined_master.store import metrics as rows
+from determined_master.store import system_metrics
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
+    from determined_master.services.system_metrics import SystemMetrics
 
 HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
 """Searches that decide on validations; the others only count ends."""
 MAX_KNOWN_TRIALS = 20_000
 MAX_BULK_REPORTS = 1000
-MAX_METRICS_A_REPORT = 100_000
 
 
 class Metrics:
@@ -41,9 +44,11 @@ class Metrics:
         engine: Engine,
         pool: asyncpg.Pool,
         flusher: Flusher,
+        samples: SystemMetrics,
         note_report: Callable[[int], Awaitable[None]],
     ) -> None:
         """`note_report` is told of detached trials that report, by their ids."""
+        self._samples = samples
         self._engine = engine
         self._pool = pool
         self._flusher = flusher
@@ -60,10 +65,15 @@ class Metrics:
             FailedPrecondition: the step is already reported with other values.
         """
         facts = await self._checked(caller, report)
-        if report.group == "validation" and facts.wants_validations:
+        problem = find_problem(report.group, report.metrics, report.batch_metrics)
+        if problem is not None:
+            raise problem
+        if report.is_sample:
+            await self._samples.report(caller, [_sample(report)])
+        elif report.group == "validation" and facts.wants_validations:
             await self._report_to_search(report, facts)
         else:
-            await self._flusher.report(report, facts)
+            await self._flusher.report(placed(report, facts), facts)
 
     async def report_many(
         self, caller: Caller, reports: Sequence[Report]
@@ -81,12 +91,18 @@ class Metrics:
         answers: list[DetError | None] = []
         pending: list[Report] = []
         for report in reports:
-            if report.group == "validation" and facts.wants_validations:
-                answers += await self._flusher.report_many(pending, facts) if pending else []
-                pending = []
-                answers.append(await self._answer(report, facts))
+            problem = find_problem(report.group, report.metrics, report.batch_metrics)
+            is_for_search = report.group == "validation" and facts.wants_validations
+            if problem is None and not (is_for_search or report.is_sample):
+                pending.append(placed(report, facts))
+                continue
+            answers += await self._flusher.report_many(pending, facts) if pending else []
+            pending = []
+            if problem is None and report.is_sample:
+                await self._samples.report(caller, [_sample(report)])
+                answers.append(None)
             else:
-                pending.append(report)
+                answers.append(problem or await self._answer(report, facts))
         return answers + (await self._flusher.report_many(pending, facts) if pending else [])
 
     async def stream(
@@ -109,8 +125,30 @@ class Metrics:
                 if len(gathered) >= size:
                     yield gathered
                     gathered = []
+            if group in SYSTEM_GROUPS:
+                gathered += await self._sampled(trial_id, group)
         if gathered:
             yield gathered
+
+    async def _sampled(self, trial_id: int, group: str) -> list[rows.StoredReport]:
+        async with self._pool.acquire() as conn:
+            found = await system_metrics.list_samples(
+                conn, trial_id, group, after=0, limit=MAX_SAMPLES
+            )
+        return [
+            rows.StoredReport(
+                id=sample.id,
+                trial_id=trial_id,
+                metric_group=group,
+                steps=sample.batch,
+                run_id=sample.run_id,
+                reported_at=sample.reported_at,
+                metrics=sample.metrics,
+                batch_metrics=None,
+                archived=False,
+            )
+            for sample in found
+        ]
 
     async def facts(self, trial_id: int) -> TrialFacts:
         """What matters of a trial for its reports; remembered."""
@@ -129,7 +167,7 @@ class Metrics:
         query = """
             SELECT t.id, t.experiment_id, t.request_id::text, e.searcher_metric,
                    e.smaller_is_better, e.searcher_type, e.unmanaged,
-                   e.config->'searcher'->>'time_metric' AS time_metric
+                   e.config->'searcher'->>'time_metric' AS time_metric, t.started_at
               FROM trials t JOIN experiments e ON e.id = t.experiment_id
              WHERE t.id = ANY ($1)
         """
@@ -144,17 +182,13 @@ class Metrics:
                 wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
                 time_metric=row["time_metric"],
                 is_detached=row["unmanaged"],
+                started_at=row["started_at"],
             )
             for row in found
         }
 
     async def _checked(self, caller: Caller, report: Report) -> TrialFacts:
         access.may(caller, "report", "task")
-        if len(report.metrics) > MAX_METRICS_A_REPORT:
-            raise InvalidArgument(
-                f"{len(report.metrics)} metrics in one report: at most {MAX_METRICS_A_REPORT}, "
-                "report fewer names or aggregate them"
-            )
         facts = await self.facts(report.trial_id)
         if facts.is_detached:
             await self._note_report(report.trial_id)
@@ -189,6 +223,16 @@ class Metrics:
             raise
         if outcome.is_duplicate:
             await self._flusher.report(report, facts)  # settles equal, added or clashing values
+
+
+def _sample(report: Report) -> system_metrics.SystemSample:
+    return system_metrics.SystemSample(
+        trial_id=report.trial_id,
+        run_id=report.run_id,
+        metric_group=report.group,
+        reported_at=report.reported_at,
+        metrics=dict(report.metrics),
+    )
 
 
 def _judged(value: float | None, facts: TrialFacts) -> float | None:

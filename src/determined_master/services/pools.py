@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -108,10 +108,18 @@ class Pools:
                 return self._settings.scheduler_of(pool).type
         return ""
 
-    def check_fit(self, pool: str, slots: int, *, is_single_node: bool = False) -> bool:
+    def check_fit(
+        self,
+        pool: str,
+        slots: int,
+        *,
+        is_single_node: bool = False,
+        excluded: Collection[str] = (),
+    ) -> bool:
         """Compare what one trial asks for with what its pool has.
 
-        A pool without agents takes every request: they may still be on their way.
+        A pool without agents takes every request: they may still be on their way. `excluded`
+        are agents that log policies keep the trial from.
 
         Returns:
             Whether it asks for what the pool does not have, where the setting `launch_error`
@@ -124,12 +132,15 @@ class Pools:
             AgentView(id=a.id, slots=len(a.devices), free_slots=tuple(d.id for d in a.devices))
             for a in self._agents_of(pool)
         ]
-        if not agents or slots < 1:
+        if not agents or (slots < 1 and not excluded):
             return False
         rules = self._rules_of(pool)
-        demand = Demand(slots, is_single_node, frozenset())
-        if fit(demand, "", drained(agents, rules, "slots")) is not None:
+        demand = Demand(slots, is_single_node, frozenset(excluded))
+        if fit(demand, "", drained(agents, rules, "slots" if slots else "aux")) is not None:
             return False
+        left_out = [a for a in agents if a.id in demand.excluded_agents]
+        if self._settings.launch_error and left_out:
+            raise _too_few_left(pool, slots, agents, left_out)
         total, largest = sum(a.slots for a in agents), max(a.slots for a in agents)
         if is_single_node:
             raise InvalidArgument(
@@ -171,3 +182,15 @@ class Pools:
 
 def _slots(agents: Sequence[AgentSnapshot]) -> int:
     return sum(len(agent.devices) for agent in agents)
+
+
+def _too_few_left(
+    pool: str, slots: int, agents: Sequence[AgentView], left_out: Sequence[AgentView]
+) -> InvalidArgument:
+    names = ", ".join(sorted(a.id for a in left_out))
+    left = sum(a.slots for a in agents) - sum(a.slots for a in left_out)
+    return InvalidArgument(
+        f"log policies exclude {names}: pool {pool} has {left} slots left, and "
+        f"resources.slots_per_trial is {slots}; repair the agents and start a new trial, or add "
+        "agents"
+    )

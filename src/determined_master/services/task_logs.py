@@ -64,8 +64,12 @@ class TaskLogs:
             if fresh:
                 await rows.copy_lines(conn, fresh)
             newest = max(last, batch.first_seq + len(lines) - 1)
-            await rows.update_cursor(conn, batch.container_id, newest, is_complete=batch.is_last)
-        await self._policies.look_at(batch.task_id, agent_id, [row[-1] for row in fresh])
+            await rows.update_cursor(conn, batch.container_id, newest, is_complete=False)
+        # All of it, also what is stored already: it may not have been looked at.
+        await self._policies.look_at(batch.task_id, agent_id, [row[-1] for row in lines])
+        if batch.is_last:
+            async with self._pool.acquire() as conn:
+                await rows.complete_cursors(conn, [batch.container_id])
         self.tell(batch.task_id)
         return newest
 

@@ -21,10 +21,16 @@ class TaskTokens:
         """The token with which code inside the task acts as its owner; 256 bits."""
         return self._derive("user", allocation_id)
 
+    def ssh_seed(self, experiment_id: int) -> bytes:
+        """What the ssh keys of an experiment's trials follow from; 32 bytes."""
+        return self._digest("ssh", str(experiment_id))
+
     def _derive(self, purpose: str, allocation_id: str) -> str:
-        message = f"{purpose}:{allocation_id}".encode()
-        digest = hmac.new(self._secret, message, hashlib.sha256).digest()
+        digest = self._digest(purpose, allocation_id)
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+    def _digest(self, purpose: str, name: str) -> bytes:
+        return hmac.new(self._secret, f"{purpose}:{name}".encode(), hashlib.sha256).digest()
 
 
 def token_hash(token: str) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
+from determined_master.domain.summary import SYSTEM_GROUPS
 from determined_master.store.pool import Conn
 
 
@@ -297,11 +298,13 @@ async def archive_later_reports(
             UPDATE metrics SET archived = true
              WHERE trial_id = $1 AND run_id < $2 AND NOT archived
                AND (steps > $3 OR steps = $3 AND metric_group = ANY ($4))
+               AND metric_group <> ALL ($5)
          RETURNING id
         )
         SELECT min(id) FROM archived
     """
-    first: int | None = await conn.fetchval(query, trial_id, run_id, steps, same_step)
+    kept = sorted(SYSTEM_GROUPS)
+    first: int | None = await conn.fetchval(query, trial_id, run_id, steps, same_step, kept)
     return first
 
 

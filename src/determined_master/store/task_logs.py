@@ -85,6 +85,14 @@ async def update_cursor(conn: Conn, container_id: str, seq: int, *, is_complete:
     await conn.execute(query, container_id, seq, is_complete)
 
 
+async def have_completed(conn: Conn, container_ids: Sequence[str]) -> bool:
+    """Whether the last line of each of these containers is stored and was looked at."""
+    query = """
+        SELECT count(*) FROM log_cursors WHERE container_id = ANY ($1::uuid[]) AND is_complete
+    """
+    return int(await conn.fetchval(query, list(container_ids))) == len(set(container_ids))
+
+
 async def complete_cursors(conn: Conn, container_ids: Sequence[str]) -> None:
     """Take the output of these containers for whole."""
     query = "UPDATE log_cursors SET is_complete = true WHERE container_id = ANY ($1)"

@@ -10,7 +10,7 @@ from datetime import timedelta
 import asyncpg
 
 from determined_master import clock
-from determined_master.store import experiments, task_logs
+from determined_master.store import experiments, journal, task_logs
 from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Pool
 
@@ -48,3 +48,7 @@ async def sweep(pool: Pool) -> None:
             "AND NOT EXISTS (SELECT FROM allocations a WHERE a.session_id = s.id)",
             now - ENDED_SESSIONS_FOR,
         )
+        month = (now.date().replace(day=1) - timedelta(days=1)).replace(day=1)
+        await journal.delete_gone_experiments(conn, month)
+        for name in await journal.delete_empty_months(conn, month):
+            log.info("dropped an old part of the journal", extra={"partition": name})

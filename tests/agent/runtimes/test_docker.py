@@ -49,7 +49,9 @@ async def make(docker: Daemon, tmp_path: Path) -> AsyncIterator[Make]:
         }
         root = tmp_path / name
         root.mkdir(exist_ok=True)
-        made = Workshop(DockerRuntime(Settings(**(values | overrides)), root), root)
+        answer_s = overrides.pop("answer_s", 60.0)
+        settings = Settings(**(values | overrides))
+        made = Workshop(DockerRuntime(settings, root, answer_s), root)
         made.defaults = {"image": IMAGE, "network_mode": "host"}
         workshops.append(made)
         return made
@@ -283,9 +285,34 @@ class TestImages:
             await workshop.launch(spec("pass", image=images.image))
         assert images.pulls >= 2
 
+    async def test_a_daemon_without_a_bridge_is_an_error_and_no_hang(
+        self, workshop: Workshop
+    ) -> None:
+        workshop.defaults = {"image": IMAGE}
+        with pytest.raises(LaunchFailed, match=r"it has no network.*network_mode to host"):
+            await workshop.launch(spec("import time", "time.sleep(600)"))
+        assert workshop.handles == []
+
 
 @pytest.mark.kill
-class TestADaemonThatDies:
+class TestADaemonThatFails:
+    async def test_one_that_hangs_is_named_and_running_tasks_do_not_mind(
+        self, make: Make, docker: Daemon
+    ) -> None:
+        workshop = make(answer_s=1.0)
+        directory, handle = await workshop.launch(counting(200, 0.02))
+        with docker.hanging():
+            with pytest.raises(
+                LaunchFailed, match=r"did not answer GET /images.* in 1 s"
+            ) as caught:
+                await workshop.launch(spec("pass"))
+            assert docker.address in caught.value.failure.message
+            assert caught.value.failure.type == "agent_error"
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
+        assert numbers == [str(i) for i in range(200)]
+
     async def test_the_task_runs_on_and_its_output_and_end_are_whole(
         self, workshop: Workshop, docker: Daemon
     ) -> None:

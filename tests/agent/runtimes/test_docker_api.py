@@ -6,12 +6,14 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.agent_link import spec
 
 from determined_agent.directory import ContainerDirectory, ContainerRecord
 from determined_agent.environment import MasterFacts, Start
+from determined_agent.output import Position, read_chunk
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.docker import DockerRuntime
 from determined_agent.runtimes.docker_api import (
@@ -20,8 +22,13 @@ from determined_agent.runtimes.docker_api import (
     DockerUnreachable,
     Request,
 )
-from determined_agent.runtimes.docker_container import addresses_of, exit_of
+from determined_agent.runtimes.docker_container import (
+    DockerContainer,
+    addresses_of,
+    exit_of,
+)
 from determined_agent.runtimes.docker_host import docker_host
+from determined_agent.runtimes.docker_output import Output
 from determined_agent.settings import Settings
 from determined_wire.agent_link import Address
 
@@ -43,11 +50,19 @@ class Fake:
         self.address = f"unix://{path}"
         self.asked: list[str] = []
         self.answer: Answer = lambda line: b""
+        self.answer_slowly: Callable[[str], Any] = lambda line: None
+        """Gives a coroutine that writes a body, where one shall take its time."""
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         line = head.splitlines()[0].removesuffix(" HTTP/1.1")
         self.asked.append(line)
+        slow = self.answer_slowly(line)
+        if slow is not None:
+            writer.write(b"HTTP/1.1 200 X\r\n\r\n")
+            await slow(writer)
+            writer.close()
+            return
         said = VERSION if line == "GET /version" else self.answer(line)
         if said:
             writer.write(said)
@@ -114,6 +129,15 @@ async def test_a_daemon_that_is_not_there_stops_the_agents_start(tmp_path: Path)
         await DockerRuntime(settings, tmp_path).check()
 
 
+@pytest.mark.parametrize(("is_on", "warnings"), [(True, 0), (False, 1)])
+async def test_a_daemon_whose_restart_would_end_tasks_is_warned_of(
+    fake: Fake, tmp_path: Path, caplog: pytest.LogCaptureFixture, is_on: bool, warnings: int
+) -> None:
+    fake.answer = lambda line: http(json.dumps({"LiveRestoreEnabled": is_on}))
+    await DockerRuntime(Settings(master_host="m", docker_host=fake.address), tmp_path).check()
+    assert caplog.text.count("live-restore is off") == warnings
+
+
 def test_an_address_of_another_kind_is_refused(tmp_path: Path) -> None:
     settings = Settings(master_host="m", docker_host="ssh://host")
     with pytest.raises(RuntimeUnavailable, match="ssh://host"):
@@ -174,3 +198,27 @@ def test_a_task_that_was_ended_for_want_of_memory_says_so() -> None:
     end = exit_of({"State": {"ExitCode": 137, "OOMKilled": True}}, 0)
     assert end.failure is not None
     assert "for want of memory" in end.failure.message
+
+
+@pytest.mark.slow
+async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million lines take longer than any bound of the whole would allow."""
+    monkeypatch.setattr("determined_agent.runtimes.docker_container._STALL_S", 0.3)
+    lines = [b"1970-01-01T00:00:01Z %d\n" % n for n in range(20)]
+
+    async def slowly(writer: asyncio.StreamWriter) -> None:
+        for line in lines:
+            writer.write(b"\1\0\0\0" + len(line).to_bytes(4, "big") + line)
+            await asyncio.sleep(0.05)  # twenty of these are more than the bound above
+
+    ended = {"State": {"Running": False, "ExitCode": 0}}
+    fake.answer = lambda line: http("{}" if "/wait" in line else json.dumps(ended))
+    fake.answer_slowly = lambda line: slowly if "/logs" in line else None
+    output = Output(DockerApi(fake.address), "c", tmp_path, 10**6)
+    container = DockerContainer(DockerApi(fake.address), "c", output, ())
+    assert (await asyncio.wait_for(container.wait(), 20)).exit_code == 0
+    container.detach()
+    chunk, _ = read_chunk(tmp_path, Position())
+    assert chunk.text.split("\n") == [str(n) for n in range(20)]

@@ -296,12 +296,21 @@ async def test_a_refused_agent_ends_and_says_what_to_do(listener: Listener, agen
     assert "run `det agent token`" in agent.log.read_text()
 
 
+async def test_an_agent_is_reached_where_it_says(listener: Listener, agents: Any) -> None:
+    backend = backend_of(listener, Recorder())
+    agents(advertised_address="gpu-7.example")
+    await until(lambda: connected(backend))
+    assert backend.agents()[0].address == "gpu-7.example"
+
+
 async def test_an_agent_whose_runtime_is_missing_names_the_remedy(
     listener: Listener, agents: Any
 ) -> None:
-    agent = agents(container_runtime="docker")
+    agent = agents(container_runtime="docker", docker_host="unix:///nowhere/docker.sock")
     assert await asyncio.to_thread(agent.process.wait, 15) == 2
-    assert "start with `container_runtime: process`" in agent.log.read_text()
+    said = agent.log.read_text()
+    assert "the Docker daemon at unix:///nowhere/docker.sock cannot be reached" in said
+    assert "`container_runtime: process` runs tasks as plain processes" in said
 
 
 @pytest.mark.kill

@@ -29,7 +29,7 @@ def test_the_schema_is_one_and_knows_every_stored_key() -> None:
     assert SCHEMA["properties"]["max_restarts"]["default"] == 5
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(submissions)
 def test_what_the_master_takes_has_no_line_drawn_under_it(overrides: dict[str, Any]) -> None:
     overrides = json.loads(json.dumps(overrides).replace('{"type": "exclude_node"}', "null"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import statistics
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +13,8 @@ import numpy
 import pytest
 from tests.harness.master_double import MasterDouble, until
 
-from determined.common.api import RetryPolicy, UnauthSession, errors
+from determined.common.api import RetryPolicy, UnauthSession, _session, errors
+from determined.common.api._retry import TASK
 from determined.core import _metrics
 from determined.core._metrics import _MetricsContext, plain_metrics
 
@@ -102,3 +105,73 @@ def test_what_cannot_be_a_metric_is_named(value: Any) -> None:
 def test_a_group_is_a_name_without_a_dot(metrics: _MetricsContext, group: str) -> None:
     with pytest.raises(ValueError, match="must be a name without a dot"):
         metrics.report(group, 1, {})
+
+
+class Away:
+    """A master that is away for so long, on a clock that runs only while the sender waits."""
+
+    def __init__(self, session: UnauthSession, away_s: float, at_work: threading.Event) -> None:
+        self.now_s = 0.0
+        self.tries = 0
+        self._away_s = away_s
+        self._at_work = at_work
+        self._send = session._transport.send
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def is_set(self) -> bool:
+        return False
+
+    def set(self) -> None:
+        """The session is closed once all is sent."""
+
+    def wait(self, delay_s: float) -> bool:
+        if self.now_s + delay_s >= self._away_s:
+            assert self._at_work.wait(60), "the reports come in while it is away"
+        self.now_s += delay_s
+        return False
+
+    def send(self, *request: Any) -> Any:
+        self.tries += 1
+        if self.now_s < self._away_s:
+            raise ConnectionRefusedError(111, "Connection refused")
+        return self._send(*request)
+
+
+@pytest.mark.slow
+def test_a_master_that_is_away_for_15_minutes_gets_every_report_in_order(
+    master: MasterDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = UnauthSession(master.url, max_retries=TASK)
+    made = threading.Event()
+    away = Away(session, 900.0, made)
+    monkeypatch.setattr(_session, "time", away)
+    monkeypatch.setattr(session, "_closed", away)
+    monkeypatch.setattr(session._transport, "send", away.send)
+    context = _MetricsContext(session, 3, 1)
+    context.start()
+    count = 9000  # ten a second, all that time
+    for steps in range(count):
+        context.report("training", steps, {"loss": 0.5})
+    assert count < _metrics.MAX_REPORTS
+    made.set()
+    context.close()
+    session.close()
+    assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == list(range(count))
+    assert 900 <= away.now_s < 910
+    assert away.tries < 250
+
+
+@pytest.mark.slow
+def test_a_call_takes_no_more_than_50_microseconds_of_its_thread(
+    metrics: _MetricsContext,
+) -> None:
+    """Its own work, whatever else the machine does; the middle one of many."""
+    values = {"loss": 0.123, "accuracy": 0.9, "lr": 1e-4, "norm": 12.5, "epoch": 3}
+    took = []
+    for steps in range(2001):
+        began = time.thread_time()
+        metrics.report("training", steps, values)
+        took.append(time.thread_time() - began)
+    assert statistics.median(took) <= 50e-6

@@ -114,3 +114,35 @@ def test_files_that_differ_between_ranks_are_refused_on_both(
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("1 files of one checkpoint differ between ranks: model of") == 2
     assert master.named("POST", "/api/v1/checkpoints") == []
+
+
+def test_a_rank_that_cannot_store_its_part_leaves_no_checkpoint(
+    pair: Task, master: MasterDouble, python: str
+) -> None:
+    master.serve_files(
+        {
+            "train.py": "import os, pathlib\n"
+            "from determined import core\n"
+            "dist = core.DistributedContext.from_torch_distributed()\n"
+            "with core.init(distributed=dist) as context:\n"
+            "    folder = pathlib.Path(f'part-{dist.rank}')\n"
+            "    folder.mkdir()\n"
+            "    (folder / f'rank-{dist.rank}').write_text('x')\n"
+            "    if dist.rank == 1:\n"
+            "        def full(*_):\n"
+            "            raise OSError(28, 'No space left on device')\n"
+            "        os.fsync = full\n"
+            "    try:\n"
+            "        context.checkpoint.upload(folder, {'steps_completed': 1}, shard=True)\n"
+            "    except Exception as error:\n"
+            "        print(error)\n"
+        }
+    )
+    done = pair.enter(python)
+    assert done.returncode == 0, done.stderr
+    lines = sorted(done.stdout.splitlines())
+    assert lines[0].startswith("[rank=0] rank 1 failed: the checkpoint storage")
+    assert lines[1].startswith("[rank=1] the checkpoint storage")
+    assert all("is full" in line and "storing rank-1" in line for line in lines)
+    assert master.named("POST", "/api/v1/checkpoints") == []
+    assert list(pair.storage.iterdir()) == []

@@ -39,7 +39,7 @@ def test_files_go_and_the_master_hears_what_is_left(task: Task, master: MasterDo
     assert p.returncode == 0
     (call,) = master.named("PATCH", "/api/v1/checkpoints")
     left = {"resources": {"metadata.json": "2"}}
-    assert call.body["checkpoints"] == [
+    assert sorted(call.body["checkpoints"], key=lambda item: item["uuid"]) == [
         {"uuid": "one", "resources": left},
         {"uuid": "two", "resources": left},
     ]
@@ -61,3 +61,17 @@ def test_a_pattern_that_leads_out_is_refused(task: Task) -> None:
     p = collect(task, ["one"], ["../*"])
     assert p.returncode == 1
     assert "leads out of the checkpoint" in p.err  # type: ignore[attr-defined]  # see above
+
+
+def test_what_was_deleted_is_told_also_when_another_could_not_be(
+    task: Task, master: MasterDouble
+) -> None:
+    for name in ("one", "two"):
+        (task.storage / name).mkdir()
+        (task.storage / name / "weights").write_text("123")
+    p = collect(task, ["one", "no/uuid", "two"], ["**/*"])
+    assert p.returncode == 1
+    assert "could not be deleted: no/uuid: " in p.err  # type: ignore[attr-defined]  # see above
+    (call,) = master.named("PATCH", "/api/v1/checkpoints")
+    assert sorted(item["uuid"] for item in call.body["checkpoints"]) == ["one", "two"]
+    assert list(task.storage.iterdir()) == []

@@ -18,6 +18,7 @@ from determined.common.storage._manifest import (
     manifest_name,
     parse_manifest,
 )
+from determined.common.storage._threads import Halt, each
 from determined.errors import CheckpointStorageError
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "DirectoryStorageManager",
     "Entries",
     "Entry",
+    "Halt",
     "Manifest",
     "OBJECT_KINDS",
     "Progress",
@@ -32,6 +34,7 @@ __all__ = [
     "StorageManager",
     "base_path",
     "build",
+    "each",
     "from_string",
     "list_directory",
     "make_dirs",

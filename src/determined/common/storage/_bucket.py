@@ -9,14 +9,13 @@ import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from determined.common.storage._manifest import Entry
+from determined.common.storage._threads import Halted
 from determined.errors import CheckpointStorageError
 
 if TYPE_CHECKING:
     from determined.common.storage._copy import Progress
     from determined.common.storage._options import Target
 
-WHOLE_BYTES = 8 << 20
-"""Up to this size a file is sent in one request."""
 PART_BYTES = 16 << 20
 PARTS_AT_ONCE = 4
 MAX_PARTS = 9000
@@ -38,8 +37,14 @@ class Bucket:
         with self._named(f"storing {key}"):
             obstore.put(self._store, key, content, use_multipart=False)
 
-    def put_file(self, key: str, path: str, progress: Progress) -> Entry:
+    def put_file(self, key: str, path: str, size: int, progress: Progress) -> Entry:
         """Store a file's content, hashed on the way; what was read of it.
+
+        Args:
+            key: of the object.
+            path: of the file.
+            size: the file's, in bytes; from `PART_BYTES` on it goes in parts.
+            progress: is told what was read.
 
         Raises:
             OSError: it cannot be read.
@@ -47,9 +52,8 @@ class Bucket:
         import obstore
 
         reading = _Reading(path, progress)
-        size = os.stat(path).st_size
         with self._named(f"storing {key}", reading):
-            if size <= WHOLE_BYTES:
+            if size < PART_BYTES:
                 obstore.put(self._store, key, b"".join(reading), use_multipart=False)
             else:
                 obstore.put(
@@ -184,7 +188,7 @@ class _Reading:
         self._progress = progress
         self._digest = hashlib.sha256()
         self._size = 0
-        self.problem: Optional[OSError] = None
+        self.problem: Optional[Exception] = None
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -198,7 +202,7 @@ class _Reading:
                     yield piece
                     if self._progress is not None:
                         self._progress(len(piece))
-        except OSError as error:
+        except (OSError, Halted) as error:
             self.problem = error
             raise
 

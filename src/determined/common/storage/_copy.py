@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Optio
 from determined.common.storage._faults import named
 from determined.common.storage._files import make_dirs, with_parents
 from determined.common.storage._manifest import Entries, Entry
-from determined.common.storage._threads import each
+from determined.common.storage._threads import Halt, each
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -42,7 +42,9 @@ def store_files(
                 make_dirs(os.path.join(target, path))
     files = [path for path in wanted if not path.endswith("/")]
     with _flusher() as flush:
-        entries = each(lambda path: _store(source, target, path, flush, progress), files)
+        entries = each(
+            lambda path, halt: _store(source, target, path, flush, halting(progress, halt)), files
+        )
     with named("storing directories", target):
         for path in wanted:
             if path.endswith("/"):
@@ -66,15 +68,15 @@ def fetch_files(
         if path.endswith("/"):
             os.makedirs(os.path.join(target, path), exist_ok=True)
 
-    def fetch(path: str) -> None:
+    def fetch(path: str, halt: Halt) -> None:
+        moved = halting(progress, halt)
         with writing(os.path.join(target, path)) as put:
             digest, size = hashlib.sha256(), 0
             for piece in pieces_of(os.path.join(source, path)):
                 digest.update(piece)
                 put(piece)
                 size += len(piece)
-                if progress is not None:
-                    progress(len(piece))
+                moved(len(piece))
             if check is not None:
                 check(path, Entry(size, digest.hexdigest()))
 
@@ -93,22 +95,29 @@ def writing(path: str) -> Iterator[Callable[[Any], Any]]:
             raise
 
 
-def hash_files(root: str, paths: Iterable[str]) -> Entries:
-    """What the files of a tree are now.
+def settle_files(root: str, paths: Iterable[str]) -> Entries:
+    """What the files of a tree are now, once all of it is on the disk.
 
     Raises:
         OSError: one cannot be read.
     """
 
-    def read(path: str) -> Entry:
+    def read(path: str, halt: Halt) -> Entry:
         digest, size = hashlib.sha256(), 0
-        for piece in pieces_of(os.path.join(root, path)):
+        whole = os.path.join(root, path)
+        for piece in pieces_of(whole):
+            halt.check()
             digest.update(piece)
             size += len(piece)
+        _sync(whole)
         return Entry(size, digest.hexdigest())
 
-    files = [path for path in paths if not path.endswith("/")]
-    return dict(zip(files, each(read, files)))
+    names = list(paths)
+    files = [path for path in names if not path.endswith("/")]
+    entries = dict(zip(files, each(read, files)))
+    for path in [path for path in names if path.endswith("/")] + [""]:
+        sync_directory(os.path.join(root, path))
+    return entries
 
 
 def write_durably(path: str, content: bytes) -> None:
@@ -133,10 +142,14 @@ def write_durably(path: str, content: bytes) -> None:
 
 def sync_directory(path: str) -> None:
     """Bring a directory's names to the disk, where its file system knows how."""
+    with contextlib.suppress(OSError):  # FUSE and NFS may not, and keep names by themselves
+        _sync(path)
+
+
+def _sync(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # FUSE and NFS may not, and keep names by themselves
-            os.fsync(descriptor)
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -161,7 +174,7 @@ def write_all(file: Any, piece: Any) -> None:
 
 
 def _store(
-    source: str, target: str, path: str, flush: ThreadPoolExecutor, progress: Progress
+    source: str, target: str, path: str, flush: ThreadPoolExecutor, moved: Callable[[int], None]
 ) -> Entry:
     digest, size, flushed = hashlib.sha256(), 0, 0
     waiting: List[Future[None]] = []
@@ -176,8 +189,7 @@ def _store(
                 write_all(file, piece)
                 digest.update(piece)
                 size += len(piece)
-                if progress is not None:
-                    progress(len(piece))
+                moved(len(piece))
                 if size - flushed >= FLUSH_BYTES and all(f.done() for f in waiting):
                     flushed = size
                     waiting.append(flush.submit(os.fdatasync, file.fileno()))
@@ -189,6 +201,17 @@ def _store(
             future.result()
         os.fsync(file.fileno())
     return Entry(size, digest.hexdigest())
+
+
+def halting(progress: Progress, halt: Halt) -> Callable[[int], None]:
+    """Tells the progress, and ends a transfer that is not wanted any more."""
+
+    def moved(count: int) -> None:
+        halt.check()
+        if progress is not None:
+            progress(count)
+
+    return moved
 
 
 @contextlib.contextmanager

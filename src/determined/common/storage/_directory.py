@@ -13,7 +13,7 @@ from determined.common.storage import _files
 from determined.common.storage._copy import (
     Progress,
     fetch_files,
-    hash_files,
+    settle_files,
     store_files,
     write_durably,
 )
@@ -118,7 +118,7 @@ class DirectoryStorageManager(StorageManager):
                 with contextlib.suppress(PermissionError):  # another rank's directory
                     os.chmod(os.path.join(root, path), 0o777)
         with named(f"reading checkpoint {dst} back", self.base_path):
-            files = hash_files(root, resources)
+            files = settle_files(root, resources)
         self.seal(dst, Manifest(files, tuple(p for p in resources if p.endswith("/"))))
 
     @contextlib.contextmanager

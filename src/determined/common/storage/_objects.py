@@ -12,10 +12,23 @@ import hashlib
 import os
 import pathlib
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+)
 
 from determined._uuid import new_uuid
-from determined.common.storage._copy import Progress, writing
+from determined.common.storage._bucket import PART_BYTES
+from determined.common.storage._copy import Progress, halting, writing
 from determined.common.storage._files import Selector, list_directory, matches_any, with_parents
 from determined.common.storage._manager import Path, StorageManager, checked_uuid
 from determined.common.storage._manifest import (
@@ -26,11 +39,15 @@ from determined.common.storage._manifest import (
     parents_of,
     parse_manifest,
 )
-from determined.common.storage._threads import each
+from determined.common.storage._threads import Halt, each
 from determined.errors import CheckpointNotFound, CheckpointStorageError
 
 if TYPE_CHECKING:
     from determined.common.storage._bucket import Bucket
+
+T = TypeVar("T")
+SMALL_AT_ONCE = 16
+LARGE_AT_ONCE = 3
 
 
 class ObjectStorageManager(StorageManager):
@@ -56,12 +73,13 @@ class ObjectStorageManager(StorageManager):
         wanted = list(list_directory(source)) if paths is None else paths
         files = [path for path in wanted if not path.endswith("/")]
 
-        def put(path: str) -> Entry:
-            return self._bucket.put_file(
-                self._key(dst, path), os.path.join(source, path), progress
-            )
+        def put(path: str, halt: Halt) -> Entry:
+            moved = halting(progress, halt)
+            whole = os.path.join(source, path)
+            return self._bucket.put_file(self._key(dst, path), whole, sizes[path], moved)
 
-        return dict(zip(files, each(put, files)))
+        sizes = {path: os.stat(os.path.join(source, path)).st_size for path in files}
+        return dict(_each_by_size(put, sizes))
 
     def seal(self, dst: str, manifest: Manifest) -> None:
         self._bucket.put_bytes(self._manifest_key(dst), manifest.to_bytes())
@@ -90,21 +108,21 @@ class ObjectStorageManager(StorageManager):
             if path.endswith("/"):
                 os.makedirs(os.path.join(target, path), exist_ok=True)
 
-        def get(path: str) -> None:
+        def get(path: str, halt: Halt) -> None:
             digest = hashlib.sha256()
+            moved = halting(progress, halt)
             with writing(os.path.join(target, path)) as put:
 
                 def take(piece: Any) -> None:
                     digest.update(piece)
                     put(piece)
-                    if progress is not None:
-                        progress(len(piece))
+                    moved(len(piece))
 
                 self._bucket.get_into(self._key(src, path), found[path], take)
                 if verify and manifest is not None:
                     manifest.check(src, path, Entry(found[path], digest.hexdigest()))
 
-        each(get, [path for path in paths if not path.endswith("/")])
+        _each_by_size(get, {path: found[path] for path in paths if not path.endswith("/")})
 
     def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
         manifest = self.readable_manifest(tgt)
@@ -134,7 +152,8 @@ class ObjectStorageManager(StorageManager):
         return self._listed(src, self.manifest(src))
 
     def upload_file(self, src: Path, path: str) -> None:
-        self._bucket.put_file(self._below(path), os.fspath(src), None)
+        whole = os.fspath(src)
+        self._bucket.put_file(self._below(path), whole, os.stat(whole).st_size, None)
 
     def delete_below(self, path: str) -> None:
         base = self._below(path)
@@ -177,7 +196,7 @@ class ObjectStorageManager(StorageManager):
     def _markers(self, uuid: str, found: Dict[str, int], folders: set[str]) -> List[str]:
         """Empty directories of an older harness, which are listed like empty files."""
         empty = [p for p, size in found.items() if not size and f"{p}/" not in folders]
-        has = each(lambda path: self._bucket.has(self._key(uuid, path)), empty)
+        has = each(lambda path, _: self._bucket.has(self._key(uuid, path)), empty)
         return [path for path, is_file in zip(empty, has) if not is_file]
 
     def _key(self, uuid: str, path: str) -> str:
@@ -188,3 +207,11 @@ class ObjectStorageManager(StorageManager):
 
     def _below(self, path: str) -> str:
         return f"{self._prefix}/{path}" if self._prefix else path
+
+
+def _each_by_size(act: Callable[[str, Halt], T], sizes: Mapping[str, int]) -> List[Tuple[str, T]]:
+    """Small files many at a time, for each is a wait; large ones in parts, so few at a time."""
+    small = [path for path, size in sizes.items() if size < PART_BYTES]
+    large = [path for path, size in sizes.items() if size >= PART_BYTES]
+    done = list(zip(small, each(act, small, SMALL_AT_ONCE)))
+    return done + list(zip(large, each(act, large, LARGE_AT_ONCE)))

@@ -123,10 +123,14 @@ def proxy_port(item: Any) -> Any:
 PROXY_PORTS = ListOf(
     Object(
         {
-            "proxy_port": Field(Integer(at_least=1, at_most=65535), is_required=True),
-            "proxy_tcp": Field(Boolean(), False),
-            "unauthenticated": Field(Boolean(), False),
-            "default_service_id": Field(Boolean(), False),
+            "proxy_port": Field(
+                Integer(at_least=1, at_most=65535), is_required=True, doc="In the container."
+            ),
+            "proxy_tcp": Field(Boolean(), False, "Whether it is a raw tunnel instead of HTTP."),
+            "unauthenticated": Field(Boolean(), False, "Whether anybody may reach it."),
+            "default_service_id": Field(
+                Boolean(), False, "Whether its address is the task's id, without the port."
+            ),
         }
     ),
     key=proxy_port,
@@ -162,11 +166,13 @@ ENVIRONMENT = Object(
         "image": Field(Image(), {}, "Container image, for all types of device or for each."),
         "environment_variables": Field(Variables(), {}, "NAME=VALUE, in order."),
         "proxy_ports": Field(PROXY_PORTS, [], "Ports to reach through the master."),
-        "ports": Field(MapOf(Integer(at_least=0, at_most=65535)), {}),
+        "ports": Field(
+            MapOf(Integer(at_least=0, at_most=65535)), {}, "Ports of the container, by name."
+        ),
         "force_pull_image": Field(Boolean(), False, "Pull the image even if it is there."),
         "registry_auth": Field(REGISTRY_AUTH, doc="Credentials of the image's registry."),
-        "add_capabilities": Field(CAPABILITIES, []),
-        "drop_capabilities": Field(CAPABILITIES, []),
+        "add_capabilities": Field(CAPABILITIES, [], "Linux capabilities to add."),
+        "drop_capabilities": Field(CAPABILITIES, [], "Linux capabilities to take away."),
         "pod_spec": Field(POD_SPEC, doc="Kubernetes pod to merge into the task's."),
     }
 )

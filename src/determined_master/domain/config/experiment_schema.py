@@ -102,21 +102,27 @@ EXPERIMENT = Object(
         "environment": Field(ENVIRONMENT, {}, "What containers run in."),
         "bind_mounts": Field(BIND_MOUNTS, [], "Directories of the agent in the containers."),
         "checkpoint_storage": Field(STORAGE, doc="Where checkpoints go.", is_required=True),
-        "checkpoint_policy": Field(OneOf(("best", "all", "none")), "best"),
-        "perform_initial_validation": Field(Boolean(), False),
+        "checkpoint_policy": Field(
+            OneOf(("best", "all", "none")), "best", "Which validations bring a checkpoint."
+        ),
+        "perform_initial_validation": Field(
+            Boolean(), False, "Whether to validate before the first batch."
+        ),
         "max_restarts": Field(Integer(at_least=0), 5, "Runs of a trial after its first fails."),
         "preemption_timeout": Field(
             Integer(at_least=0), DEFAULT_PREEMPTION_TIMEOUT_S, "Seconds to save work in."
         ),
         "log_policies": Field(LOG_POLICIES, [], "What to do when a line of the log matches."),
-        "retention_policy": Field(RETENTION_POLICY, is_hidden_when_null=True),
-        "integrations": Field(INTEGRATIONS),
-        "reproducibility": Field(REPRODUCIBILITY, {}, is_required=True),
-        "profiling": Field(PROFILING, {}),
-        "slurm": Field(SLURM, {}),
-        "pbs": Field(PBS, {}),
+        "retention_policy": Field(
+            RETENTION_POLICY, is_hidden_when_null=True, doc="How long logs are kept."
+        ),
+        "integrations": Field(INTEGRATIONS, doc="Webhooks, and where data comes from."),
+        "reproducibility": Field(REPRODUCIBILITY, {}, "The search's seed.", is_required=True),
+        "profiling": Field(PROFILING, {}, "Recording the use of the machine."),
+        "slurm": Field(SLURM, {}, "Options of Slurm; kept for launchers that use it."),
+        "pbs": Field(PBS, {}, "Options of PBS; kept for launchers that use it."),
         "debug": Field(Boolean(), False, "Whether the harness logs more."),
-        "optimizations": Field(OPTIMIZATIONS, {}),
+        "optimizations": Field(OPTIMIZATIONS, {}, "Options of older trainers."),
         "scheduling_unit": Field(Integer(at_least=1), 100, no_effect=_HARNESS),
         "records_per_epoch": Field(Integer(at_least=0), 0, no_effect=_HARNESS),
         "min_validation_period": Field(Length(), {"batches": 0}, no_effect=_HARNESS),
@@ -124,7 +130,9 @@ EXPERIMENT = Object(
         "data_layer": Field(
             Anything(), is_hidden_when_null=True, no_effect="has no effect any more"
         ),
-        "internal": Field(Nothing(), is_hidden_when_null=True),
+        "internal": Field(
+            Nothing(), is_hidden_when_null=True, doc="Null, in very old configurations."
+        ),
         "security": Field(SECURITY, is_hidden_when_null=True, no_effect="has no effect any more"),
         "tensorboard_storage": Field(
             TENSORBOARD_STORAGE,

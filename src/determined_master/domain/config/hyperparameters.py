@@ -139,31 +139,39 @@ class _Choices(Kind):
 
 
 _COUNT = Field(Integer(at_least=1), is_hidden_when_null=True, doc="Points in a grid.")
-_NUMBER = Field(Number(), is_required=True)
-_INTEGER = Field(Integer(), is_required=True)
+_LOW = Field(Number(), is_required=True, doc="Included.")
+_HIGH = Field(Number(), is_required=True, doc="Included in grids, not in random draws.")
+_LOW_INT = Field(Integer(), is_required=True, doc="Included.")
+_HIGH_INT = Field(Integer(), is_required=True, doc="Included.")
+_EXPONENT = Field(Number(), is_required=True, doc="An exponent.")
 
 
 def _spec(name: str, fields: dict[str, Field], *rules: Any) -> Object:
-    return Object({"type": Field(OneOf((name,)), is_required=True), **fields}, rules=rules)
+    return Object(
+        {"type": Field(OneOf((name,)), is_required=True, doc="What kind it is."), **fields},
+        rules=rules,
+    )
 
 
 SPECS: dict[str, Object] = {
-    "const": _spec("const", {"val": Field(Anything())}),
-    "int": _spec("int", {"minval": _INTEGER, "maxval": _INTEGER, "count": _COUNT}, _rising),
-    "double": _spec("double", {"minval": _NUMBER, "maxval": _NUMBER, "count": _COUNT}, _rising),
+    "const": _spec("const", {"val": Field(Anything(), doc="The same for all trials.")}),
+    "int": _spec("int", {"minval": _LOW_INT, "maxval": _HIGH_INT, "count": _COUNT}, _rising),
+    "double": _spec("double", {"minval": _LOW, "maxval": _HIGH, "count": _COUNT}, _rising),
     "log": _spec(
         "log",
         {
-            "minval": _NUMBER,
-            "maxval": _NUMBER,
-            "base": Field(Number(above=0), is_required=True),
+            "minval": _EXPONENT,
+            "maxval": _EXPONENT,
+            "base": Field(Number(above=0), is_required=True, doc="Raised to the exponents."),
             "count": _COUNT,
         },
         _rising,
         _finite_powers,
     ),
     "categorical": _spec(
-        "categorical", {"vals": Field(_Choices(), is_required=True)}, _has_choices
+        "categorical",
+        {"vals": Field(_Choices(), is_required=True, doc="One is chosen.")},
+        _has_choices,
     ),
 }
 

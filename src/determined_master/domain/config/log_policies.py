@@ -65,7 +65,11 @@ POLICY = Object(
     {
         "name": Field(Text(), is_hidden_when_null=True, doc="Shown on what has matched."),
         "pattern": Field(Text(_compiles), is_hidden_when_null=True, doc="In the syntax of RE2."),
-        "action": Field(_Action(("cancel_retries", "exclude_node")), is_hidden_when_null=True),
+        "action": Field(
+            _Action(("cancel_retries", "exclude_node")),
+            is_hidden_when_null=True,
+            doc="Make the next failure final, or use other agents from then on.",
+        ),
     },
     rules=(_is_whole,),
 )

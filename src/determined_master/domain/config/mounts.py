@@ -39,7 +39,7 @@ BIND_MOUNT = Object(
             is_required=True,
             doc="Where the container sees it; relative to the work directory.",
         ),
-        "read_only": Field(Boolean(), False),
+        "read_only": Field(Boolean(), False, "Whether the container may only read it."),
         "propagation": Field(Text(), "rprivate", "Docker's mode of mount propagation."),
     }
 )

@@ -127,7 +127,7 @@ _STOP_ONCE = Field(
 COMMON: dict[str, Field] = {
     "name": Field(Text(), is_required=True, doc="The search method."),
     "metric": Field(Text(), is_required=True, doc="Validation metric to judge trials by."),
-    "smaller_is_better": Field(Boolean(), True),
+    "smaller_is_better": Field(Boolean(), True, "Whether the metric is to fall."),
     "source_trial_id": Field(Integer(at_least=0), doc="Start from this trial's checkpoint."),
     "source_checkpoint_uuid": Field(Text(_is_uuid), doc="Start from this checkpoint."),
     "max_length": _MAX_LENGTH,
@@ -141,7 +141,11 @@ _VARIANTS: dict[str, dict[str, Field]] = {
         "max_trials": _MAX_TRIALS,
         "max_concurrent_trials": _CONCURRENT,
         **_TIME,
-        "mode": Field(OneOf(("aggressive", "standard", "conservative")), "standard"),
+        "mode": Field(
+            OneOf(("aggressive", "standard", "conservative")),
+            "standard",
+            "How soon trials are stopped.",
+        ),
         "divisor": _DIVISOR,
         "max_rungs": Field(Integer(at_least=1), 5, "Rungs of the largest bracket at most."),
         "bracket_rungs": Field(ListOf(Integer(at_least=1)), [], "Rungs of each bracket."),
@@ -149,7 +153,7 @@ _VARIANTS: dict[str, dict[str, Field]] = {
     },
     "async_halving": {
         "max_trials": _MAX_TRIALS,
-        "num_rungs": Field(Integer(at_least=1), is_required=True, doc="Rungs."),
+        "num_rungs": Field(Integer(at_least=1), is_required=True, doc="Rungs of the one bracket."),
         "max_concurrent_trials": _CONCURRENT,
         **_TIME,
         "divisor": _DIVISOR,

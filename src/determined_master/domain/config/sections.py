@@ -89,7 +89,12 @@ _WEBHOOKS = Object(
         "exclude": Field(Boolean(), False, "Call no webhook for this experiment."),
     }
 )
-INTEGRATIONS = Object({"pachyderm": Field(_PACHYDERM), "webhooks": Field(_WEBHOOKS)})
+INTEGRATIONS = Object(
+    {
+        "pachyderm": Field(_PACHYDERM, doc="Where the data comes from; shown, not used."),
+        "webhooks": Field(_WEBHOOKS, doc="Which webhooks to call."),
+    }
+)
 
 
 class Arguments(ListOf):
@@ -158,7 +163,7 @@ def _is_ours_in_pbs(argument: str) -> bool:
     return option in ("--version", "--") or short
 
 
-_SLOTS_PER_NODE = Field(Integer(at_least=1), is_hidden_when_null=True)
+_SLOTS_PER_NODE = Field(Integer(at_least=1), is_hidden_when_null=True, doc="At least so many.")
 SLURM = Object(
     {
         "slots_per_node": _SLOTS_PER_NODE,

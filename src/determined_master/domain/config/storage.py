@@ -171,18 +171,24 @@ STORAGE = Tagged(
             {
                 "host_path": Field(Text(_absolute), is_required=True, doc="Path on each agent."),
                 "storage_path": Field(Text(), doc="Directory in host_path."),
-                "propagation": Field(Text(), "rprivate"),
+                "propagation": Field(Text(), "rprivate", "Docker's mode of mount propagation."),
                 **{key: _ignored() for key in _OLDER_PATHS},
             },
             _stays_below,
         ),
-        "directory": _variant({"container_path": Field(Text(_absolute), is_required=True)}),
+        "directory": _variant(
+            {
+                "container_path": Field(
+                    Text(_absolute), is_required=True, doc="Path in containers, mounted by you."
+                )
+            }
+        ),
         "s3": _variant(
             {
                 "bucket": _BUCKET,
-                "access_key": Field(Text()),
+                "access_key": Field(Text(), doc="Without keys, those of the machine."),
                 "secret_key": Field(Text()),
-                "endpoint_url": Field(Text()),
+                "endpoint_url": Field(Text(), doc="Of a store other than Amazon's."),
                 "prefix": _PREFIX,
             }
         ),
@@ -192,9 +198,9 @@ STORAGE = Tagged(
                 **COMMON,
                 **_OLDER,
                 "container": Field(Text(), is_required=True),
-                "connection_string": Field(Text()),
+                "connection_string": Field(Text(), doc="Either this or account_url."),
                 "account_url": Field(Text()),
-                "credential": Field(Text()),
+                "credential": Field(Text(), doc="For account_url."),
             },
             rules=(_one_credential,),
         ),

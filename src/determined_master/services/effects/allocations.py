@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
@@ -18,9 +19,15 @@ if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
     from determined_master.ports import ClusterBackend
     from determined_master.services.container_specs import ContainerSpecs
+    from determined_master.services.log_policies import LogPolicies
     from determined_master.store.pool import Conn
 
 log = logging.getLogger(__name__)
+
+
+OUTPUT_LIMIT = timedelta(seconds=10)
+"""So long may the next run wait for the last output of the one before."""
+OUTPUT_POLL_S = 0.1
 
 
 class AllocationEffects:
@@ -31,10 +38,12 @@ class AllocationEffects:
         engine: Engine,
         backend: ClusterBackend,
         specs: ContainerSpecs,
+        policies: LogPolicies,
     ) -> None:
         self._engine = engine
         self._backend = backend
         self._specs = specs
+        self._policies = policies
 
     def register(self) -> None:
         """Tell the engine who carries out what."""
@@ -97,8 +106,22 @@ class AllocationEffects:
             return
         if state.request.trial_id is None:
             return
+        if effect.outcome.kind == "failed":
+            await self._wait_for_output(state, ctx)
         event = AllocationEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
         await ctx.post("trial", str(state.request.trial_id), event)
+
+    async def _wait_for_output(self, state: alloc.Allocation, ctx: EffectContext) -> None:
+        """What a container said last may decide whether and where there is a next run.
+
+        Raises:
+            Deferred: it has not all come yet, and still may.
+        """
+        ids = [container.id for container in state.containers]
+        if not ids or await self._policies.has_seen_all(state.request.task_id, ids):
+            return
+        if clock.now() - ctx.ordered_at < OUTPUT_LIMIT:
+            raise Deferred(f"output of {ctx.aggregate_id} is on its way", retry_s=OUTPUT_POLL_S)
 
     async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
         state: alloc.Allocation | None = await self._engine.read("allocation", ctx.aggregate_id)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Inserting, Rows
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
+    from determined_master.services.pools import Pools
 
 USER_TOKEN_LIFE = timedelta(days=7)
 ALLOCATIONS = Inserting(allocations.insert_allocations)
@@ -30,10 +30,13 @@ ALLOCATIONS = Inserting(allocations.insert_allocations)
 class TrialEffects:
     """Carries out the effects of trials."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, tokens: TaskTokens) -> None:
+    def __init__(
+        self, engine: Engine, pool: asyncpg.Pool, tokens: TaskTokens, pools: Pools
+    ) -> None:
         self._engine = engine
         self._pool = pool
         self._tokens = tokens
+        self._pools = pools
         self._trials = Gathering(self._fetch_trials)
         self._experiments = Gathering(self._fetch_experiments)
 
@@ -57,9 +60,23 @@ class TrialEffects:
         if experiment is None:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
         now = clock.now()
-        request = msgspec.structs.replace(
-            _request(row, experiment, now), excluded_agents=effect.excluded_agents
-        )
+        request = _request(row, experiment, now, effect.excluded_agents)
+        if effect.excluded_agents:
+            try:
+                self._pools.check_fit(
+                    request.pool,
+                    request.slots,
+                    is_single_node=request.is_single_node,
+                    excluded=effect.excluded_agents,
+                )
+            except InvalidArgument as error:
+                failed = trial.EffectFailed(
+                    effect="request_allocation",
+                    error=str(error),
+                    allocation_id=effect.allocation_id,
+                )
+                await ctx.post("trial", ctx.aggregate_id, failed)
+                return
         new = allocations.NewAllocation(
             id=effect.allocation_id,
             task_id=row.task_id,
@@ -111,7 +128,10 @@ class TrialEffects:
 
 
 def _request(
-    row: trials.TrialRow, experiment: experiments.ExperimentRow, now: datetime
+    row: trials.TrialRow,
+    experiment: experiments.ExperimentRow,
+    now: datetime,
+    excluded: tuple[str, ...],
 ) -> alloc.AllocationRequest:
     resources = experiment.config["resources"]
     return alloc.AllocationRequest(
@@ -130,6 +150,7 @@ def _request(
         max_slots=resources.get("max_slots"),
         position=experiment.queue_position,
         requested_at=now,
+        excluded_agents=excluded,
         trial_id=row.id,
         experiment_id=row.experiment_id,
     )

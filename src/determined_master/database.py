@@ -1,0 +1,85 @@
+"""Where the master's data lies: the user's PostgreSQL, or our own and the files beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from determined_master.store.embedded import EmbeddedServer
+from determined_master.store.embedded_files import Layout, default_layout
+from determined_master.store.errors import DataDirInUse
+from determined_master.store.migrate import migrate
+from determined_master.store.pool import Address, check_server, connect, embedded_address
+
+if TYPE_CHECKING:
+    from determined_master.settings import Settings
+
+
+def secrets_dir(settings: Settings) -> Path | None:
+    """Where the first password is written: beside our own database; None with the user's."""
+    return None if settings.db.host else layout_of(settings).root.parent
+
+
+def layout_of(settings: Settings) -> Layout:
+    """Where the master's own PostgreSQL lies."""
+    if settings.db.data_dir:
+        return Layout(Path(settings.db.data_dir))
+    return default_layout(settings.cluster_name or "determined")
+
+
+@contextlib.asynccontextmanager
+async def database(settings: Settings) -> AsyncIterator[Address]:
+    """A database: the user's, or our own that runs as long as this does.
+
+    It is migrated, but for `restore`, which needs an empty one. `backup` may use the server
+    of a master that runs.
+    """
+    if settings.db.host:
+        address = Address(
+            host=settings.db.host,
+            port=settings.db.port,
+            user=settings.db.user,
+            password=settings.db.password,
+            database=settings.db.name,
+            ssl_mode=settings.db.ssl_mode,
+            ssl_root_cert=settings.db.ssl_root_cert or None,
+        )
+        await check_server(address)
+        await _migrate(address, settings)
+        yield address
+        return
+    server = EmbeddedServer(layout_of(settings))
+    try:
+        await server.start()
+    except DataDirInUse:
+        if settings.command not in ("backup", "simulate"):
+            raise
+        yield embedded_address(server.connection_options)
+        return
+    try:
+        address = embedded_address(server.connection_options)
+        await _migrate(address, settings)
+        async with asyncio.TaskGroup() as group:
+            supervisor = group.create_task(server.supervise())
+            yield address
+            supervisor.cancel()
+    finally:
+        await server.stop()
+
+
+def default_storage(settings: Settings) -> Path | None:
+    """Where checkpoints go when nobody says: beside our own database."""
+    return None if settings.db.host else layout_of(settings).root.parent / "checkpoints"
+
+
+async def _migrate(address: Address, settings: Settings) -> None:
+    if settings.command == "restore":
+        return
+    conn = await connect(address)
+    try:
+        await migrate(conn)
+    finally:
+        await conn.close()

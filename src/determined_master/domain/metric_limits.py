@@ -1,0 +1,84 @@
+"""How much one metric report may hold.
+
+A value is whatever is no list or object; those in lists and objects and those of batches count
+as well. More than this is no metric but a file: it would hold up the reports of other trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from determined_master.domain.errors import InvalidArgument
+
+MAX_VALUES = 100_000
+MAX_NAME_BYTES = 1000
+"""Of a metric, and of a group: lists have an index of both together."""
+MAX_DEPTH = 50
+
+_CONTAINERS = frozenset({dict, list})
+
+
+def find_problem(
+    group: str,
+    metrics: Mapping[str, Any],
+    batch_metrics: Sequence[Mapping[str, Any]] | None = None,
+) -> InvalidArgument | None:
+    """Why a report is too much; None when it is not.
+
+    Cost: O(names), and O(values) of what is in lists and objects.
+    """
+    sets = (metrics, *(batch_metrics or ()))
+    count = sum(map(len, sets))
+    for name in (group, *_long_names(sets)):
+        size = len(name.encode())
+        if size > MAX_NAME_BYTES:
+            return InvalidArgument(
+                f"the name {name[:40]!r}… has {size} bytes: at most {MAX_NAME_BYTES}, choose a "
+                "shorter one"
+            )
+    for name, value in _containers(sets):
+        found = _count(value, 1)
+        if found is None:
+            return InvalidArgument(
+                f"metric {name!r} is nested deeper than {MAX_DEPTH} levels: flatten it"
+            )
+        count += found - 1
+    if count > MAX_VALUES:
+        return InvalidArgument(
+            f"{count} values in one report: at most {MAX_VALUES}, report fewer or aggregate them, "
+            "or store them as a file of a checkpoint"
+        )
+    return None
+
+
+def _long_names(sets: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Names that may be too long: no character has more than four bytes."""
+    shortest = MAX_NAME_BYTES // 4
+    for names in sets:
+        if max(map(len, names), default=0) > shortest:  # hardly ever, so look at all at once
+            yield from (name for name in names if len(name) > shortest)
+
+
+def _containers(sets: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Metrics that are lists or objects."""
+    for values in sets:
+        if not _CONTAINERS.isdisjoint(map(type, values.values())):
+            yield from ((n, v) for n, v in values.items() if type(v) in _CONTAINERS)
+
+
+def _count(value: Any, depth: int) -> int | None:
+    """Values in a list or an object, at least one; None when it is nested too deep."""
+    if depth > MAX_DEPTH:
+        return None
+    total = 0
+    for item in value.values() if type(value) is dict else value:
+        kind = type(item)
+        if kind is dict or kind is list:
+            inner = _count(item, depth + 1)
+            if inner is None:
+                return None
+            total += inner
+        else:
+            total += 1
+    return max(total, 1)

@@ -1,0 +1,71 @@
+"""The files by which the containers of a trial reach each other over ssh. PURE.
+
+One key pair is host key, client's identity and the only authorized key.
+Source: task-contract 2.1.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from determined_master.domain.task_spec import RUN_DIR
+
+SSH_DIR = f"{RUN_DIR}/ssh"
+DEFAULT_PORT = 2222
+"""The launchers name another one on the command line."""
+
+
+class KeyPair(msgspec.Struct, frozen=True):
+    """Both halves in OpenSSH's own form."""
+
+    private: bytes
+    public: bytes
+
+
+class SshFile(msgspec.Struct, frozen=True):
+    """One file; that of the image's client belongs to root."""
+
+    path: str
+    content: bytes
+    mode: int
+    is_root_owned: bool = False
+
+
+def ssh_files(keys: KeyPair) -> tuple[SshFile, ...]:
+    """What each container of a gang gets."""
+    public = keys.public.rstrip(b"\n") + b"\n"
+    return (
+        SshFile(f"{SSH_DIR}/authorized_keys", public, 0o600),
+        SshFile(f"{SSH_DIR}/id_rsa", keys.private, 0o600),
+        SshFile(f"{SSH_DIR}/id_rsa.pub", public, 0o600),
+        SshFile(f"{SSH_DIR}/sshd_config", _SERVER.encode(), 0o600),
+        SshFile("/etc/ssh/ssh_config", _CLIENT.encode(), 0o644, is_root_owned=True),
+    )
+
+
+_SERVER = f"""\
+Port {DEFAULT_PORT}
+HostKey {SSH_DIR}/id_rsa
+AuthorizedKeysFile {SSH_DIR}/authorized_keys
+PidFile none
+StrictModes yes
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PubkeyAuthentication yes
+PermitRootLogin prohibit-password
+LoginGraceTime 120
+PermitUserEnvironment yes
+AcceptEnv *
+AllowTcpForwarding yes
+X11Forwarding yes
+PrintMotd no
+Subsystem sftp /usr/lib/openssh/sftp-server
+"""
+_CLIENT = f"""\
+Host *
+    IdentityFile {SSH_DIR}/id_rsa
+    StrictHostKeyChecking no
+    UserKnownHostsFile /dev/null
+    LogLevel ERROR
+"""

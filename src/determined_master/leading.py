@@ -1,0 +1,93 @@
+"""What a master does while it leads: what memory knows follows the rows, and agents are let in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from determined_master.domain.errors import DetError
+from determined_master.engine.kinds import ALLOCATION
+from determined_master.store.losses import DATABASE_ERRORS
+
+if TYPE_CHECKING:
+    from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.ports import AgentDoor
+    from determined_master.services.agent_switches import AgentSwitches
+    from determined_master.services.job_terms import JobTermsSync
+    from determined_master.store.pool import Pool
+
+log = logging.getLogger(__name__)
+LOOK_S = 10.0
+"""Between looks at whether what users have set is carried out."""
+OPEN_ALLOCATIONS = """
+    SELECT g.state, g.version FROM aggregates g JOIN allocations a ON a.id = g.id
+     WHERE g.kind = 'allocation' AND a.ended_at IS NULL
+"""
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The loops of a leading master."""
+
+    engine: Engine
+    pool: Pool
+    live: LiveAllocations
+    door: AgentDoor
+    switches: AgentSwitches
+    terms: JobTermsSync
+
+    async def _compare_until_done(self) -> None:
+        """At the begin of a lead: agents may only be let in against what the rows say."""
+        while True:
+            try:
+                await self._compare_live()
+                await self.switches.load()
+                return
+            except DATABASE_ERRORS:
+                log.warning("the database does not answer yet")
+                await asyncio.sleep(0.2)
+
+    async def keep_enforcing(self) -> None:
+        """End what runs where it may not, now and then."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            with contextlib.suppress(*DATABASE_ERRORS, DetError):
+                await self.switches.enforce()
+
+    async def _compare_live(self) -> None:
+        """Bring the live allocations in line with their rows."""
+        known = self.live.known()
+        rows = await self.pool.fetch(OPEN_ALLOCATIONS)
+        decode = ALLOCATION.codec.state
+        self.live.reconcile(known, [(decode(row["state"]), row["version"]) for row in rows])
+
+    async def keep_terms(self) -> None:
+        """Tell live requests what was set for their jobs, should that have been lost."""
+        while True:
+            try:
+                await self.terms.sync()
+            except Exception:  # the loop must live on
+                log.exception("comparing requests with their jobs failed")
+            await asyncio.sleep(LOOK_S)
+
+    async def let_agents_in(self) -> None:
+        """While this process leads, and under each of its epochs anew."""
+        try:
+            while True:
+                epoch = await self.engine.wait_until_leading(timeout_s=None)
+                await self._compare_until_done()
+                expected = {
+                    container.agent_id: allocation.request.pool
+                    for allocation in self.live.values()
+                    for container in allocation.containers
+                    if container.state != "TERMINATED"
+                }
+                self.door.open(expected, epoch)
+                await self.engine.wait_while_leading(epoch)
+                await self.door.close()
+        finally:
+            await self.door.close()

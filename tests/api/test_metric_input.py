@@ -1,0 +1,86 @@
+"""What may be reported through the API, and how what may not is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.api.client import Client
+from tests.store.rows import add_experiment, add_trial
+
+from determined_master.store.pool import Pool
+
+
+@pytest.fixture
+async def trial(admin: Client, pool: Pool) -> int:
+    return await add_trial(pool, await add_experiment(pool, 1))
+
+
+def body(trial: int, steps: int | None, metrics: Any, group: str = "validation") -> dict[str, Any]:
+    said: dict[str, Any] = {"trialId": trial, "trialRunId": 0, "metrics": {"avgMetrics": metrics}}
+    if steps is not None:
+        said["stepsCompleted"] = steps
+    return {"group": group, "metrics": said}
+
+
+async def post(client: Client, trial: int, *args: Any) -> tuple[int, str]:
+    answer = await client("POST", f"/api/v1/trials/{trial}/metrics", body(trial, *args))
+    return answer.status, answer.body.decode()
+
+
+async def test_nested_values_and_what_is_no_finite_number_are_kept_as_they_are(
+    admin: Client, trial: int
+) -> None:
+    values = {
+        "loss": "NaN",
+        "high": "Infinity",
+        "low": "-Infinity",
+        "nested": {"per class": [0.5, "NaN", {"a": None}], "flag": True},
+        "text": "warm-up",
+    }
+    assert (await post(admin, trial, 1, values))[0] == 200
+    found = (await admin("GET", f"/api/v1/trials/{trial}")).json()["trial"]
+    assert found["latestValidation"]["metrics"]["avgMetrics"] == values
+    assert found["bestValidation"] is None
+    kinds = {n: f["type"] for n, f in found["summaryMetrics"]["validation_metrics"].items()}
+    assert kinds == {
+        "loss": "number",
+        "high": "number",
+        "low": "number",
+        "nested": "object",
+        "text": "string",
+    }
+
+
+@pytest.mark.slow
+async def test_a_report_of_a_million_values_is_refused_and_the_limit_is_named(
+    admin: Client, trial: int
+) -> None:
+    status, told = await post(admin, trial, 1, {"histogram": [0] * 1_000_000})
+    assert status == 400
+    assert "1000000 values in one report: at most 100000" in told
+
+
+async def test_in_a_batch_only_the_report_that_is_too_much_is_refused(
+    admin: Client, trial: int
+) -> None:
+    reports = [body(trial, n, {"loss": n, "n" * (2000 if n == 2 else 1): 1}) for n in (1, 2, 3)]
+    request = {"reports": reports}
+    answer = await admin("POST", f"/api/v1/trials/{trial}/metrics/batch", request)
+    errors = [result["error"] for result in answer.json()["results"]]
+    assert (errors[0], errors[2]) == ("", "")
+    assert "has 2000 bytes: at most 1000" in errors[1]
+
+
+async def test_figures_of_the_machine_need_no_steps_and_come_often(
+    admin: Client, pool: Pool, trial: int
+) -> None:
+    await pool.execute("UPDATE trials SET started_at = now() - interval '1 hour'")
+    for n in range(3):
+        figures = {"agent-1": {"cpu_util_simple": n}}
+        said = body(trial, None, figures, "cpu")
+        said["metrics"]["reportTime"] = f"2026-11-21T10:00:0{n}Z"
+        answer = await admin("POST", f"/api/v1/trials/{trial}/metrics", said)
+        assert answer.status == 200, answer.body
+    assert await pool.fetchval("SELECT count(*) FROM metrics WHERE metric_group = 'cpu'") == 3
+    assert await pool.fetchval("SELECT total_batches FROM trials") == 0

@@ -1,0 +1,28 @@
+"""What the page on configurations shows is a configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.domain.config.builders import LAYERS
+from tests.domain.config.test_json_schema import refused
+
+from determined_master.domain.config.experiment import build_experiment
+from determined_master.services.yaml_text import parse_yaml
+
+PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: text.split("\n")[0])
+def test_an_example_is_taken_without_a_warning(text: str) -> None:
+    parsed = parse_yaml(text)
+    built = build_experiment(parsed.value, layers=LAYERS, seed=1, name="x")
+    assert (parsed.warnings, built.warnings) == ((), ())
+    assert refused(parsed.value) == []
+
+
+def test_the_page_has_examples() -> None:
+    assert len(EXAMPLES) >= 2

@@ -1,0 +1,51 @@
+"""What one report may hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from determined_master.domain.metric_limits import MAX_DEPTH, MAX_VALUES, find_problem
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        {},
+        {"loss": 0.5, "nested": {"a": [1, {"b": "NaN"}]}, "empty": [{}, []]},
+        {"list": [0] * MAX_VALUES},
+        {"n" * 1000: 1},
+        {"é" * 500: 1},
+        {"deep": nested(MAX_DEPTH)},
+    ],
+)
+def test_what_is_within_the_limits_is_taken(metrics: dict[str, Any]) -> None:
+    assert find_problem("validation", metrics) is None
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        ({str(n): n for n in range(MAX_VALUES + 1)}, "100001 values in one report: at most"),
+        ({"list": [0] * (MAX_VALUES + 1)}, "100001 values in one report"),
+        ({"a": {"b": [[0] * 60_000, [0] * 60_000]}}, "120000 values in one report"),
+        ({"é" * 501: 1}, "has 1002 bytes: at most 1000"),
+        ({"deep": nested(MAX_DEPTH + 1)}, "metric 'deep' is nested deeper than 50 levels"),
+    ],
+)
+def test_what_is_too_much_is_named_with_its_limit(metrics: dict[str, Any], told: str) -> None:
+    assert told in str(find_problem("validation", metrics))
+
+
+def test_values_of_batches_count_and_a_group_s_name_has_a_limit() -> None:
+    batches = [{"loss": [0] * 1000}] * 101
+    assert "101001 values" in str(find_problem("training", {"loss": 1}, batches))
+    assert "has 1001 bytes" in str(find_problem("g" * 1001, {"loss": 1}))

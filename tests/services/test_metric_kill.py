@@ -1,0 +1,106 @@
+"""PostgreSQL dies while metrics are flushed: what was answered is there, once, and adds up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+from tests.engine.test_kill import durable_server
+from tests.store.rows import STARTED, add_experiment, add_project, add_trial
+
+from determined_master.services.metric_flush import Flusher
+from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.metric_summaries import recompute
+from determined_master.store.embedded import EmbeddedServer
+from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.pool import Conn, Pool
+
+TRIALS, REPORTS, KILLS = 4, 60, 3
+
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
+
+async def report_all(flusher: Flusher, trial_id: int, facts: TrialFacts) -> int:
+    """Report step after step, each until it is answered, as a harness does; how often again."""
+    again = 0
+    for steps in range(1, REPORTS + 1):
+        report = Report(
+            trial_id=trial_id,
+            run_id=0,
+            group="validation" if steps % 3 else "training",
+            steps=steps,
+            reported_at=STARTED,
+            metrics={"loss": 1.0 / steps},
+        )
+        while True:
+            try:
+                await flusher.report(report, facts)
+                break
+            except DATABASE_ERRORS:
+                again += 1
+                await asyncio.sleep(0.02)
+    return again
+
+
+async def kill(server: EmbeddedServer, chance: random.Random) -> None:
+    await asyncio.sleep(chance.uniform(0.02, 0.1))
+    killed = server.pid
+    assert killed is not None
+    os.kill(killed, signal.SIGKILL)
+    async with asyncio.timeout(60):
+        while server.pid == killed:  # noqa: ASYNC110 - until the supervisor acts
+            await asyncio.sleep(0.01)
+
+
+async def fill(pool: Pool) -> tuple[list[int], TrialFacts]:
+    experiment = await add_experiment(pool, await add_project(pool))
+    facts = TrialFacts(
+        experiment_id=experiment,
+        request_id="",
+        searcher_metric="loss",
+        smaller_is_better=True,
+        wants_validations=False,
+        started_at=STARTED,
+    )
+    return [await add_trial(pool, experiment) for _ in range(TRIALS)], facts
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_postgres_killed_during_a_flush_loses_no_answered_report(seed: int) -> None:
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory(prefix="det-", dir="/tmp") as directory:
+        os.chmod(directory, 0o711)
+        async with durable_server(Path(directory)) as (server, _, pool):
+            trials, facts = await fill(pool)
+            flusher = Flusher(pool)
+            async with asyncio.TaskGroup() as group, asyncio.timeout(120):
+                running = group.create_task(flusher.run())
+                work = [group.create_task(report_all(flusher, i, facts)) for i in trials]
+                for _ in range(KILLS):
+                    await kill(server, chance)
+                again = await asyncio.gather(*work)
+                running.cancel()
+            assert sum(again) > 0, "no report was under way when the server died"
+            async with pool.acquire() as conn:
+                await assert_adds_up(conn, flusher, trials)
+
+
+async def assert_adds_up(conn: Conn, flusher: Flusher, trials: list[int]) -> None:
+    await flusher.summaries.write_due()
+    rows = await conn.fetch("SELECT * FROM trials ORDER BY id")
+    assert [row["id"] for row in rows] == trials
+    for row in rows:
+        stored = await conn.fetch(
+            "SELECT steps, count(*) FROM metrics WHERE trial_id = $1 GROUP BY 1", row["id"]
+        )
+        assert sorted(map(tuple, stored)) == [(n, 1) for n in range(1, REPORTS + 1)]
+        summary, total = await recompute(conn, row["id"])
+        assert (row["summary_metrics"], row["total_batches"]) == (summary, total)
+        assert row["best_metric"] == 1.0 / (REPORTS - 1)
+    best = await conn.fetchval("SELECT best_metric FROM experiments")
+    assert best == 1.0 / (REPORTS - 1)

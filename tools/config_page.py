@@ -1,0 +1,116 @@
+"""The page of all keys of an experiment's configuration, made from its schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from determined_master.domain.config.containers import Field, ListOf, MapOf, Object, Tagged
+from determined_master.domain.config.environment import Image, Variables
+from determined_master.domain.config.experiment_schema import EXPERIMENT, Entrypoint
+from determined_master.domain.config.hyperparameters import SPECS, Hyperparameters
+from determined_master.domain.config.lengths import Length
+from determined_master.domain.config.mounts import Device
+from determined_master.domain.config.resources import MemorySize
+from determined_master.domain.config.schema import Integer, Kind, Number, OneOf
+
+HEAD = """\
+# Keys of an experiment's configuration
+
+Made by `tools/generate_docs.py` from the schema; do not edit. How to write a configuration is
+told in [configuration](../configuration.md).
+
+Every key may be left out or be null, which is the same, unless it is *required*; what is required
+may also come from a template or from the cluster. `[]` stands for each item of a list. Keys marked
+*no effect* are read for the sake of older files, with a warning.
+"""
+COLUMNS = ("| key | type | default | meaning |", "|---|---|---|---|")
+_FILLED = {
+    "name": "a random name",
+    "reproducibility": "made",
+    "experiment_seed": "a random one",
+    "checkpoint_storage": "the workspace's, the cluster's",
+}
+"""Required keys that the master fills in."""
+_WORDS: dict[type[Kind], str] = {
+    Device: "`HOST:CONTAINER[:MODE]` or map",
+    Entrypoint: "text for a shell, or list",
+    Hyperparameters: "map",
+    Image: "text, or map by device",
+    MemorySize: "bytes, or text such as `4 GiB`",
+    Variables: "list, or map by device",
+}
+"""Types that may be written in several ways."""
+
+
+def config_page() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *_section("Top level", EXPERIMENT.fields), *_sections()]) + "\n"
+
+
+def _sections() -> Iterator[str]:
+    for name, spec in SPECS.items():
+        yield from _section(f"Hyperparameters of type {name}", spec.fields)
+    for key, field in EXPERIMENT.fields.items():
+        yield from _of_kind(key, field.kind)
+
+
+def _of_kind(path: str, kind: Kind) -> Iterator[str]:
+    """The tables of a section and of the sections in it."""
+    match kind:
+        case Object():
+            yield from _section(f"`{path}`", kind.fields)
+            for key, field in kind.fields.items():
+                yield from _of_kind(f"{path}.{key}", field.kind)
+        case ListOf():
+            yield from _of_kind(f"{path}[]", kind.item)
+        case Tagged() if path != "tensorboard_storage":
+            yield from _section(f"`{path}`, whatever its `{kind.tag}`", kind.common)
+            for name, variant in kind.variants.items():
+                own = {k: f for k, f in variant.fields.items() if kind.common.get(k) is not f}
+                if own:
+                    yield from _section(f"`{path}` with `{kind.tag}: {name}`", own)
+
+
+def _section(title: str, fields: Mapping[str, Field]) -> Iterator[str]:
+    yield from ("", f"## {title}", "", *COLUMNS)
+    for key, field in fields.items():
+        why = field.no_effect.removeprefix("has no effect").removeprefix(" any more").lstrip(": ")
+        meaning = f"{field.doc} *No effect*{why and f': {why}'}." if field.no_effect else field.doc
+        yield f"| `{key}` | {_type(field.kind)} | {_default(key, field)} | {meaning.strip()} |"
+
+
+def _type(kind: Kind) -> str:
+    match kind:
+        case OneOf():
+            return ", ".join(f"`{word}`" for word in kind.words)
+        case Integer():
+            return "integer" + _bounds(kind)
+        case Number():
+            return "number" if kind.above is None else f"number > {kind.above:g}"
+        case ListOf():
+            return f"list of {_type(kind.item)}"
+        case MapOf():
+            return f"map to {_type(kind.item)}"
+        case Length():
+            return "length" if not kind.allows_bare_number else "integer or length"
+        case Object() | Tagged():
+            return "section"
+        case _:
+            return _WORDS.get(type(kind), kind.noun)
+
+
+def _bounds(kind: Integer) -> str:
+    schema = kind.json_schema()
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if high is not None:
+        return f" {low} to {high}"
+    return "" if low is None else f" ≥ {low}"
+
+
+def _default(key: str, field: Field) -> str:
+    if field.is_required:
+        return _FILLED.get(key, "required")
+    if field.default in (None, {}, []):
+        return ""
+    return f"`{json.dumps(field.default)}`"
