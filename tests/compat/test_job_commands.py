@@ -57,10 +57,10 @@ def test_a_jobs_priority_and_weight_are_changed(
     last, other = job_of(cluster, queued[2]), job_of(cluster, queued[1])
     client.det("job", "update", last, "--priority", 7)
     assert jobs(cluster)[0]["jobId"] == last
-    client.det("job", "update-batch", f"{last}.priority=50", f"{other}.weight=2.5")
+    client.det("job", "update-batch", f"{last}.priority=50", f"{other}.weight=3")
     found = {j["jobId"]: j for j in jobs(cluster)}
     assert found[last]["priority"] == 50
-    assert found[other]["weight"] == 2.5
+    assert found[other]["weight"] == 3
     client.det("experiment", "set", "priority", queued[2], 9)
     assert jobs(cluster)[0]["jobId"] == last
 
