@@ -259,7 +259,7 @@ class App:
                 self.pool_loops.run(),
                 self.recorder.run(),
                 self.wait_lines.run(self.pool_loops.decisions),
-                lead.keep_switches(),
+                lead.keep_enforcing(),
                 lead.keep_terms(),
             ):
                 group.create_task(loop)

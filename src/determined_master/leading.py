@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from determined_master.store.pool import Pool
 
 log = logging.getLogger(__name__)
-COMPARE_S = 10.0
-"""Between comparisons of what is in memory with its rows."""
+LOOK_S = 10.0
+"""Between looks at whether what users have set is carried out."""
 OPEN_ALLOCATIONS = """
     SELECT g.state, g.version FROM aggregates g JOIN allocations a ON a.id = g.id
      WHERE g.kind = 'allocation' AND a.ended_at IS NULL
@@ -51,10 +51,10 @@ class Lead:
                 log.warning("the database does not answer yet")
                 await asyncio.sleep(0.2)
 
-    async def keep_switches(self) -> None:
-        """End what came to run where it may not, now and then."""
+    async def keep_enforcing(self) -> None:
+        """End what runs where it may not, now and then."""
         while True:
-            await asyncio.sleep(COMPARE_S)
+            await asyncio.sleep(LOOK_S)
             with contextlib.suppress(*DATABASE_ERRORS, DetError):
                 await self.switches.enforce()
 
@@ -72,7 +72,7 @@ class Lead:
                 await self.terms.sync()
             except Exception:  # the loop must live on
                 log.exception("comparing requests with their jobs failed")
-            await asyncio.sleep(COMPARE_S)
+            await asyncio.sleep(LOOK_S)
 
     async def let_agents_in(self) -> None:
         """While this process leads, and under each of its epochs anew."""

@@ -234,8 +234,9 @@ def test_a_trial_that_waits_long_is_told_why_in_its_log(cluster: Cluster) -> Non
     second = submit(cluster)
     [trial] = until(lambda: cluster.trials(second), what="a trial")
     said = "waits for 2 slots, of which 1 are free now"
-    until(lambda: said in cluster.text(trial["id"]), what="a line that says why")
-    [line] = [t for t in cluster.text(trial["id"]).splitlines() if said in t]
+    logs = f"/api/v1/trials/{trial['id']}/logs"  # without following: the trial does not end
+    until(lambda: said in cluster.session().get(logs).text, what="a line that says why")
+    [line] = [t for t in cluster.session().get(logs).text.splitlines() if said in t]
     assert "1 slot would start now" in line
 
 

@@ -152,8 +152,11 @@ async def test_blocks_of_reports_that_were_taken_back_are_made_again(
 async def test_two_readers_at_once_make_each_block_once(pool: Pool, trial: int) -> None:
     await many_reports(pool, trial, 1, LONG)
     readers = [SeriesPoints(pool) for _ in range(3)]
-    first, *others = await asyncio.gather(*(r.find(wanted(trial)) for r in readers))
-    assert all(steps_of(o) == steps_of(first) for o in others)
+    spikes = {700, 5001, MAX_WHOLE, LONG - 2000, LONG - 1}
+    for steps in spikes:
+        await change(pool, trial, steps, loss=float(steps))
+    for found in await asyncio.gather(*(r.find(wanted(trial)) for r in readers)):
+        assert spikes <= set(steps_of(found))
     query = "SELECT sum(reports), count(*) FROM metric_blocks WHERE trial_id = $1"
     total, number = await pool.fetchrow(query, trial)
     assert (total, number) == (LONG // BLOCK_REPORTS * BLOCK_REPORTS, LONG // BLOCK_REPORTS)

@@ -57,6 +57,7 @@ class ProjectDeletions:
                 if not ids:
                     await rows.delete_project(conn, project_id)
                     return True
+            self._news.set()
             await self._delete_experiments(ids)
         return False
 
@@ -73,6 +74,7 @@ class ProjectDeletions:
                     return True
                 values = {"state": "DELETING", "error_message": ""}
                 await workspaces.update_workspace(conn, workspace_id, values)
+            self._news.set()
             await self._delete_experiments(ids)
         return False
 
@@ -108,7 +110,6 @@ class ProjectDeletions:
             return bool(leaving or await workspaces.list_leaving_workspaces(conn))
 
     async def _delete_experiments(self, ids: Sequence[int]) -> None:
-        self._news.set()
         for experiment_id in ids:
             cause = f"project-deletion:{entropy.new_uuid()}"
             try:

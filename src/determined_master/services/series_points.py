@@ -115,6 +115,8 @@ class _Series(msgspec.Struct, frozen=True):
     """What blocks know of the part of a series that is asked for, by metric."""
 
     wanted: SeriesWanted
+    last_id: int
+    """Of the last block then: what came after it is looked at one by one."""
     whole: dict[str, list[Entry]]
     torn: dict[str, list[Entry]]
     """Those with reports that are not asked for; their own reports are looked at instead."""
@@ -125,12 +127,14 @@ class _Series(msgspec.Struct, frozen=True):
 
 
 async def _read_entries(conn: Conn, wanted: SeriesWanted) -> _Series:
-    series = _Series(wanted, {}, {})
+    # First, so that a block that is made meanwhile leaves no gap.
+    last_id = await blocks.find_last_id(conn, wanted.trial_id)
+    series = _Series(wanted, last_id, {}, {})
     for name in wanted.names:
         whole, torn = series.whole.setdefault(name, []), series.torn.setdefault(name, [])
         for entry in await blocks.list_entries(conn, wanted.trial_id, wanted.group, name):
             is_asked = (
-                entry.last_id > wanted.after_id
+                wanted.after_id < entry.last_id <= last_id
                 and entry.last_steps >= wanted.from_steps
                 and entry.first_steps <= wanted.to_steps
             )
@@ -176,11 +180,10 @@ async def _long(conn: Conn, series: _Series) -> list[int]:
     """Steps of the extremes: of whole blocks, and of the reports that are in none of them."""
     wanted = series.wanted
     buckets = _buckets(wanted)
-    last_id = await blocks.find_last_id(conn, wanted.trial_id)
     spans = {(e.first_id, e.last_id) for torn in series.torn.values() for e in torn}
     loose = [
         row
-        for span in sorted({*spans, (last_id + 1, MAX_ID)})
+        for span in sorted({*spans, (series.last_id + 1, MAX_ID)})
         for row in await rows.list_between(conn, wanted, *span)
     ]
     steps: set[int] = set()

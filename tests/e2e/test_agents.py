@@ -1,0 +1,95 @@
+"""Agents and slots that are switched off on a real cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.e2e import scripts
+from tests.e2e.cluster import APIException, Cluster, until
+from tests.e2e.test_life import config
+
+from determined.common.api.errors import ForbiddenException
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+def running_on(cluster: Cluster) -> list[str]:
+    """Agents that hold a container now."""
+    agents = cluster.get("/api/v1/agents")["agents"]
+    return sorted(a["id"] for a in agents if a["containers"])
+
+
+def agent(cluster: Cluster, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = cluster.get(f"/api/v1/agents/{name}")["agent"]
+    return found
+
+
+@pytest.fixture(autouse=True)
+def everything_on(pair: Cluster) -> Any:
+    yield
+    for name in ("agent-0", "agent-1"):
+        cluster_agent = pair.post(f"/api/v1/agents/{name}/enable")["agent"]
+        assert cluster_agent["enabled"]
+
+
+def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster) -> None:
+    experiment = pair.submit(config(), {"t.py": scripts.WAITS})
+    [first] = until(lambda: running_on(pair), what="a running task")
+    shown = pair.post(f"/api/v1/agents/{first}/disable", {"drain": False})["agent"]
+    assert (shown["enabled"], shown["draining"]) == (False, False)
+    other = {"agent-0": "agent-1", "agent-1": "agent-0"}[first]
+    until(lambda: running_on(pair) == [other], what="the task on the other agent")
+    [trial] = pair.trials(experiment)
+    assert trial["restarts"] == 0
+    pair.post(f"/api/v1/experiments/{experiment}/kill")
+    assert pair.wait(experiment) == "CANCELED"
+    assert "(reason: agent disabled)" in pair.text(trial["id"])
+
+
+def test_a_draining_agent_keeps_its_task_and_gets_no_other(pair: Cluster) -> None:
+    first = pair.submit(config("sleep 3"), {})
+    [place] = until(lambda: running_on(pair), what="a running task")
+    shown = pair.post(f"/api/v1/agents/{place}/disable", {"drain": True})["agent"]
+    assert (shown["enabled"], shown["draining"]) == (False, True)
+    others = [pair.submit(config("true"), {}) for _ in range(2)]
+    assert [pair.wait(e) for e in others] == ["COMPLETED"] * 2
+    assert pair.wait(first) == "COMPLETED"
+    assert agent(pair, place)["enabled"] is False
+
+
+def test_a_slot_that_is_disabled_gets_no_task_until_it_is_enabled(pair: Cluster) -> None:
+    for name in ("agent-0", "agent-1"):
+        slot = pair.post(f"/api/v1/agents/{name}/slots/0/disable", {"drain": False})["slot"]
+        assert slot["enabled"] is False
+    experiment = pair.submit(config("true"), {})
+    until(lambda: pair.state(experiment) == "QUEUED", what="a waiting experiment")
+    assert agent(pair, "agent-0")["slotStats"]["typeStats"]["TYPE_CPU"]["disabled"] == 1
+    pair.post("/api/v1/agents/agent-0/slots/0/enable")
+    assert pair.wait(experiment) == "COMPLETED"
+
+
+def test_switches_survive_the_master(pair: Cluster) -> None:
+    pair.post("/api/v1/agents/agent-0/disable", {"drain": True})
+    pair.post("/api/v1/agents/agent-1/slots/0/disable", {"drain": False})
+    pair.kill("master")
+    pair.start_master()
+    until(lambda: len(pair.get("/api/v1/agents")["agents"]) == 2, what="both agents")
+    assert agent(pair, "agent-0")["draining"] is True
+    other = agent(pair, "agent-1")
+    assert other["enabled"] is True
+    assert other["slots"]["/agents/agent-1/slots/0"]["enabled"] is False
+
+
+def test_what_is_not_there_cannot_be_switched(pair: Cluster) -> None:
+    for path, status, said in (
+        ("agents/nobody/disable", 404, "agent 'nobody' not found"),
+        ("agents/agent-0/slots/7/disable", 404, "slot '7' not found"),
+        ("agents/agent-0/slots/x/enable", 400, "invalid slot id: x"),
+    ):
+        with pytest.raises(APIException) as refused:
+            pair.post(f"/api/v1/{path}")
+        assert refused.value.status_code == status
+        assert said in str(refused.value)
+    with pytest.raises(ForbiddenException):
+        pair.post("/api/v1/agents/agent-0/disable", {}, user="determined")
