@@ -42,9 +42,11 @@ from determined_master.domain.search.stream import Stream
 from determined_master.engine import EffectContext, Engine
 from determined_master.engine.kind import encode
 from determined_master.engine.kinds import EXPERIMENT, KINDS
+from determined_master.services.detached import Detached
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report
 from determined_master.services.metrics import Metrics
+from determined_master.services.system_metrics import SystemMetrics
 from determined_master.store import experiments, searches
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout
@@ -171,7 +173,9 @@ async def _measure(address: Address, pool: Pool, trials: int, server_pid: int) -
 
     engine = Engine(address, pool, KINDS)
     flusher = Flusher(pool)
-    load = Load(Metrics(engine, pool, flusher), drawn)
+    note_report = Detached(engine, pool).note_report
+    metrics = Metrics(engine, pool, flusher, SystemMetrics(pool), note_report)
+    load = Load(metrics, drawn)
     engine.handlers.register(exp.CreateTrial, load.create_trial)
     engine.handlers.register(exp.StopTrial, load.stop_trial)
     async with engine:

@@ -75,12 +75,11 @@ async def test_in_a_batch_only_the_report_that_is_too_much_is_refused(
 async def test_figures_of_the_machine_need_no_steps_and_come_often(
     admin: Client, pool: Pool, trial: int
 ) -> None:
-    await pool.execute("UPDATE trials SET started_at = now() - interval '1 hour'")
     for n in range(3):
         figures = {"agent-1": {"cpu_util_simple": n}}
         said = body(trial, None, figures, "cpu")
         said["metrics"]["reportTime"] = f"2026-11-21T10:00:0{n}Z"
         answer = await admin("POST", f"/api/v1/trials/{trial}/metrics", said)
         assert answer.status == 200, answer.body
-    assert await pool.fetchval("SELECT count(*) FROM metrics WHERE metric_group = 'cpu'") == 3
+    assert await pool.fetchval("SELECT count(*) FROM system_metrics") == 3
     assert await pool.fetchval("SELECT total_batches FROM trials") == 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from determined_master import clock
 from determined_master.api.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.summary import SYSTEM_GROUPS
 from determined_master.services.metric_reports import Report
-from determined_master.services.system_metrics import SYSTEM_GROUPS
 from determined_wire import own
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import TrialMetrics
@@ -66,5 +66,5 @@ def _report(metrics: TrialMetrics | None, group: str) -> Report:
         reported_at=metrics.report_time or clock.now(),
         metrics=values.avg_metrics or {},
         batch_metrics=values.batch_metrics or None,
-        is_sample=metrics.steps_completed is None and group in SYSTEM_GROUPS,
+        is_sample=not metrics.steps_completed and group in SYSTEM_GROUPS,
     )

@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.summary import SYSTEM_GROUPS
-
 MAX_STEPS = 2**31 - 1
 
 
@@ -38,17 +36,3 @@ class TrialFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The search decides on validations."""
     time_metric: str | None = None
     is_detached: bool = False
-    started_at: datetime
-    """When the trial was made."""
-
-
-def placed(report: Report, facts: TrialFacts) -> Report:
-    """A report of the machine's own figures in its place in time.
-
-    Those have no steps, and a report is known by its steps: they are counted in hundredths of
-    a second since the trial was made, and after 248 days anew.
-    """
-    if report.steps or report.group not in SYSTEM_GROUPS:
-        return report
-    since_s = (report.reported_at - facts.started_at).total_seconds()
-    return msgspec.structs.replace(report, steps=round(since_s * 100) % (MAX_STEPS + 1))

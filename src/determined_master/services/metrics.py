@@ -14,12 +14,12 @@ from determined_master.domain import access
 from determined_master.domain.errors import DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.metric_limits import find_problem
-from determined_master.domain.summary import as_number
+from determined_master.domain.summary import SYSTEM_GROUPS, as_number
 from determined_master.engine import Rows
 from determined_master.services.gathering import Gathering
 from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report, TrialFacts, placed
-from determined_master.services.system_metrics import MAX_SAMPLES, SYSTEM_GROUPS
+from determined_master.services.metric_reports import Report, TrialFacts
+from determined_master.services.system_metrics import MAX_SAMPLES
 from determined_master.store import metrics as rows
 from determined_master.store import system_metrics
 
@@ -73,7 +73,7 @@ class Metrics:
         elif report.group == "validation" and facts.wants_validations:
             await self._report_to_search(report, facts)
         else:
-            await self._flusher.report(placed(report, facts), facts)
+            await self._flusher.report(report, facts)
 
     async def report_many(
         self, caller: Caller, reports: Sequence[Report]
@@ -94,7 +94,7 @@ class Metrics:
             problem = find_problem(report.group, report.metrics, report.batch_metrics)
             is_for_search = report.group == "validation" and facts.wants_validations
             if problem is None and not (is_for_search or report.is_sample):
-                pending.append(placed(report, facts))
+                pending.append(report)
                 continue
             answers += await self._flusher.report_many(pending, facts) if pending else []
             pending = []
@@ -167,7 +167,7 @@ class Metrics:
         query = """
             SELECT t.id, t.experiment_id, t.request_id::text, e.searcher_metric,
                    e.smaller_is_better, e.searcher_type, e.unmanaged,
-                   e.config->'searcher'->>'time_metric' AS time_metric, t.started_at
+                   e.config->'searcher'->>'time_metric' AS time_metric
               FROM trials t JOIN experiments e ON e.id = t.experiment_id
              WHERE t.id = ANY ($1)
         """
@@ -182,7 +182,6 @@ class Metrics:
                 wants_validations=row["searcher_type"] in HALVING and not row["unmanaged"],
                 time_metric=row["time_metric"],
                 is_detached=row["unmanaged"],
-                started_at=row["started_at"],
             )
             for row in found
         }

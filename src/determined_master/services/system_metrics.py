@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.store.system_metrics import SeriesLabel, SystemSample
 
-SYSTEM_GROUPS = frozenset({"cpu", "gpu", "memory", "disk", "network"})
 """Reports of these groups are samples when they tell no steps."""
 MAX_SAMPLES = 10_000
 PAGE = 500
