@@ -26,7 +26,7 @@ import asyncpg
 
 from bench import peers
 from bench.cluster import HOST, Cluster, free_port, until
-from bench.figure import Figure, Limit, Load, Measured
+from bench.figure import CannotMeasure, Figure, Limit, Load, Measured
 from bench.figures import metric_batch
 from bench.load.http_load import request_bytes, send_each_once
 from determined_master.store.embedded_files import Layout
@@ -42,6 +42,8 @@ def measure(cluster: Cluster, load: Load) -> Measured:
     """The ratio of the two rates."""
     commands = peers.environment("mlflow", ["mlflow", "psycopg2-binary"])
     theirs = _mlflow(cluster, commands, load)
+    if not theirs:
+        raise CannotMeasure(f"MLflow answered no batch of {POINTS} within {load.seconds:g} s")
     ours = metric_batch.measure(cluster, load).values[0]
     facts = {"ours_points_per_s": round(ours), "mlflow_points_per_s": round(theirs)}
     return Measured([ours / theirs], facts)
@@ -134,5 +136,5 @@ FIGURE = Figure(
     limits=[Limit("ratio", "of MLflow's rate", 10.0)],
     measure=measure,
     full=Load(runs=3, seconds=5.0),
-    smoke=Load(runs=1, seconds=1.0),
+    smoke=Load(runs=1, seconds=5.0),
 )

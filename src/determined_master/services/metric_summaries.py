@@ -86,10 +86,15 @@ class Summaries:
                 return  # it soon is
             del self._kept[oldest]
 
-    def find(self, trial_id: int) -> str | None:
-        """The JSON of a summary that has not been written yet."""
+    def find(self, trial_id: int, *, also_written: bool = False) -> str | None:
+        """The JSON of a summary that has not been written yet, or of any that is kept."""
         kept = self._kept.get(trial_id)
-        return None if kept is None or kept.is_written else kept.text()
+        is_due = kept is not None and (also_written or not kept.is_written)
+        return kept.text() if kept is not None and is_due else None
+
+    def unwritten(self, trial_ids: Iterable[int]) -> set[int]:
+        """Those of the trials whose summary has not been written yet."""
+        return {i for i in trial_ids if i in self._kept and not self._kept[i].is_written}
 
     def forget(self, trial_ids: Iterable[int]) -> None:
         """Drop summaries whose transaction may have been rolled back."""

@@ -154,13 +154,15 @@ class Trials:
 
     async def pages(self, trial_ids: Sequence[int]) -> dict[int, TrialPage]:
         """Trials by their ids; one that does not exist is left out."""
+        # A summary may be written while its row is being read: then the row has the old one.
+        unwritten = self._summaries.unwritten(trial_ids)
         async with self._pool.acquire() as conn:
             found = await rows.list_trial_pages(conn, trial_ids)
             saved = [stored.row.id for stored in found if stored.row.checkpoint_count]
             best = await checkpoints.list_best(conn, saved) if saved else {}
         return {
             stored.row.id: TrialPage(
-                row=self._with_summary(stored.row),
+                row=self._with_summary(stored.row, is_old=stored.row.id in unwritten),
                 best=stored.best,
                 latest=stored.latest,
                 best_checkpoint=best.get(stored.row.id),
@@ -170,9 +172,9 @@ class Trials:
             for stored in found
         }
 
-    def _with_summary(self, row: rows.TrialRow) -> rows.TrialRow:
+    def _with_summary(self, row: rows.TrialRow, *, is_old: bool) -> rows.TrialRow:
         """The row with the summary of now, which may not have been written yet."""
-        text = self._summaries.find(row.id)
+        text = self._summaries.find(row.id, also_written=is_old)
         return row if text is None else msgspec.structs.replace(row, summary_metrics=text)
 
     def _shown(self, row: rows.TrialRow) -> str:
