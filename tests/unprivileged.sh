@@ -11,7 +11,8 @@ user="det-test-$$"
 home=$(mktemp -d /tmp/det-user-XXXXXX)
 chmod 755 "$home"
 useradd --no-create-home --home-dir "$home" --shell /bin/bash "$user"
-processes() { ps -u "$user" -o pid= || true; }
+# What has ended and was only not waited for yet is nothing that was left behind.
+processes() { ps -u "$user" -o pid=,stat= | awk '$2 !~ /^Z/ { print $1 }'; }
 finish() {
   code=$?
   left=$(processes)
