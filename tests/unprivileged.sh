@@ -12,7 +12,7 @@ home=$(mktemp -d /tmp/det-user-XXXXXX)
 chmod 755 "$home"
 useradd --no-create-home --home-dir "$home" --shell /bin/bash "$user"
 # What has ended and was only not waited for yet is nothing that was left behind.
-processes() { ps -u "$user" -o pid=,stat= | awk '$2 !~ /^Z/ { print $1 }'; }
+processes() { { ps -u "$user" -o pid=,stat= || true; } | awk '$2 !~ /^Z/ { print $1 }'; }
 finish() {
   code=$?
   left=$(processes)
