@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ import pytest
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report, TrialFacts, placed
+from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_summaries import Summaries
 from determined_master.store.pool import Pool
 
@@ -25,7 +25,6 @@ FACTS = TrialFacts(
     searcher_metric="accuracy",
     smaller_is_better=False,
     wants_validations=False,
-    started_at=AT,
 )
 
 
@@ -205,13 +204,6 @@ async def test_the_best_of_an_experiment_is_that_of_its_best_trial(
     row = await pool.fetchrow("SELECT best_trial_id, best_metric FROM experiments")
     assert row is not None
     assert tuple(row) == (1, -0.9)
-
-
-def test_figures_of_the_machine_have_their_place_in_time() -> None:
-    later = msgspec.structs.replace(report(0, group="cpu"), reported_at=AT + timedelta(seconds=7))
-    assert placed(later, FACTS).steps == 700
-    assert placed(msgspec.structs.replace(later, group="mine"), FACTS).steps == 0
-    assert placed(report(3, group="cpu"), FACTS).steps == 3
 
 
 async def test_figures_of_the_machine_are_no_progress_and_take_nothing_back(

@@ -89,8 +89,9 @@ class DockerContainer:
     async def _watch(self) -> Exit:
         copying = self._spawn(self._copy())
         ended = await self._ended()
-        if not await self._has_finished(copying):
-            await self._read_rest()
+        is_whole = await self._has_finished(copying)
+        if ended is not None or not is_whole:
+            await self._read_rest()  # a followed log may end before its last lines are written
         if ended is None:
             return Exit(failure=Failure("restore_error", GONE), dropped_lines=self._output.dropped)
         return exit_of(ended, self._output.dropped)
@@ -124,7 +125,7 @@ class DockerContainer:
         return is_done
 
     async def _read_rest(self) -> None:
-        """The log as it is now, from where the copy stood still."""
+        """The log as it is now, from where the copy ended or stood still."""
         reading = self._spawn(self._output.copy(follow=False))
         if not await self._has_finished(reading):
             self._output.note("the end of the output could not be read: Docker sends no more")
