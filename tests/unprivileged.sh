@@ -46,7 +46,10 @@ if [ -z "$python" ]; then
   exit 1
 fi
 
-git clone --quiet "$source_root" "$home/determined"
+if ! git clone --quiet "$source_root" "$home/determined" 2>/dev/null; then # no repository, or not ours
+  cp -a "$source_root" "$home/determined"
+  rm -rf "$home"/determined/.venv "$home"/determined/.venv-*
+fi
 chown -R "$user" "$home"
 cd "$home/determined"
 echo "as $user, with $python"
