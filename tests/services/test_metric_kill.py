@@ -65,7 +65,6 @@ async def fill(pool: Pool) -> tuple[list[int], TrialFacts]:
         searcher_metric="loss",
         smaller_is_better=True,
         wants_validations=False,
-        started_at=STARTED,
     )
     return [await add_trial(pool, experiment) for _ in range(TRIALS)], facts
 
