@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from determined_master import __version__, entropy
@@ -80,6 +81,7 @@ from determined_master.services.workspaces import Workspaces
 from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
+from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
 
 if TYPE_CHECKING:
@@ -248,21 +250,20 @@ class App:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
+            for vital in (self.flusher, self.services.master.loop, self.pool_loops):
+                group.create_task(vital.run())
             for loop in (
-                keep_house(self._pool),
-                watch_silence(self.services.detached),
-                watch_collections(waits),
-                self.flusher.run(),
-                self.deletions.run(),
-                self._retention.run(),
-                self.services.master.loop.run(),
-                self.pool_loops.run(),
-                self.recorder.run(),
-                self.wait_lines.run(self.pool_loops.decisions),
-                lead.keep_enforcing(),
-                lead.keep_terms(),
+                partial(keep_house, self._pool),
+                partial(watch_silence, self.services.detached),
+                partial(watch_collections, waits),
+                partial(self.wait_lines.run, self.pool_loops.decisions),
+                self.deletions.run,
+                self._retention.run,
+                self.recorder.run,
+                lead.keep_enforcing,
+                lead.keep_terms,
             ):
-                group.create_task(loop)
+                group.create_task(keep_running(loop))
             ready.set()
             await lead.let_agents_in()
 

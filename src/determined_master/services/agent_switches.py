@@ -73,7 +73,7 @@ class AgentSwitches:
 
     async def enable_slot(self, caller: Caller, agent_id: str, slot: str) -> AgentSnapshot:
         """Let a slot take work."""
-        number = self._slot(agent_id, slot)
+        number = self._slot(caller, agent_id, slot)
         return await self._change(
             caller, agent_id, lambda s: agent_switches.enable_slot(s, number)
         )
@@ -82,7 +82,7 @@ class AgentSwitches:
         self, caller: Caller, agent_id: str, slot: str, *, drain: bool
     ) -> AgentSnapshot:
         """Give a slot no more work; without `drain` what runs on it starts again elsewhere."""
-        number = self._slot(agent_id, slot)
+        number = self._slot(caller, agent_id, slot)
         return await self._change(
             caller, agent_id, lambda s: agent_switches.disable_slot(s, number, drain=drain)
         )
@@ -108,8 +108,9 @@ class AgentSwitches:
                 return agent
         raise NotFound(f"agent '{agent_id}' not found")
 
-    def _slot(self, agent_id: str, slot: str) -> int:
-        """The number of a slot that the agent has."""
+    def _slot(self, caller: Caller, agent_id: str, slot: str) -> int:
+        """The number of a slot that the agent has; who may not switch is not told of any."""
+        access.may(caller, "edit", "agent")
         agent = self._find(agent_id)
         if not slot.isdecimal():
             raise InvalidArgument(f"invalid slot id: {slot}; it is a number, see `det slot list`")

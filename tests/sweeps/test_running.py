@@ -1,0 +1,34 @@
+"""Loops that fail begin again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from determined_master.sweeps.running import keep_running
+
+
+async def test_a_loop_that_fails_is_told_of_and_begins_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun: list[int] = []
+    third = asyncio.Event()
+
+    async def fails_twice() -> None:
+        begun.append(len(begun))
+        if len(begun) < 3:
+            raise RuntimeError("nobody foresaw this")
+        third.set()
+        await asyncio.Event().wait()
+
+    with caplog.at_level(logging.ERROR):
+        running = asyncio.create_task(keep_running(fails_twice, pause_s=0))
+        async with asyncio.timeout(10):
+            await third.wait()
+    assert begun == [0, 1, 2]
+    assert [r.loop.rpartition(".")[2] for r in caplog.records] == ["fails_twice"] * 2
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
