@@ -68,10 +68,8 @@ class Lead:
     async def keep_terms(self) -> None:
         """Tell live requests what was set for their jobs, should that have been lost."""
         while True:
-            try:
+            with contextlib.suppress(*DATABASE_ERRORS, DetError):
                 await self.terms.sync()
-            except Exception:  # the loop must live on
-                log.exception("comparing requests with their jobs failed")
             await asyncio.sleep(LOOK_S)
 
     async def let_agents_in(self) -> None:
