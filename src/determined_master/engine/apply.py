@@ -149,14 +149,17 @@ class _Transaction:
 
         Whoever locks a single row, or leaves it to one writer of rows, needs no order for it.
         """
+        if len(posts) + len(closings) < 2:
+            return
         writes = [post.within for post in posts if isinstance(post.within, Rows)]
         trials = {int(post.id) for post in posts if post.kind.rows == "trials"}
-        touched = {i for rows in writes for i in rows.experiments}
-        if (trials or touched) and len(posts) + len(closings) > 1:
-            await lock_rows(self._conn, trials.union(*(rows.trials for rows in writes)))
-        own = {int(post.id) for post in posts if post.kind.rows == "experiments"}
-        if touched and len(touched | own) > 1:
-            await lock_rows(self._conn, (), touched | own)
+        experiments = {i for rows in writes for i in rows.experiments}
+        if experiments:
+            experiments |= {int(post.id) for post in posts if post.kind.rows == "experiments"}
+        if trials or experiments:
+            await lock_rows(
+                self._conn, trials.union(*(rows.trials for rows in writes)), experiments
+            )
 
     async def write_rows(self, posts: Sequence[Post]) -> None:
         """Write the rows that go with events, those of one writer together.
