@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
+from tests.watchdog import Watchdog, unmount
+
 IMAGE = "determined-test:1"
 _PACKAGES = ("python3-minimal", "python3", "bash", "dash", "coreutils", "base-files")
 _PACKAGES += ("openssh-server", "openssh-client")
@@ -180,13 +182,14 @@ def daemon(*options: str) -> Iterator[Daemon]:
     root = Path(tempfile.mkdtemp(prefix="det-docker-", dir="/tmp"))
     root.chmod(0o711)
     made = Daemon(root, *options)
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
-        _unmount(root)
-        shutil.rmtree(root, ignore_errors=True)
+    with Watchdog(root):
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+            unmount(str(root))
+            shutil.rmtree(root, ignore_errors=True)
 
 
 def build_image(to: Daemon, scratch: Path) -> str:
@@ -274,10 +277,3 @@ def _with_dependencies() -> list[str]:
         line.strip() for line in told.splitlines() if line and not line.startswith((" ", "<"))
     }
     return sorted(n for n in names if not n.startswith(left_out) and ":" not in n)
-
-
-def _unmount(root: Path) -> None:
-    """Let go of what a daemon that was killed has left mounted below its directory."""
-    mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    for path in sorted((m for m in mounted if m.startswith(f"{root}/")), reverse=True):
-        subprocess.run(["umount", "-l", path], capture_output=True, check=False)

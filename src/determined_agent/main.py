@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 EXIT_CONNECTION_LOST = 1
 EXIT_CANNOT_START = 2
 EXIT_REFUSED = 3
+_ENDING_S = 20.0
+"""What the master has given up has so long to end before a refused agent goes."""
 
 
 class CannotStart(Exception):
@@ -81,6 +83,7 @@ async def _run(settings: Settings, root: Path) -> int:
         return EXIT_CONNECTION_LOST
     except JoinRefused as error:
         log.error("the master refused this agent: %s", error)
+        await supervisor.end_unwanted(error.unwanted, _ENDING_S)
         return EXIT_REFUSED
     finally:
         await supervisor.detach()

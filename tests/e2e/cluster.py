@@ -10,11 +10,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+from tests.watchdog import Watchdog
 
 from determined.common.api import RetryPolicy, Session, authentication
 from determined.common.api.errors import APIException
@@ -50,6 +51,19 @@ class Account(NamedTuple):
     home: str
 
 
+class Way(NamedTuple):
+    """How a process is started, where that is not as usual."""
+
+    tuning: Mapping[str, Any] = {}
+    """As `tuned.py` takes it."""
+    prefix: tuple[str, ...] = ()
+    """A command that runs it, such as `ip netns exec NAME`."""
+    master_host: str = "127.0.0.1"
+    """Where it reaches the master."""
+    options: tuple[str, ...] = ()
+    """Stand last, so they win."""
+
+
 class Cluster:
     """One master and its agents; each can be killed and started again."""
 
@@ -81,6 +95,11 @@ class Cluster:
         """Where agents and tasks find the master; another one when something stands between."""
         self.master_options: tuple[str, ...] = ()
         self.agent_options: tuple[str, ...] = ("--container-runtime", "process")
+        self.ways: dict[str, Way] = {}
+        """Of processes that are not started as usual, by name."""
+        self.host = "127.0.0.1"
+        """Where the master listens."""
+        self._watchdog: Watchdog | None = None
         self._account = account
         self._slots = slots
         self._agents = [f"agent-{n}" for n in range(agents)]
@@ -89,6 +108,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start everything and wait until slots are listed."""
+        self._watchdog = Watchdog(self.root)
         self.start_master()
         for name in self._agents:
             self.start_agent(name)
@@ -99,7 +119,7 @@ class Cluster:
         self._spawn(
             "master",
             "determined_master.main",
-            *("--host", "127.0.0.1", "--port", str(self.port)),
+            *("--host", self.host, "--port", str(self.port)),
             *("--db-data-dir", str(self.root / "db" / "pg")),
             *("--security-initial-user-password", PASSWORD),
             *self.master_options,
@@ -137,13 +157,16 @@ class Cluster:
         self._start_agent_as(name, name, "agents")
 
     def _start_agent_as(self, process: str, name: str, directory: str) -> None:
+        way = self.ways.get(process, Way())
         self._spawn(
             process,
             "determined_agent.main",
-            *("run", "--master-host", "127.0.0.1", "--master-port", str(self.port_of_agents)),
+            *("run", "--master-host", way.master_host),
+            *("--master-port", str(self.port_of_agents)),
             *("--agent-id", name, "--work-dir", str(self.root / directory)),
             *("--artificial-slots", str(self._slots), *self.agent_options),
             *self._pool_of(name),
+            *way.options,
         )
 
     def _pool_of(self, name: str) -> Sequence[str]:
@@ -213,6 +236,8 @@ class Cluster:
         for process in self.leftovers():
             left.append(" ".join(process.info["cmdline"] or ()))
             process.kill()
+        if self._watchdog is not None:
+            self._watchdog.dismiss()
         return left
 
     def leftovers(self) -> list[psutil.Process]:
@@ -340,9 +365,13 @@ class Cluster:
     def _spawn(self, name: str, module: str, *arguments: str) -> None:
         log = (self.root / f"{name}.log").open("ab")
         account = self._account
+        way = self.ways.get(name, Way())
+        program = ("-m", module)
+        if way.tuning:
+            program = (str(ROOT / "tests/e2e/tuned.py"), json.dumps(way.tuning), module)
         with log:
             self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
+                [*way.prefix, sys.executable, *program, *arguments],
                 stdout=log,
                 stderr=log,
                 cwd=self.root,

@@ -18,10 +18,14 @@ async def watch_silence(detached: Detached) -> None:
     """Look every half minute; cancelled at the master's end.
 
     Only time counts in which a master could be reached: it looks first when it has run for as
-    long as a trial may be silent.
+    long as a trial may be silent. After a jump of the clock it begins anew.
     """
+    jumps = clock.Jumps()
     await asyncio.sleep(SILENT_AFTER.total_seconds())
     while True:
+        if jumps.take():
+            await asyncio.sleep(SILENT_AFTER.total_seconds())
+            continue
         try:
             await detached.end_silent(clock.now())
         except DATABASE_ERRORS:

@@ -21,7 +21,7 @@ from determined_master.backends.agents.frames import (
     Send,
     shown_address,
 )
-from determined_master.backends.agents.registry import KnownAgent, Registry
+from determined_master.backends.agents.registry import KnownAgent, Registry, clock_ahead_us
 from determined_master.backends.agents.session import LinkTimes, Session, with_address
 from determined_master.domain.agent_switches import Switches
 from determined_master.ports import (
@@ -242,6 +242,7 @@ class AgentBackend:
                         f"host {here.hostname} ({here.address}); this one is host "
                         f"{hello.hostname} ({address}): give one of them another `agent_id`",
                         is_final=True,
+                        unwanted=self._given_up(hello),
                     )
                     return
                 other.session.end("the agent has opened another connection")
@@ -269,11 +270,28 @@ class AgentBackend:
                 agent.disconnected()
                 self._await_return(agent)
 
+    def _given_up(self, hello: Hello) -> tuple[str, ...]:
+        """Of an agent that comes too late: what it still runs and this master has given up.
+
+        While it was cut off another took its id; nobody but itself can end what it has.
+        """
+        if hello.cluster_id != self._identity.cluster_id:
+            return ()
+        wanted = self._events.wanted(hello.agent_id)
+        return tuple(c.container_id for c in hello.containers if c.container_id not in wanted)
+
     async def _welcome(
         self, agent: KnownAgent, hello: Hello, address: str, frames: Frames
     ) -> None:
         before = agent.snapshot.devices
         agent.joined(hello, address)
+        agent.clock_ahead_us = clock_ahead_us(hello, clock.now())
+        if agent.clock_ahead_us:
+            log.warning(
+                "an agent's clock differs from the master's: set both by the same time server; "
+                "until then times in its tasks' logs are corrected",
+                extra={"agent": hello.agent_id, "ahead_s": round(agent.clock_ahead_us / 1e6, 1)},
+            )
         if before and before != hello.devices:
             log.warning(  # what runs keeps its slots; the pool sees the new ones from now on
                 "an agent came back with other slots",
