@@ -190,9 +190,7 @@ class Supervisor:
             allocation_id=order.allocation_id,
             task_id=order.spec.task_id,
             slot_ids=order.slot_ids,
-            device_uuids=tuple(
-                self._devices[s].uuid for s in order.slot_ids if s in self._devices
-            ),
+            device_uuids=tuple(d.uuid for d in devices if d.uuid),
             ports=order.spec.ports,
             cluster_id=self._master.cluster_id,
             epoch=order.epoch,

@@ -87,7 +87,8 @@ class Cluster:
             pools: of the agents, in turn; without any they join the default pool.
         """
         self.root = root
-        self._settings = settings
+        self.settings = settings
+        """The master's file, as it is at its next start."""
         self._pools = pools
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
@@ -128,10 +129,10 @@ class Cluster:
         until(self._answers, what="an answer of the master")
 
     def _config_file(self) -> Sequence[str]:
-        if not self._settings:
+        if not self.settings:
             return ()
         path = self.root / "master.yaml"
-        path.write_text(self._settings)
+        path.write_text(self.settings)
         return "--config-file", str(path)
 
     def run_master(
@@ -148,7 +149,10 @@ class Cluster:
         )
 
     def start_twin(self, agent: str) -> subprocess.Popen[bytes]:
-        """Start another agent of the same id, as on a machine of its own."""
+        """Start another agent of the same id, as on a machine of its own.
+
+        The way of process `twin` is its own.
+        """
         self._start_agent_as("twin", agent, "twins")
         return self.processes.pop("twin")
 
