@@ -1,6 +1,7 @@
 """The only place where the master reads a clock."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 JUMP = timedelta(seconds=5)
@@ -20,7 +21,9 @@ def monotonic_s() -> float:
 class Jumps:
     """Notices when the clock was set, or the machine slept, while this process ran."""
 
-    def __init__(self) -> None:
+    def __init__(self, wall: Callable[[], datetime] | None = None) -> None:
+        """`wall` is the clock that is looked at, `now` by default."""
+        self._wall = wall
         self._ahead = self._measure()
 
     def is_due(self) -> bool:
@@ -33,7 +36,7 @@ class Jumps:
         jump = self._ahead - before
         return jump if abs(jump) > JUMP else timedelta(0)
 
-    @staticmethod
-    def _measure() -> timedelta:
+    def _measure(self) -> timedelta:
         """How far the wall clock is ahead of the one that only counts."""
-        return now() - datetime.fromtimestamp(0, UTC) - timedelta(seconds=monotonic_s())
+        at = now() if self._wall is None else self._wall()
+        return at - datetime.fromtimestamp(0, UTC) - timedelta(seconds=monotonic_s())

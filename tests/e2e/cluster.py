@@ -19,6 +19,7 @@ from tests.watchdog import Watchdog
 
 from determined.common.api import RetryPolicy, Session, authentication
 from determined.common.api.errors import APIException
+from determined_agent.runtimes.process_bound import remove_group
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "Secret-1234"
@@ -240,6 +241,8 @@ class Cluster:
         for process in self.leftovers():
             left.append(" ".join(process.info["cmdline"] or ()))
             process.kill()
+        for directory in self.root.glob("*/agent-*/*"):
+            remove_group(directory.name.removeprefix("gone-"))
         if self._watchdog is not None:
             self._watchdog.dismiss()
         return left

@@ -1,4 +1,5 @@
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.engine import toy
@@ -75,3 +76,27 @@ async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
     await engine.wait_for("tally", "c", lambda tally: tally.ticks, 10)
     assert tries("a timer's event failed") == 2
     assert await toy_pool.fetchval("SELECT id FROM timers") == "a"
+
+
+@pytest.mark.slow
+async def test_a_jump_of_the_clock_makes_no_timer_shorter_or_longer(
+    database: Address, toy_pool: Pool
+) -> None:
+    ahead = timedelta(0)
+    async with make_engine(database, toy_pool, now=lambda: datetime.now(UTC) + ahead) as engine:
+        await engine.wait_until_leading()
+        await engine.post("tally", "long", toy.Added(1, tick_s=600), cause="1")
+        await engine.post("tally", "short", toy.Added(1, tick_s=2), cause="1")
+        for hours in (2, -3):
+            ahead += timedelta(hours=hours)
+            shifted = "SELECT due_at FROM timers WHERE id = 'long'"
+
+            async def is_shifted() -> bool:
+                left = await toy_pool.fetchval(shifted) - (datetime.now(UTC) + ahead)
+                return timedelta(seconds=500) < left <= timedelta(seconds=600)
+
+            async with asyncio.timeout(10):
+                while not await is_shifted():
+                    await asyncio.sleep(0.02)
+        await engine.wait_for("tally", "short", lambda tally: tally.ticks == 1, 10)
+        assert (await engine.read("tally", "long")).ticks == 0

@@ -55,7 +55,7 @@ class Timers:
         self._changed = asyncio.Event()
         self._in_flight: dict[_Timer, asyncio.Future[Any]] = {}
         self._failures: dict[_Timer, int] = {}
-        self._jumps = clock.Jumps()
+        self._jumps = clock.Jumps(term.now)
 
     def note(self, due_at: datetime | None) -> None:
         """A timer was set; wake early when it is the next."""
