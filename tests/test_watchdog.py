@@ -24,7 +24,8 @@ root = Path(sys.argv[1].removeprefix("root="))
 dog = Watchdog(root)
 child = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; "
 child += "time.sleep(600)']); time.sleep(600)"
-subprocess.Popen([sys.executable, "-c", child], env={"IN": str(root / "x")}, start_new_session=True)
+mark = {"IN": str(root / "x")}
+subprocess.Popen([sys.executable, "-c", child], env=mark, start_new_session=True)
 print(dog.pid, flush=True)
 time.sleep(600)
 """
