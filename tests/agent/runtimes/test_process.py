@@ -276,4 +276,5 @@ class TestWhatGoesWrong:
         assert int(line.split()[0]) < limit
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
         await workshop.runtime.remove(directory.container_id)
-        assert not os.path.exists(group)
+        assert make_group(directory.container_id, 0) == ""
+        assert group not in glob.glob(f"{os.path.dirname(group)}/determined-*")
