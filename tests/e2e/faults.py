@@ -6,8 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psutil
@@ -63,6 +62,7 @@ class Held:
             environment={"environment_variables": [f"PLACE={self.place}"]}, name=name, **more
         )
         self.id = cluster.submit(given, {"t.py": HOLDS})
+        until(lambda: cluster.trials(self.id), what="its trial")
 
     @property
     def ledger(self) -> list[str]:
@@ -130,7 +130,8 @@ def stopped(cluster: Cluster, name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # killed meanwhile
+            os.kill(pid, signal.SIGCONT)
 
 
 def is_away(cluster: Cluster, agent: str) -> bool:
@@ -157,8 +158,3 @@ def memory_of(cluster: Cluster, *names: str) -> Iterator[dict[str, float]]:
     finally:
         stop.set()
         thread.join()
-
-
-def first_exists(path: Path, what: str) -> None:
-    """Wait for a file."""
-    until(path.exists, what=what)
