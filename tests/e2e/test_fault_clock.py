@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_an_agents_clock_that_is_an_hour_off_shows_nowhere(skewed: Cluster) -> N
         assert began < instant(line["timestamp"]) < ended, line
     assert 1 <= float(trial["wallClockTime"]) < 60
     assert "an agent's clock differs from the master's" in skewed.log()
-    assert f"ahead_s={HOUR_S}" in skewed.log() or f'"ahead_s": {HOUR_S}' in skewed.log()
+    assert re.search(rf"ahead_s\W+(3599|{HOUR_S})", skewed.log())
 
 
 def test_a_clock_that_jumps_ahead_ends_nobodys_time_to_leave(
