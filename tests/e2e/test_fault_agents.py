@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -118,9 +119,9 @@ def device(number: int, uuid: str = "") -> Device:
 def test_slots_that_cannot_be_are_refused_with_the_reason(
     hasty: Cluster, devices: tuple[Device, ...], said: str
 ) -> None:
-    with connect(f"ws://127.0.0.1:{hasty.port}/agents") as socket:
-        socket.send(msgspec.json.encode(hello("liar", devices)))
-        answer = msgspec.json.decode(socket.recv(20), type=FromMaster)
+    with connect(f"ws://127.0.0.1:{hasty.port}/agents") as link:
+        link.send(msgspec.json.encode(hello("liar", devices)))
+        answer = msgspec.json.decode(link.recv(20), type=FromMaster)
     assert isinstance(answer, Refused)
     assert answer.is_final
     assert f"agent liar lists slots that cannot be: {said}" in answer.reason
@@ -268,31 +269,70 @@ def test_a_half_open_connection_is_found_and_opened_anew(hasty: Cluster) -> None
             hasty.post("/api/v1/agents/agent-1/enable")
 
 
-def test_two_agents_with_one_id_across_a_partition(hasty: Cluster) -> None:
-    """While one is cut off another takes its id; the one that comes back ends what it had."""
+@contextmanager
+def twin_of(cluster: Cluster, agent: str, hostname: str) -> Iterator[None]:
+    """Another agent of that id, which reaches the master directly."""
+    cluster.ways["twin"] = Way({**KEEPALIVE, "hostname": hostname})
+    twin = cluster.start_twin(agent)
+    try:
+        yield
+    finally:
+        cluster.ways["twin"] = Way(KEEPALIVE)
+        twin.terminate()
+        twin.wait()
+
+
+@pytest.mark.parametrize("is_same_host", [True, False], ids=["same host", "another host"])
+def test_two_agents_with_one_id_across_a_partition(hasty: Cluster, is_same_host: bool) -> None:
+    """While one is cut off another takes its id; the one that comes back ends what it had.
+
+    One that says it is the same machine has lost its tasks, so it is let in at once. Another
+    machine has to wait until the time of the first to come back is over.
+    """
     hasty.post("/api/v1/agents/agent-1/disable", {"drain": True})
-    with behind_proxy(hasty, "agent-0") as proxy:
-        held = Held(hasty, "twins")
+    hostname = socket.gethostname() if is_same_host else "elsewhere"
+    try:
+        with behind_proxy(hasty, "agent-0") as proxy:
+            held = Held(hasty, f"twins of {hostname}")
+            assert held.began() == "agent-0"
+            proxy.swallow()
+            with twin_of(hasty, "agent-0", hostname):
+                assert held.began(2) == "agent-0"
+                assert held.processes("twins") != []
+                kept_waiting = "which is out of reach and may come back" in hasty.log("twin")
+                assert kept_waiting is not is_same_host
+                proxy.heal()
+                assert hasty.processes["agent-0"].wait(60) == 3
+                hasty.processes.pop("agent-0")
+                said = hasty.log("agent-0")
+                assert "an agent with the id 'agent-0' is connected already" in said
+                assert "ending a container that the master has given up" in said
+                assert held.processes("agents") == []
+                assert held.end() == "COMPLETED"
+                until(lambda: not held.processes("twins"), what="the end of the twin's task")
+        assert held.runs() == [1, 2]
+        assert held.trial["restarts"] == 0
+        assert "ended 2 agent-0" in held.ledger
+        assert "ended 1 agent-0" not in held.ledger
+    finally:
+        hasty.post("/api/v1/agents/agent-1/enable")
+
+
+def test_another_machine_with_its_id_costs_an_agent_that_comes_back_nothing(
+    hasty: Cluster,
+) -> None:
+    hasty.post("/api/v1/agents/agent-1/disable", {"drain": True})
+    try:
+        held = Held(hasty, "impostor")
         assert held.began() == "agent-0"
-        proxy.swallow()
-        twin = hasty.start_twin("agent-0")
-        try:
-            assert held.began(2) == "agent-0"
-            assert held.processes("twins") != []
-            proxy.heal()
-            assert hasty.processes["agent-0"].wait(60) == 3
-            hasty.processes.pop("agent-0")
-            said = hasty.log("agent-0")
-            assert "an agent with the id 'agent-0' is connected already" in said
-            assert "ending a container that the master has given up" in said
-            assert held.processes("agents") == []
+        hasty.kill("agent-0")
+        with twin_of(hasty, "agent-0", "elsewhere"):
+            waiting = "which is out of reach and may come back"
+            until(lambda: hasty.log("twin").count(waiting) > 1, what="its refusal")
+            hasty.start_agent("agent-0")
+            until(lambda: not is_away(hasty, "agent-0"), what="the return of the first")
             assert held.end() == "COMPLETED"
-            assert held.runs() == [1, 2]
-            assert held.trial["restarts"] == 0
-            assert "ended 2 agent-0" in held.ledger
-            assert "ended 1 agent-0" not in held.ledger
-            until(lambda: held.processes("twins") == [], what="the end of the twin's task")
-        finally:
-            hasty.post("/api/v1/agents/agent-1/enable")
-            twin.terminate()
-            twin.wait()
+            assert held.runs() == [1]
+            assert held.processes("twins") == []
+    finally:
+        hasty.post("/api/v1/agents/agent-1/enable")

@@ -8,6 +8,7 @@ What can be tuned:
   machine's; it is read at each look at the clock, so that the clock jumps when the file changes;
 * `shim_ahead_s`: the same for the shims that an agent starts, fixed;
 * `link`: fields of the master's `LinkTimes`;
+* `hostname`: what the machine calls itself;
 * `keepalive`: `ping_s` and `answer_s` of the agent's end of the link.
 
 Everything else is as it is shipped.
@@ -18,6 +19,7 @@ from __future__ import annotations
 import functools
 import json
 import runpy
+import socket
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -26,6 +28,7 @@ from typing import Any
 
 def main() -> None:
     """Tune, then run the module as the program that it is."""
+    sys.path.pop(0)  # the directory of this file, whose modules nobody here is to find
     tuning: dict[str, Any] = json.loads(sys.argv[1])
     module = sys.argv[2]
     house = module.partition(".")[0]
@@ -37,10 +40,12 @@ def main() -> None:
         from determined_master.backends.agents import backend
 
         backend.LinkTimes = functools.partial(backend.LinkTimes, **tuning["link"])  # type: ignore[assignment, misc]  # only ever called
+    if "hostname" in tuning:
+        socket.gethostname = lambda: str(tuning["hostname"])
     if "keepalive" in tuning:
-        from determined_agent import socket
+        from determined_agent import socket as link
 
-        socket.KEEPALIVE = socket.Keepalive(**tuning["keepalive"])
+        link.KEEPALIVE = link.Keepalive(**tuning["keepalive"])
     sys.argv = [module, *sys.argv[3:]]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

@@ -247,6 +247,17 @@ class AgentBackend:
                     return
                 other.session.end("the agent has opened another connection")
                 other.disconnected()
+            if other is not None and self._may_return(other, hello):
+                self._await_return(other)
+                host = other.snapshot.hostname
+                wait_s = self._reconnect_wait_s(other.snapshot.pool)
+                await frames.refuse(
+                    f"the id '{hello.agent_id}' is that of host {host}, which is out of reach and "
+                    f"may come back to its tasks within {wait_s:g} s; this one is host "
+                    f"{hello.hostname} ({address}): give one of them another `agent_id`",
+                    is_final=False,
+                )
+                return
             registry = self._registry
             agent = registry.add(hello.agent_id, hello.resource_pool, clock.now())
             self._stop_waiting(hello.agent_id)
@@ -269,6 +280,14 @@ class AgentBackend:
             if agent.session is session:
                 agent.disconnected()
                 self._await_return(agent)
+
+    def _may_return(self, other: KnownAgent, hello: Hello) -> bool:
+        """Whether another machine claims the id of one that was lost but not yet given up.
+
+        To let it in would be to give up at once what the lost one still runs.
+        """
+        is_other_host = other.snapshot.hostname not in ("", hello.hostname)
+        return is_other_host and bool(self._events.wanted(hello.agent_id))
 
     def _given_up(self, hello: Hello) -> tuple[str, ...]:
         """Of an agent that comes too late: what it still runs and this master has given up.
