@@ -95,7 +95,9 @@ class OpenDoor:
     def __init__(self, refusal: str | None = None) -> None:
         self.refusal = refusal
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
         return self.refusal
 
 

@@ -163,7 +163,7 @@ CASES = {
     ),
     "10 client certificates": (
         "resource_manager: {require_authentication: true}",
-        "root.resource_manager.require_authentication: is not in this version",
+        "root.resource_manager.require_authentication: needs HTTPS: set security.tls.cert",
     ),
     "13": ("additional_resource_managers: [{}]", "root.additional_resource_managers: are not in"),
     "14 provider": (

@@ -221,7 +221,7 @@ def _put_file(
 ) -> None:
     if Path(os.path.normpath(path)) != Path(path):
         raise ValueError(f"the file {path} would lie outside of its directory")
-    make_dirs(os.path.dirname(path), 0o700, user)
+    make_dirs(os.path.dirname(path), 0o755 if user is None else 0o700, user)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(content)

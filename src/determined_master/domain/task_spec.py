@@ -14,6 +14,7 @@ import msgspec
 RUN_DIR = "/run/determined"
 WORK_DIR = "/run/determined/workdir"
 SHARED_FS_DIR = "/determined_shared_fs"
+MASTER_CERT_FILE = f"{RUN_DIR}/etc/ssl/master.crt"
 
 TRIAL_PORTS = {
     "DTRAIN_SSH_PORT": 12350,
@@ -56,6 +57,7 @@ class TrialRun(msgspec.Struct, frozen=True):
 def base_environment(identity: TaskIdentity) -> dict[str, str]:
     """Variables that every task gets from the master."""
     logging_metadata = {"allocation_id": identity.allocation_id, "task_id": identity.task_id}
+    trusted = {"DET_MASTER_CERT_FILE": MASTER_CERT_FILE} if identity.uses_tls else {}
     return {
         "PYTHONUSERBASE": f"{RUN_DIR}/pythonuserbase",
         "DET_TASK_ID": identity.task_id,
@@ -72,6 +74,7 @@ def base_environment(identity: TaskIdentity) -> dict[str, str]:
         "DET_TASK_LOGGING_METADATA": _compact(logging_metadata),
         "DET_RESOURCES_TYPE": "docker-container",
         "DET_TASK_TYPE": identity.task_type,
+        **trusted,
     }
 
 

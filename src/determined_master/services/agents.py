@@ -133,14 +133,24 @@ class Join:
         is_open: bool,
         allow_process_runtime: bool,
         pools: Sequence[str] = ("default",),
+        needs_certificate: bool = False,
     ) -> None:
         self._pools = pools
         self._token = token
         self._is_open = is_open
         self._allow_process_runtime = allow_process_runtime
+        self._needs_certificate = needs_certificate
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
         """Why the agent may not join; None when it may."""
+        if self._needs_certificate and certificate is None:
+            return (
+                f"agent {hello.agent_id} at {remote_address} showed no certificate: set its "
+                "options `security.tls.client_cert` and `client_key` to one that an authority "
+                "of the master's `resource_manager.client_ca` has signed"
+            )
         good = hmac.compare_digest(hello.join_token.encode(), self._token.encode())
         if not self._is_open and not good:
             what = "a wrong join token" if hello.join_token else "no join token"

@@ -41,7 +41,8 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
     shm_size_bytes: int = SHM_SIZE_BYTES
     startup_hook: str = ""
     reserved_ports: frozenset[int] = frozenset()
-    uses_tls: bool = False
+    master_cert: bytes = b""
+    """PEM of the certificates that the master serves HTTPS with; empty without."""
     network_interface: str = ""
     gloo_port_range: str = ""
     ssh_key_type: str = "ED25519"
@@ -129,7 +130,7 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=user,
-            files=collection_specs.files(row),
+            files=(*collection_specs.files(row), *self._trust()),
             mounts=tuple(_mounts(config)),
             network_mode=self._defaults.network_mode,
         )
@@ -156,6 +157,12 @@ class ContainerSpecs:
         )
         return [link.File(f.path, f.content, f.mode, f.is_root_owned) for f in ssh_files(keys)]
 
+    def _trust(self) -> tuple[link.File, ...]:
+        """By which a task knows the master when that serves HTTPS."""
+        cert = self._defaults.master_cert
+        path = task_spec.MASTER_CERT_FILE
+        return (link.File(path, cert, 0o644, is_root_owned=True),) if cert else ()
+
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
     ) -> dict[str, str]:
@@ -167,7 +174,7 @@ class ContainerSpecs:
             username=username,
             session_token=self._tokens.session_token(state.id),
             user_token=self._tokens.user_token(state.id),
-            uses_tls=self._defaults.uses_tls,
+            uses_tls=bool(self._defaults.master_cert),
         )
         return task_spec.base_environment(identity)
 
@@ -195,11 +202,11 @@ class ContainerSpecs:
         environment: dict[str, str],
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
-        files: tuple[link.File, ...] = ()
+        files = self._trust()
         if self._defaults.startup_hook:
             hook = self._defaults.startup_hook.encode()
             path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
-            files = (link.File(path=path, content=hook, mode=0o744),)
+            files = (*files, link.File(path=path, content=hook, mode=0o744))
         env = config["environment"]
         ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
         return link.ContainerSpec(

@@ -223,7 +223,7 @@ class AgentBackend:
                 "of date",
                 False,
             )
-        reason = self._joins.check(hello, frames.remote_address)
+        reason = self._joins.check(hello, frames.remote_address, certificate=frames.certificate)
         return None if reason is None else (reason, True)
 
     async def _admit(self, hello: Hello, frames: Frames) -> None:
