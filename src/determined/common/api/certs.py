@@ -84,8 +84,8 @@ def problem_in_words(error: BaseException) -> Optional[str]:
             )
         return (
             "nobody whom this machine trusts has signed its certificate "
-            f"({error.verify_message}): set DET_MASTER_CERT_FILE to a file with the certificate, or with the authority that "
-            "signed it"
+            f"({error.verify_message}): set DET_MASTER_CERT_FILE to a file with the "
+            "certificate, or with the authority that signed it"
         )
     if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
         return "it speaks no TLS: use an address with http://"
