@@ -81,6 +81,12 @@ def test_what_follows_from_other_options_is_filled_in_once_all_are_merged(tmp_pa
     assert (settings.slot_type, settings.resource_pool) == ("auto", "default")
 
 
+@covers("agent-config 2.resource_pool 4.empty_pool")
+def test_an_empty_pool_is_the_default_one(tmp_path: Path) -> None:
+    assert read(tmp_path, "resource_pool: ''").resource_pool == "default"
+    assert read(tmp_path).resource_pool == "default"
+
+
 def test_tasks_directories_follow_from_who_runs_the_agent(tmp_path: Path) -> None:
     assert read(tmp_path).work_dir == "/home/ada/.local/share/determined/agent"
     assert read(tmp_path, env={**ENV, "XDG_DATA_HOME": "/d"}).work_dir == "/d/determined/agent"

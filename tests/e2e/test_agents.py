@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from importlib import metadata
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import APIException, Cluster, until
 from tests.e2e.test_life import config
 
 from determined.common.api.errors import ForbiddenException
+from determined_agent.devices.detect import artificial_devices
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -33,6 +37,7 @@ def everything_on(pair: Cluster) -> Any:
         assert cluster_agent["enabled"]
 
 
+@covers("agent-config 7.agent_switch")
 def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster) -> None:
     experiment = pair.submit(config(), {"t.py": scripts.WAITS})
     [first] = until(lambda: running_on(pair), what="a running task")
@@ -47,6 +52,7 @@ def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster)
     assert "(reason: agent disabled)" in pair.text(trial["id"])
 
 
+@covers("agent-config 7.agent_switch 7.drain")
 def test_a_draining_agent_keeps_its_task_and_gets_no_other(pair: Cluster) -> None:
     first = pair.submit(config("sleep 3"), {})
     [place] = until(lambda: running_on(pair), what="a running task")
@@ -58,6 +64,7 @@ def test_a_draining_agent_keeps_its_task_and_gets_no_other(pair: Cluster) -> Non
     assert agent(pair, place)["enabled"] is False
 
 
+@covers("agent-config 7.slot_switch 7.not_schedulable")
 def test_a_slot_that_is_disabled_gets_no_task_until_it_is_enabled(pair: Cluster) -> None:
     for name in ("agent-0", "agent-1"):
         slot = pair.post(f"/api/v1/agents/{name}/slots/0/disable", {"drain": False})["slot"]
@@ -93,3 +100,23 @@ def test_what_is_not_there_cannot_be_switched(pair: Cluster) -> None:
         assert said in str(refused.value)
     with pytest.raises(ForbiddenException):
         pair.post("/api/v1/agents/agent-0/disable", {}, user="determined")
+
+
+@covers("agent-config 7.fields 3.slot")
+def test_an_agent_is_shown_with_all_that_it_told(pair: Cluster) -> None:
+    shown = agent(pair, "agent-1")
+    [expected] = artificial_devices("agent-1", 1)
+    [slot] = shown["slots"].values()
+    assert slot["device"] == {
+        "id": 0,
+        "brand": expected.brand,
+        "uuid": expected.uuid,
+        "type": "TYPE_CPU",
+    }
+    assert (slot["id"], slot["enabled"], slot["draining"]) == ("0", True, False)
+    assert (shown["id"], shown["enabled"], shown["draining"]) == ("agent-1", True, False)
+    assert datetime.fromisoformat(shown["registeredTime"]) < datetime.now(UTC)
+    assert shown["version"] == metadata.version("determined")
+    assert shown["resourcePools"] == ["default"]
+    assert shown["containers"] == {}
+    assert len(shown["addresses"]) == 1
