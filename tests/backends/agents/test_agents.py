@@ -92,7 +92,7 @@ def counting(n: int, pause: float = 0.0) -> tuple[str, ...]:
     return tuple(line.format(n=n, pause=pause) for line in COUNTING)
 
 
-@covers("agent-config 4.reports 5.states 4.agent_first")
+@covers("agent-config 4.reports 5.states 5.failed_exit")
 async def test_a_container_runs_ends_and_is_forgotten(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -384,6 +384,7 @@ async def test_an_expected_agent_that_never_comes_is_lost(listener: Listener) ->
     assert backend.agents() == []
 
 
+@covers("agent-config 5.failed_task")
 async def test_a_container_that_cannot_start_is_a_task_error(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -401,7 +402,7 @@ async def test_a_container_that_cannot_start_is_a_task_error(
     assert "cannot run 'no-such-program': No such file or directory" in report.failure.message
 
 
-@covers("agent-config 5.devices")
+@covers("agent-config 5.devices 5.failed_agent")
 async def test_a_container_on_slots_that_are_not_there_is_an_agent_error(
     listener: Listener, agents: Any, container: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.covers import covers
 from tests.domain.builders import (
     TASK,
     assigned,
@@ -177,6 +178,7 @@ def test_an_image_that_cannot_be_pulled_is_the_tasks_own_failure() -> None:
 @pytest.mark.parametrize(
     "kind", ["container_aborted", "agent_failed", "agent_error", "restore_error"]
 )
+@covers("agent-config 5.failed_system")
 def test_a_failure_of_the_system_loses_it(kind) -> None:
     state, _ = step(running(), changed("a", "TERMINATED", failure=failure(kind)))
     assert state.outcome is not None
