@@ -71,9 +71,11 @@ def test_tasks_may_reach_the_master_by_another_address_and_tls() -> None:
 @covers("agent-config 2.proxies 5.env_proxies")
 def test_a_proxy_is_added_unless_the_task_has_its_own_in_any_case() -> None:
     given = start(environment={"http_Proxy": "own"})
-    variables = agent_variables(given, settings(http_proxy="p", https_proxy="q"))
+    proxies = settings(http_proxy="p", https_proxy="q", ftp_proxy="r", no_proxy="s")
+    variables = agent_variables(given, proxies)
     assert "HTTP_PROXY" not in variables
-    assert variables["HTTPS_PROXY"] == "q"
+    names = ("HTTPS_PROXY", "FTP_PROXY", "NO_PROXY")
+    assert [variables[name] for name in names] == ["q", "r", "s"]
 
 
 @pytest.mark.parametrize(

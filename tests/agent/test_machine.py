@@ -46,6 +46,7 @@ def reported(effects: list[machine.ContainerEffect]) -> list[str]:
     return [e.report.state for e in effects if isinstance(e, Report)]
 
 
+@covers("agent-config 5.states")
 def test_a_life_is_reported_state_by_state() -> None:
     address = Address("", 1, "", 1)
     state, effects = play(

@@ -63,7 +63,7 @@ def ended(agent: AgentProcess) -> int:
 
 
 @covers("agent-config 2.hooks.on_connection_lost 2.agent_reconnect_attempts")
-@covers("agent-config 2.agent_reconnect_backoff 1.fatal")
+@covers("agent-config 2.agent_reconnect_backoff 4.reconnect 1.fatal")
 def test_the_hook_runs_when_the_attempts_are_used_up(agents: Any, tmp_path: Path) -> None:
     told = tmp_path / "told"
     agent = agents(

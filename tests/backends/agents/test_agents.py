@@ -92,7 +92,7 @@ def counting(n: int, pause: float = 0.0) -> tuple[str, ...]:
     return tuple(line.format(n=n, pause=pause) for line in COUNTING)
 
 
-@covers("agent-config 4.reports 5.states 5.failed_exit")
+@covers("agent-config 4.reports 5.failed_exit")
 async def test_a_container_runs_ends_and_is_forgotten(
     listener: Listener, agents: Any, container: str
 ) -> None:
