@@ -13,8 +13,9 @@ import ssl
 import sys
 import threading
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from http import HTTPStatus
+from typing import Any
 
 from determined_agent.settings import Settings
 
@@ -109,12 +110,21 @@ def stacks() -> str:
     """Where every task and every thread of this process stands."""
     text = io.StringIO()
     for task in sorted(asyncio.all_tasks(), key=lambda t: t.get_name()):
-        text.write(f"task {task.get_name()}\n")
-        task.print_stack(file=text)
-        text.write("\n")
+        text.write("\n".join([f"task {task.get_name()}", *_waits(task.get_coro()), "\n"]))
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():
         text.write(f"thread {names.get(ident, ident)}\n")
         text.write("".join(traceback.format_stack(frame)))
         text.write("\n")
     return text.getvalue()
+
+
+def _waits(waiting: Any) -> Iterator[str]:
+    """Where a coroutine stands, and each that it waits for in turn."""
+    while waiting is not None:
+        frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
+        if frame is not None:
+            code = frame.f_code
+            yield f'  File "{code.co_filename}", line {frame.f_lineno}, in {code.co_qualname}'
+        following = getattr(waiting, "cr_await", None)
+        waiting = following or getattr(waiting, "gi_yieldfrom", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 
 import pytest
@@ -15,11 +16,12 @@ def test_bash_completes_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         load(["completion", "bash"], {})
     assert caught.value.code == 0
-    script = capsys.readouterr().out + 'compgen -W "$(complete -p determined-agent)" -- --mas\n'
+    script = capsys.readouterr().out + "complete -p determined-agent\n"
     said = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, check=True, timeout=10
     )
-    assert said.stdout.split() == ["--master-host", "--master-port"]
+    words = shlex.split(said.stdout)[4].split()
+    assert {"run", "version", "--config-file", "--master-host", "--log-level"} <= set(words)
 
 
 def test_completion_names_the_shells_it_knows(capsys: pytest.CaptureFixture[str]) -> None:

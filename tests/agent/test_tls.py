@@ -31,7 +31,9 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 def settings(**tls: Any) -> Settings:
-    chosen = TlsSettings(enabled=True, **{k: str(v) if v else v for k, v in tls.items()})
+    chosen = TlsSettings(
+        enabled=True, **{k: str(v) if isinstance(v, Path) else v for k, v in tls.items()}
+    )
     return Settings(
         master_host="master.example",
         master_port=8443,

@@ -187,7 +187,7 @@ class BaseSession:
     def _not_found(self, error: Exception) -> errors.MasterNotFoundException:
         is_https = self.master.startswith("https:")
         known = problem_in_words(error) if is_https else None
-        if isinstance(error, Disconnected) and not is_https:
+        if isinstance(error, (Disconnected, ConnectionResetError)) and not is_https:
             known = "it closed the connection without an answer: if it serves HTTPS, use https://"
         if known:
             return errors.MasterNotFoundException(f"the master at {self.master}: {known}.")
