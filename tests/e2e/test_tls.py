@@ -119,7 +119,7 @@ def test_commands_trust_by_file_by_name_or_not_at_all(cluster: Cluster, tmp_path
     authority = cluster.https.authority
     info = ("-m", cluster.address, "master", "info")
     for trust in (authority, "noverify"):
-        assert "cluster_id" in det(*info, trust=trust).stdout
+        assert "clusterId" in det(*info, trust=trust).stdout
     said = det(*info, code=1).stderr
     assert "nobody whom this machine trusts has signed its certificate" in said
     assert "set DET_MASTER_CERT_FILE to a file with the certificate" in said
