@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.certificates import Authority
 
 from determined_master.domain.config.storage import STORAGE
 from determined_master.services.defaults import config_layers
@@ -107,7 +108,7 @@ CASES = {
     "4 half of TLS": ("security: {tls: {key: /k}}", "root.security.tls.cert: cert and key must"),
     "4 a certificate that is not there": (
         "security: {tls: {cert: /nope, key: /nope}}",
-        "root.security.tls.cert: there is no file /nope",
+        "root.security.tls.cert: /nope cannot be read: No such file",
     ),
     "4 RSA": ("security: {ssh: {key_type: RSA}}", "root.security.ssh.rsa_key_size: must be from"),
     "4 authz": ("security: {authz: {type: rbac}}", 'root.security.authz.type: "rbac" is not in'),
@@ -246,10 +247,9 @@ def test_only_a_master_that_this_machine_alone_reaches_trusts_its_agents(tmp_pat
 
 
 def test_the_port_follows_from_tls(tmp_path: Path) -> None:
-    cert = tmp_path / "cert.pem"
-    cert.touch()
     assert read(tmp_path).port == 8080
-    text = f"security: {{tls: {{cert: {cert}, key: {cert}}}}}"
+    pair = Authority(tmp_path).sign("master.example")
+    text = f"security: {{tls: {{cert: {pair.cert}, key: {pair.key}}}}}"
     assert read(tmp_path, text).port == 8443
 
 

@@ -49,13 +49,6 @@ def test_agents_certificates_are_asked_for_and_not_demanded_of_browsers(
     assert context.verify_mode == ssl.CERT_OPTIONAL
 
 
-def test_with_a_certificate_the_port_is_another(pair: Pair, tmp_path: Path) -> None:
-    file = tmp_path / "master.yaml"
-    file.touch()
-    argv = ["--config-file", str(file), *flags(pair.cert, pair.key)]
-    assert load(argv, {"HOME": "/home/ada"}).port == 8443
-
-
 def test_tasks_get_the_whole_chain(authority: Authority, pair: Pair) -> None:
     chain = certificate_chain(str(pair.cert))
     assert chain.count(b"BEGIN CERTIFICATE") == 2
