@@ -40,6 +40,7 @@ _TASKS = (
     (r"network \S+ not found", "see task_container_defaults.network_mode"),
     ("could not select device driver", "install the NVIDIA container toolkit on the agent"),
     ("port is already allocated", "another program of the machine has that port"),
+    ("invalid reference format", "see environment.image"),
     ("manifest unknown", "there is no such tag: see environment.image"),
     ("repository does not exist", "see environment.image, or set environment.registry_auth"),
     ("no basic auth credentials", "set environment.registry_auth"),

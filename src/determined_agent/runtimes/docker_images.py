@@ -165,6 +165,6 @@ async def _messages(pieces: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any
 
 def _not_pulled(image: str, reason: str) -> LaunchFailed:
     text = with_hint(f"the image {image} could not be pulled: {reason}")
-    return LaunchFailed(
-        Failure("agent_error" if is_machines_fault(reason) else "task_error", text)
-    )
+    if is_machines_fault(reason):
+        return LaunchFailed(Failure("agent_error", text))
+    return LaunchFailed(Failure("task_error", text))

@@ -7,6 +7,7 @@ is ended for sure before a launch counts as failed: its slots are given to other
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +37,7 @@ from determined_agent.runtimes.docker_spec import (
 )
 from determined_agent.runtimes.host_paths import make_dirs
 from determined_agent.settings import Settings
-from determined_wire.agent_link import Address, ContainerState, Failure
+from determined_wire.agent_link import Address, ContainerState, Failure, TaskUser
 
 HOME_LABEL = f"{LABEL}directory"
 """Which agent's directory a container belongs to: ids of agents may repeat on one machine."""
@@ -141,8 +142,7 @@ class Launcher:
     async def _create(self, start: Start) -> str:
         for mount in start.spec.mounts:
             if mount.container_path == SHARED_FS_DIR and os.geteuid() == 0:
-                user = start.spec.user if start.spec.user.uid != 0 else None
-                make_dirs(mount.host_path, 0o755, user)
+                _make_storage(mount.host_path, start.spec.user)
         body = create_body(start, self._settings, self._harness, render_nodes(start))
         body["Labels"][HOME_LABEL] = str(self._root)
         name = container_name(start)
@@ -200,6 +200,19 @@ class Launcher:
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             else:
                 return
+
+
+def _make_storage(path: str, user: TaskUser) -> None:
+    """Raises OSError where the machine is at fault, else ValueError."""
+    try:
+        make_dirs(path, 0o755, user if user.uid != 0 else None)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        raise ValueError(
+            f"the directory {path} for checkpoints cannot be made on the agent "
+            f"({error.strerror}): see checkpoint_storage.host_path"
+        ) from error
 
 
 def render_nodes(start: Start) -> tuple[str, ...]:
