@@ -3,65 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.agent.runtimes.conftest import Make
+from tests.agent.runtimes.steps import again, counting, let_go, notes_of
 from tests.agent_link import spec, until
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
 from tests.docker_daemon import IMAGE, Daemon
-from tests.registry import Registry, registry
+from tests.registry import Registry
 
-from determined_agent.directory import ContainerDirectory, Exit
-from determined_agent.output import Position, read_chunk
-from determined_agent.runtimes.base import Handle, LaunchFailed
-from determined_agent.runtimes.docker import DockerRuntime
-from determined_agent.settings import Settings
-from determined_wire.agent_link import ContainerSpec, File, Mount, RegistryAuth, TaskUser
+from determined_agent.directory import Exit
+from determined_agent.runtimes.base import LaunchFailed
+from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
 
 pytestmark = [pytest.mark.slow, pytest.mark.docker, pytest.mark.xdist_group("docker")]
-
-Make = Callable[..., Workshop]
-COUNTS = (
-    "import sys, time",
-    "for i in range({}):",
-    "    print(i, flush=True)",
-    "    time.sleep({})",
-)
-
-
-def counting(numbers: int, pause_s: float) -> ContainerSpec:
-    return spec("\n".join(COUNTS).format(numbers, pause_s))
-
-
-@pytest.fixture
-async def make(docker: Daemon, tmp_path: Path) -> AsyncIterator[Make]:
-    workshops: list[Workshop] = []
-
-    def build(name: str = "agent-1", **overrides: Any) -> Workshop:
-        values: dict[str, Any] = {
-            "master_host": "master",
-            "master_port": 8080,
-            "agent_id": "agent-1",
-            "work_dir": str(tmp_path),
-            "docker_host": docker.address,
-        }
-        root = tmp_path / name
-        root.mkdir(exist_ok=True)
-        answer_s = overrides.pop("answer_s", 60.0)
-        settings = Settings(**(values | overrides))
-        made = Workshop(DockerRuntime(settings, root, answer_s), root)
-        made.defaults = {"image": IMAGE, "network_mode": "host"}
-        workshops.append(made)
-        return made
-
-    yield build
-    for made in workshops:
-        await made.clean_up()
-        for directory in made.root.iterdir():
-            await made.runtime.remove(directory.name)
-    assert docker.containers() == []
 
 
 @pytest.fixture
@@ -69,40 +25,8 @@ def workshop(make: Make) -> Workshop:
     return make()
 
 
-@pytest.fixture
-def images(docker: Daemon) -> Iterator[Registry]:
-    with registry() as made:
-        yield made
-        docker.run("image", "prune", "-f")
-        if docker.run("image", "ls", "-q", made.image):
-            docker.run("image", "rm", "-f", made.image)
-
-
 class TestDockerRuntime(RuntimeContract):
     pass
-
-
-def notes_of(directory: ContainerDirectory) -> list[str]:
-    """What the agent itself has written into a task's log."""
-    chunk, _ = read_chunk(directory.output, Position())
-    lines = iter(chunk.text.split("\n"))
-    told = [(span.source, next(lines)) for span in chunk.spans for _ in range(span.count)]
-    return [line for source, line in told if source == "agent"]
-
-
-async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
-    """Find a container as an agent does that was started anew."""
-    record = directory.record()
-    assert record is not None
-    found = await made.runtime.attach(directory, record)
-    if not isinstance(found, Exit):
-        made.handles.append(found)
-    return found
-
-
-def let_go(made: Workshop, handle: Handle) -> None:
-    handle.detach()
-    made.handles.remove(handle)
 
 
 class TestWhatIsInside:
@@ -292,36 +216,3 @@ class TestImages:
         with pytest.raises(LaunchFailed, match=r"it has no network.*network_mode to host"):
             await workshop.launch(spec("import time", "time.sleep(600)"))
         assert workshop.handles == []
-
-
-@pytest.mark.kill
-class TestADaemonThatFails:
-    async def test_one_that_hangs_is_named_and_running_tasks_do_not_mind(
-        self, make: Make, docker: Daemon
-    ) -> None:
-        workshop = make(answer_s=1.0)
-        directory, handle = await workshop.launch(counting(200, 0.02))
-        with docker.hanging():
-            with pytest.raises(
-                LaunchFailed, match=r"did not answer GET /images.* in 1 s"
-            ) as caught:
-                await workshop.launch(spec("pass"))
-            assert docker.address in caught.value.failure.message
-            assert caught.value.failure.type == "agent_error"
-        end = await asyncio.wait_for(handle.wait(), 60)
-        assert end.exit_code == 0
-        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
-        assert numbers == [str(i) for i in range(200)]
-
-    async def test_the_task_runs_on_and_its_output_and_end_are_whole(
-        self, workshop: Workshop, docker: Daemon
-    ) -> None:
-        directory, handle = await workshop.launch(counting(400, 0.005))
-        await until(lambda: len(lines_of(directory)) > 20)
-        docker.kill()
-        docker.start()
-        end = await asyncio.wait_for(handle.wait(), 60)
-        assert end.exit_code == 0
-        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
-        assert numbers == [str(i) for i in range(400)]
-        assert "it runs" in notes_of(directory)[0]
