@@ -20,6 +20,8 @@ from typing import IO, NoReturn
 from tests.debian_tree import PATH, CannotRun, build_tree
 
 IMAGE = "determined-test:1"
+BRIDGE_NET = "172.29.177"
+"""First three numbers of the addresses on `bridge`."""
 _START_S = 60.0
 _STOP_S = 30.0
 
@@ -189,6 +191,26 @@ def daemon(*options: str, data_bytes: int | None = None) -> Iterator[Daemon]:
         made.stop()
         unmount(root)
         shutil.rmtree(root, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def bridge() -> Iterator[str]:
+    """A bridge of the tests' own, which no packet filter knows; its name. Raises CannotRun."""
+    name = f"det{os.getpid()}"
+    commands = (
+        ("ip", "link", "add", name, "type", "bridge"),
+        ("ip", "address", "add", f"{BRIDGE_NET}.1/24", "dev", name),
+        ("ip", "link", "set", name, "up"),
+    )
+    try:
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, check=False)
+            if done.returncode:
+                said = done.stderr.decode().strip()
+                raise CannotRun(f"{' '.join(command)}: {said}")
+        yield name
+    finally:
+        subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
 
 
 def build_image(to: Daemon, scratch: Path) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,14 @@ from tests.agent.runtimes.conftest import Make
 from tests.agent.runtimes.steps import again, counting, let_go, notes_of
 from tests.agent_link import spec, until
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
-from tests.docker_daemon import IMAGE, Daemon
+from tests.debian_tree import CannotRun
+from tests.docker_daemon import BRIDGE_NET, IMAGE, Daemon, bridge, daemon, import_image
 from tests.registry import Registry
 
 from determined_agent.directory import Exit
 from determined_agent.runtimes.base import LaunchFailed
+from determined_agent.runtimes.docker import DockerRuntime
+from determined_agent.settings import Settings
 from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
 
 pytestmark = [pytest.mark.slow, pytest.mark.docker, pytest.mark.xdist_group("docker")]
@@ -73,6 +78,57 @@ class TestWhatIsInside:
             *script, add_capabilities=("NET_ADMIN",), drop_capabilities=("MKNOD",)
         )
         assert (plain, changed) == (["0 1"], ["1 0"])
+
+    async def test_devices_and_mounts_are_where_they_were_asked_for(
+        self, workshop: Workshop, tmp_path: Path
+    ) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data/file").write_text("mine")
+        end, lines = await workshop.run(
+            "import os, stat",
+            "found = os.stat('/dev/mine')",
+            "print(stat.S_ISCHR(found.st_mode), found.st_rdev == os.makedev(1, 5))",
+            "print(open('/dev/mine', 'rb').read(2))",
+            "print(open('in/file').read(), open('/run/determined/workdir/in/file').read())",
+            "try: open('in/file', 'w')",
+            "except OSError as error: print(error.strerror)",
+            devices=("/dev/zero:/dev/mine:r",),
+            mounts=(Mount(str(tmp_path / "data"), "in", True, "rslave"),),
+        )
+        assert end.exit_code == 0
+        assert lines == ["True True", "b'\\x00\\x00'", "mine mine", "Read-only file system"]
+
+    async def test_a_work_directory_of_its_own_is_made(self, workshop: Workshop) -> None:
+        _, lines = await workshop.run("import os", "print(os.getcwd())", work_dir="/some/where")
+        assert lines == ["/some/where"]
+
+    async def test_docker_shows_whose_it_is_and_keeps_it_until_its_end_is_stored(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(spec("pass", description="exp-1-trial-2"))
+        await asyncio.wait_for(handle.wait(), 30)
+        [container] = docker.containers()
+        shown = json.loads(docker.run("inspect", container))[0]
+        labels = {
+            name.removeprefix("ai.determined.container."): value
+            for name, value in shown["Config"]["Labels"].items()
+            if name.startswith("ai.determined.container.")
+        }
+        assert labels.pop("directory") == str(workshop.root)
+        assert labels == {
+            "type": "task-container",
+            "version": "0",
+            "id": directory.container_id,
+            "devices": "",
+            "description": "exp-1-trial-2",
+            "agent": "agent-1",
+            "cluster": "c",
+            "master": "m",
+        }
+        assert shown["Name"] == f"/exp-1-trial-2-{directory.container_id}"
+        assert shown["HostConfig"]["AutoRemove"] is False
+        await workshop.runtime.remove(directory.container_id)
+        assert docker.containers() == []
 
     async def test_a_fork_bomb_stays_within_its_bound(self, make: Make) -> None:
         end, lines = await make(container_pids_limit=40).run(
@@ -216,3 +272,47 @@ class TestImages:
         with pytest.raises(LaunchFailed, match=r"it has no network.*network_mode to host"):
             await workshop.launch(spec("import time", "time.sleep(600)"))
         assert workshop.handles == []
+
+
+class TestABridge:
+    @pytest.fixture(scope="class")
+    def bridged(self, debian_tree: Path) -> Iterator[Daemon]:
+        """A daemon whose containers have a network of their own."""
+        try:
+            with bridge() as name, daemon("--bridge", name, "--userland-proxy=true") as made:
+                import_image(made, debian_tree)
+                yield made
+        except CannotRun as error:
+            pytest.skip(f"no bridge here: {error}")
+
+    async def test_ports_are_reached_at_the_numbers_that_docker_gave(
+        self, bridged: Daemon, tmp_path: Path
+    ) -> None:
+        settings = Settings(
+            master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=bridged.address
+        )
+        workshop = Workshop(DockerRuntime(settings, tmp_path), tmp_path)
+        workshop.defaults = {"image": IMAGE}
+        directory, handle = await workshop.launch(
+            spec(
+                "import socket",
+                "with socket.create_server(('', 1734)) as server:",
+                "    print('ready', flush=True)",
+                "    link, _ = server.accept()",
+                "    link.sendall(b'from inside')",
+                ports=(1734, 1735),
+            )
+        )
+        first, second = handle.addresses()
+        assert first.container_ip.startswith(f"{BRIDGE_NET}.")
+        assert (first.host_ip, first.container_port, second.container_port) == ("", 1734, 1735)
+        assert first.host_port not in (1734, second.host_port)
+        await until(lambda: lines_of(directory) == ["ready"])
+        reader, writer = await asyncio.open_connection("127.0.0.1", first.host_port)
+        assert await asyncio.wait_for(reader.read(), 10) == b"from inside"
+        writer.close()
+        await writer.wait_closed()
+        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 0
+        found = await again(workshop, directory)
+        assert isinstance(found, Exit)
+        await workshop.runtime.remove(directory.container_id)
