@@ -44,14 +44,15 @@ def build_tree(tree: Path) -> None:
         "root:x:0:0:root:/root:/bin/bash\nsshd:x:101:101::/run/sshd:/bin/sh\n"
     )
     (tree / "etc/group").write_text("root:x:0:\n")
-    for name in ("bin/sh", "tmp", "root", "run", "run/sshd", "proc", "sys", "dev"):
+    for name in ("bin/sh", "tmp", "var/tmp", "root", "run", "run/sshd", "proc", "sys", "dev"):
         path = tree / name
         if name == "bin/sh":
             path.unlink(missing_ok=True)
             path.symlink_to("dash")
         else:
-            path.mkdir(exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
     (tree / "tmp").chmod(0o1777)
+    (tree / "var/tmp").chmod(0o1777)
     for name in ("usr/share/doc", "usr/share/locale", "usr/share/man", "var/lib/dpkg"):
         shutil.rmtree(tree / name, ignore_errors=True)
     _compile(tree)
