@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from determined_agent import clock
+from determined_agent.devices.rocm_nodes import NoNodes, rocm_nodes
 from determined_agent.environment import SHARED_FS_DIR, Start
 from determined_agent.pythonpath import locate_harness
 from determined_agent.runtimes.base import LaunchFailed
@@ -143,7 +144,7 @@ class Launcher:
         for mount in start.spec.mounts:
             if mount.container_path == SHARED_FS_DIR and os.geteuid() == 0:
                 _make_storage(mount.host_path, start.spec.user)
-        body = create_body(start, self._settings, self._harness, render_nodes(start))
+        body = create_body(start, self._settings, self._harness, await _render_nodes(start))
         body["Labels"][HOME_LABEL] = str(self._root)
         name = container_name(start)
         request = Request(
@@ -215,14 +216,15 @@ def _make_storage(path: str, user: TaskUser) -> None:
         ) from error
 
 
-def render_nodes(start: Start) -> tuple[str, ...]:
-    """Device files of a container's ROCm slots: the driver's own, and those of its cards."""
-    if not any(d.type == "rocm" for d in start.devices):
+async def _render_nodes(start: Start) -> tuple[str, ...]:
+    """Device files of a container's ROCm slots. Raises ValueError."""
+    ids = [d.id for d in start.devices if d.type == "rocm"]
+    if not ids:
         return ()
-    nodes = ["/dev/kfd"]
-    for device in start.devices:
-        nodes += (f"/dev/dri/card{device.id}", f"/dev/dri/renderD{128 + device.id}")
-    return tuple(nodes)
+    try:
+        return await asyncio.to_thread(rocm_nodes, ids)
+    except NoNodes as error:
+        raise ValueError(str(error)) from error
 
 
 def _failure(error: Exception) -> Failure:
