@@ -74,12 +74,13 @@ class DockerRuntime:
             self._api = DockerApi(address, answer_s)
         except ValueError as error:
             raise RuntimeUnavailable(str(error)) from error
+        self._check_s = min(_CHECK_S, answer_s)
         self._launcher = Launcher(self._api, settings, root, patience_s)
 
     async def check(self) -> None:
         """Raises RuntimeUnavailable: the daemon does not answer."""
         try:
-            await self._api.negotiate(_CHECK_S)
+            await self._api.negotiate(self._check_s)
         except DockerUnreachable as error:
             raise RuntimeUnavailable(
                 f"container_runtime '{self.name}': {error}; on a machine without containers "
@@ -90,7 +91,7 @@ class DockerRuntime:
     async def _warn_of_restarts(self) -> None:
         """Say so where a restart of the daemon would end all tasks."""
         with contextlib.suppress(DockerRefused, DockerUnreachable):
-            told = await self._api.call(Request(method="GET", path="/info", within_s=_CHECK_S))
+            told = await self._api.call(Request(method="GET", path="/info", within_s=self._check_s))
             is_docker = self.name == "docker" and isinstance(told, dict)
             if is_docker and told.get("LiveRestoreEnabled") is False:
                 log.warning(
