@@ -66,7 +66,7 @@ class AllocationEffects:
             container_id=effect.container_id,
             allocation_id=ctx.aggregate_id,
             slot_ids=effect.slot_ids,
-            spec=await self._specs.build(state, effect, self._device_type(effect)),
+            spec=await self._specs.build(state, effect, self._device_type(effect), self._hosts()),
         )
         try:
             await self._backend.start_container(order)
@@ -79,6 +79,11 @@ class AllocationEffects:
         devices = found.devices if found else ()
         types = frozenset(d.type for d in devices if d.id in effect.slot_ids)
         return device_type_of(len(effect.slot_ids), types)
+
+    def _hosts(self) -> dict[str, frozenset[str]]:
+        """Names and addresses of each agent's machine."""
+        agents = self._backend.agents()
+        return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
         """Send the signal; an agent that is away gets it when it is back."""
