@@ -82,6 +82,9 @@ class AgentEvents(Protocol):
     ) -> tuple[str, ...]:
         """An agent is in; the answer lists the containers that it shall keep."""
 
+    def wanted(self, agent_id: str) -> frozenset[str]:
+        """The containers that are to run on an agent now."""
+
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         """An agent did not come back in time."""
 

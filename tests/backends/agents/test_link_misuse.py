@@ -13,6 +13,7 @@ from tests.covers import covers
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from determined_master import clock
 from determined_master.backends.agents.backend import AgentBackend
 from determined_master.backends.agents.session import LinkTimes
 from determined_master.ports import AgentSnapshot
@@ -75,6 +76,11 @@ class Agent:
             if not isinstance(message, Ping):
                 return message
             await self.say(Pong())
+
+    async def keep_answering(self) -> None:
+        """Answer pings for as long as the connection is up."""
+        while True:
+            await self.hear()
 
     async def is_closed(self) -> bool:
         try:
@@ -330,3 +336,49 @@ async def test_an_agent_that_answers_no_ping_is_gone(listener: Listener) -> None
         assert await Agent(socket).is_closed()
     assert listener.backend is not None
     await until(lambda: [a.is_connected for a in listener.backend.agents()] == [False])
+
+
+async def test_who_comes_too_late_is_told_what_of_it_was_given_up(listener: Listener) -> None:
+    assert listener.backend is not None
+    events = listener.backend._events
+    assert isinstance(events, Recorder)
+    events.keep = {"wanted"}
+    mine = tuple(ContainerReport(c, "a", "RUNNING") for c in ("wanted", "given-up"))
+    for cluster_id, unwanted in (("cluster-1", ("given-up",)), ("another", ())):
+        async with dial(listener) as first, dial(listener) as second:
+            holder, late = Agent(first), Agent(second)
+            await holder.say(hello(boot_id="one"))
+            assert isinstance(await holder.hear(), Welcome)
+            answering = asyncio.create_task(holder.keep_answering())
+            await late.say(hello(boot_id="two", containers=mine, cluster_id=cluster_id))
+            answer = await late.hear()
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
+        assert isinstance(answer, Refused)
+        assert answer.is_final
+        assert answer.unwanted == unwanted
+
+
+async def test_lines_of_an_agent_whose_clock_is_off_get_times_of_ours(listener: Listener) -> None:
+    assert listener.backend is not None
+    hour_us = 3600 * 10**6
+    now_us = int(clock.now().timestamp() * 1e6)
+    taken: list[LogBatch] = []
+
+    class Keeps(Recorder):
+        async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
+            taken.append(batch)
+            return await super().store_logs(agent_id, batch)
+
+    listener.backend._events = Keeps()
+    for ahead_us in (hour_us, -hour_us, 0):
+        taken.clear()
+        async with dial(listener) as socket:
+            agent = Agent(socket)
+            await agent.say(hello(sent_at_us=now_us + ahead_us))
+            assert isinstance(await agent.hear(), Welcome)
+            spans = (LogSpan(1, now_us + ahead_us),)
+            await agent.say(LogBatch(f"c{ahead_us}", "a", "t", 1, "one", spans))
+            await agent.hear()
+        [batch] = taken
+        assert abs(batch.spans[0].at_us - now_us) < 60 * 10**6

@@ -125,7 +125,8 @@ class AllocationEffects:
         ids = [container.id for container in state.containers]
         if not ids or await self._policies.has_seen_all(state.request.task_id, ids):
             return
-        if clock.now() - ctx.ordered_at < OUTPUT_LIMIT:
+        waited = clock.now() - ctx.ordered_at
+        if timedelta(0) <= waited < OUTPUT_LIMIT:  # below 0 the clock was set back
             raise Deferred(f"output of {ctx.aggregate_id} is on its way", retry_s=OUTPUT_POLL_S)
 
     async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
