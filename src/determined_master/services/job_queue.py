@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
@@ -10,9 +11,12 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain import access
+from determined_master.domain.allocation.messages import JobTerms
 from determined_master.domain.errors import NotFound
 from determined_master.domain.schedule.ordering import Position
 from determined_master.domain.schedule.view import position_of
+from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.services.job_terms import terms_of
 from determined_master.store import job_queue as rows
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     priority: int
     weight: float
     position: Position
+    terms: JobTerms
     requested_slots: int
     allocated_slots: int
     is_scheduled: bool
@@ -101,16 +106,21 @@ class JobQueue:
         return kept[::-1] if descending else kept
 
     async def find(self, job_id: str) -> JobFacts:
-        """One job that has requests.
+        """One job that has requests, or is an experiment that may still have some.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: there is none of that id, or it is over.
         """
-        pools = {a.request.pool for a in self._live.of_job(job_id) if _is_shown(a)}
-        for pool in pools:
-            for job in await self._jobs(pool):
-                if job.job_id == job_id:
-                    return job
+        shown = [a for a in self._live.of_job(job_id) if _is_shown(a)]
+        found: list[rows.JobRow] = []
+        if is_uuid(job_id):
+            async with self._pool.acquire() as conn:
+                found = await rows.list_jobs(conn, [job_id])
+        for row in found:
+            if shown:
+                return _facts(row, row.resource_pool or shown[0].request.pool, shown)
+            if row.resources is not None and row.state not in TERMINAL | LEAVING:
+                return _facts_at_rest(row)
         raise NotFound(f"job {job_id} not found")
 
     async def stats(self, caller: Caller, pools: Sequence[str] = ()) -> list[PoolStats]:
@@ -153,6 +163,15 @@ class JobQueue:
         return [a for a in self._live.values() if a.request.pool == pool and _is_shown(a)]
 
 
+def is_uuid(id: str) -> bool:
+    """Whether it could be a job's id: rows are not asked for any other."""
+    try:
+        uuid.UUID(id)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_shown(allocation: Allocation) -> bool:
     return allocation.request.task_type not in HIDDEN
 
@@ -176,8 +195,34 @@ def _facts(row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> Jo
         priority=request.priority,
         weight=request.weight,
         position=own if request.position is None else request.position,
+        terms=JobTerms(request.priority, request.weight, request.max_slots, request.position),
         requested_slots=sum(a.request.slots for a in allocations),
         allocated_slots=sum(a.request.slots for a in scheduled),
         is_scheduled=bool(scheduled),
+        progress=row.progress,
+    )
+
+
+def _facts_at_rest(row: rows.JobRow) -> JobFacts:
+    """An experiment that waits for nothing just now: it is paused, or its next run is to come."""
+    terms = terms_of(row)
+    return JobFacts(
+        job_id=row.job_id,
+        type=row.type,
+        name=row.name,
+        entity_id=str(row.experiment_id),
+        user_id=row.user_id,
+        username=row.username,
+        workspace_id=row.workspace_id,
+        pool=row.resource_pool or "",
+        submitted_at=row.submitted_at,
+        is_preemptible=True,
+        priority=terms.priority,
+        weight=terms.weight,
+        position=position_of(row.submitted_at) if terms.position is None else terms.position,
+        terms=terms,
+        requested_slots=0,
+        allocated_slots=0,
+        is_scheduled=False,
         progress=row.progress,
     )

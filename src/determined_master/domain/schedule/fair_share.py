@@ -172,8 +172,9 @@ def _is_fixed(one: RunningView) -> bool:
 
 
 def _capacity(view: PoolView) -> int:
-    """Slots of the agents that take work, and those in use on others."""
+    """Slots of the agents that take work, and those in use that do not."""
     accepting = {a.id for a in view.agents if a.is_accepting}
+    shut = sum(count for a in view.agents if a.is_accepting for _, count in a.shut)
     elsewhere = sum(
         slots
         for one in view.running
@@ -181,4 +182,4 @@ def _capacity(view: PoolView) -> int:
         for agent_id, slots in one.slots_by_agent
         if agent_id not in accepting
     )
-    return elsewhere + sum(a.slots for a in view.agents if a.is_accepting)
+    return elsewhere + shut + sum(a.slots for a in view.agents if a.is_accepting)
