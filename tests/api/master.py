@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
 
 from determined_master import clock
 from determined_master.app import App
@@ -67,10 +68,14 @@ class OneAgent:
 
 @contextlib.asynccontextmanager
 async def running_services(
-    address: Address, pool: Pool, passwords: Passwords
+    address: Address, pool: Pool, passwords: Passwords, **more: Any
 ) -> AsyncIterator[tuple[Services, Engine]]:
-    """All services and the engine, which leads while this lasts; metrics are flushed."""
-    settings = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"})
+    """All services and the engine, which leads while this lasts; metrics are flushed.
+
+    Further arguments are settings of the master.
+    """
+    storage = {"type": "shared_fs", "host_path": "/tmp/storage"}
+    settings = Settings(checkpoint_storage=storage, **more)
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
     app = App(settings, address, pool, cluster, passwords, backend=OneAgent())
     async with pool.acquire() as conn:
