@@ -47,8 +47,8 @@ def summary_of(job: dict[str, Any]) -> tuple[str, int]:
 
 
 @covers(
-    "scheduling-and-provisioning a.1.defaults a.2.priority a.4.priority a.6.list_default "
-    "a.6.list_order a.6.queued"
+    "scheduling-and-provisioning a.1.defaults a.2.priority a.4.priority a.4.weight "
+    "a.6.list_default a.6.list_order a.6.queued"
 )
 async def test_a_queue_is_ordered_by_priority_and_age_and_tells_who_is_ahead(
     world: World,

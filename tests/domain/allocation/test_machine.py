@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.covers import covers
 from tests.domain.builders import (
     TASK,
     assigned,
@@ -32,6 +33,7 @@ def test_a_request_waits_and_says_so_in_the_log() -> None:
     assert log_of(effects) == [("INFO", f"Scheduling {NAME} (id: {TASK}.1)")]
 
 
+@covers("scheduling-and-provisioning a.1.said_twice")
 def test_a_request_told_twice_changes_nothing() -> None:
     state = running()
     assert step(state, requested()) == (state, [])
@@ -54,6 +56,7 @@ def test_ranks_follow_the_order_of_agent_ids() -> None:
     assert log_of(effects) == [("INFO", f"{NAME} was assigned to an agent")]
 
 
+@covers("scheduling-and-provisioning b.1.stale")
 @pytest.mark.parametrize(
     "state",
     [running(), run(alloc.KillRequested(reason="r"), state=waiting())[0]],

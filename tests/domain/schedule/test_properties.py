@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.covers import covers
 from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.schedule.fitting import Demand, fit
@@ -84,6 +85,7 @@ def views(draw, rules=RULES) -> PoolView:
     )
 
 
+@covers("scheduling-and-provisioning b.1.all_or_nothing b.2.once")
 @pytest.mark.slow
 @given(views())
 @settings(max_examples=150, deadline=None)
