@@ -118,6 +118,9 @@ def _check_pools(settings: Settings, report: Report) -> None:
     for i, pool in enumerate(settings.resource_pools):
         if pool.scheduler is not None:
             schedulers[f"root.resource_pools[{i}].scheduler"] = pool.scheduler
+        if not pool.agent_reattach_enabled:
+            at = f"root.resource_pools[{i}].agent_reattach_enabled"
+            report.warn(at, "agents always find their tasks again: remove this")
     for at, scheduler in schedulers.items():
         if scheduler.type == "round_robin":
             report.problem(f"{at}.type", "round_robin is not available any more: use priority")

@@ -224,14 +224,17 @@ def test_beside_a_preemption_others_start_but_not_on_what_is_kept() -> None:
 
 @covers("scheduling-and-provisioning a.4.own_terms")
 def test_a_weight_means_nothing_where_priorities_decide_and_the_other_way_round() -> None:
-    def first(type: Literal["priority", "fair_share"], **later: float) -> list[str]:
-        requests = [pending("early"), pending("late", after_s=1, **later)]
-        return started(plan(view([agent("a", 1)], requests, rules=Rules(type=type))))
+    def served(type: Literal["priority", "fair_share"], **later: float) -> tuple[int, int]:
+        early = [pending(f"e{n}", job_id="E") for n in range(4)]
+        late = [pending(f"l{n}", job_id="L", after_s=1, **later) for n in range(4)]
+        made = plan(view([agent("a", 4)], [*early, *late], rules=Rules(type=type)))
+        ids = started(made)
+        return sum(id[0] == "e" for id in ids), sum(id[0] == "l" for id in ids)
 
-    assert first("priority", weight=100.0) == ["early"]
-    assert first("priority", priority=1) == ["late"]
-    assert first("fair_share", weight=100.0) == ["late"]
-    assert first("fair_share", priority=1) == ["early"]
+    assert served("priority", weight=3.0) == served("priority") == (4, 0)
+    assert served("priority", priority=1) == (0, 4)
+    assert served("fair_share", priority=1) == served("fair_share") == (2, 2)
+    assert served("fair_share", weight=3.0) == (1, 3)
 
 
 def test_nobody_leaves_a_slot_that_would_not_come_back() -> None:
