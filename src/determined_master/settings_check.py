@@ -45,8 +45,10 @@ def upgrade(tree: dict[str, Any], report: Report) -> None:
     pools = tree.get("resource_pools")
     for pool in pools if isinstance(pools, list) else ():
         if isinstance(pool, dict):
-            old = "max_cpu_containers_per_agent"
-            _rename(pool, old, "max_aux_containers_per_agent", report)
+            old, new = "max_cpu_containers_per_agent", "max_aux_containers_per_agent"
+            if old in pool and pool.pop(new, None) is not None:
+                report.warn(old, f"is set beside {new} and wins: remove it")
+            _rename(pool, old, new, report)
     internal = tree.get("__internal")
     if isinstance(internal, dict) and "preemption_timeout" in internal:
         defaults = tree.setdefault("task_container_defaults", {})

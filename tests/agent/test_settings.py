@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.covers import covers
 
 from determined_agent.settings import NOT_HERE, Settings, SettingsError, load
 
@@ -48,9 +50,10 @@ def test_the_masters_port_follows_from_tls(tmp_path: Path, text: str, port: int)
     assert read(tmp_path, text).master_port == port
 
 
+@covers("scheduling-and-provisioning d.5.id")
 def test_defaults_come_from_the_machine(tmp_path: Path) -> None:
     settings = read(tmp_path, env={**ENV, "CUDA_VISIBLE_DEVICES": "0,2"})
-    assert settings.agent_id != ""
+    assert settings.agent_id == socket.gethostname()
     assert settings.visible_gpus == "0,2"
     assert settings.agent_reconnect_attempts is None
     both = {**ENV, "CUDA_VISIBLE_DEVICES": "0", "ROCR_VISIBLE_DEVICES": "1"}

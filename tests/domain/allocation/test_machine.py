@@ -213,6 +213,7 @@ def test_an_end_told_twice_is_acknowledged_twice_and_counts_once() -> None:
     assert step(over, exited("b", 137)) == (over, [alloc.ForgetContainer("c-b", "b")])
 
 
+@covers("scheduling-and-provisioning d.3.not_back")
 def test_an_agents_loss_ends_its_containers_only() -> None:
     state = running("a", "b")
     gone = failure("agent_failed")
@@ -231,6 +232,7 @@ def test_an_agent_lost_twice_changes_nothing() -> None:
     assert step(state, lost) == (state, [])
 
 
+@covers("scheduling-and-provisioning d.4.late")
 def test_a_container_that_lives_on_after_its_end_is_killed() -> None:
     lost = alloc.AgentLost(agent_id="a", container_ids=("c-a",), failure=failure("agent_failed"))
     over, _ = step(running(), lost)
