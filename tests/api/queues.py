@@ -11,17 +11,19 @@ from tests.api.samples import World
 
 from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
+from determined_master.settings import Settings
 from determined_master.settings_pools import ResourceManager, ResourcePool, Scheduler
 
 QUEUES = "/api/v1/job-queues"
-SETTINGS: dict[str, Any] = {
-    "resource_manager": ResourceManager(scheduler=Scheduler(preemption=True)),
-    "resource_pools": (
+SETTINGS = Settings(
+    checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"},
+    resource_manager=ResourceManager(scheduler=Scheduler(preemption=True)),
+    resource_pools=(
         ResourcePool(),
         ResourcePool(pool_name="side", scheduler=Scheduler(default_priority=7)),
         ResourcePool(pool_name="shared", scheduler=Scheduler(type="fair_share")),
     ),
-}
+)
 
 
 class Job(NamedTuple):

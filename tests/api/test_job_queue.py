@@ -35,7 +35,7 @@ from determined_master.store.pool import Address, Pool
 @pytest.fixture
 async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
     """A master of three pools: by priority with preemption, without it, and by shares."""
-    async with running_services(database, pool, passwords, **SETTINGS) as (services, engine):
+    async with running_services(database, pool, passwords, SETTINGS) as (services, engine):
         api = Api(all_routes(), services, services.identities)
         opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
         yield World(services, engine, {}, {"admin": Client(api, opened.token)})

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 async def world(database: Address, pool: Pool) -> AsyncIterator[World]:
     passwords = Passwords(memory_kib=8, time_cost=1)
-    async with running_services(database, pool, passwords, **SETTINGS) as (services, engine):
+    async with running_services(database, pool, passwords, SETTINGS) as (services, engine):
         api = Api(all_routes(), services, services.identities)
         opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
         yield World(services, engine, {}, {"admin": Client(api, opened.token)})
