@@ -152,9 +152,12 @@ def test_a_drained_agent_goes_on_with_its_task_which_is_named(
     assert busy["Allocation ID"] == task["allocationId"]
     assert cluster.trials(experiment)[0]["state"] == "STATE_RUNNING"
     client.det("agent", "disable", name)
-    until(
-        lambda: (found := place()) and name not in found[1]["agentDevices"], what="another place"
-    )
+
+    def is_elsewhere() -> bool:
+        found = place()
+        return found is not None and name not in found[1]["agentDevices"]
+
+    until(is_elsewhere, what="the task on the other agent")
     client.det("experiment", "kill", experiment)
     cluster.wait(experiment)
 
