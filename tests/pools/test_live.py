@@ -47,6 +47,7 @@ def test_slots_of_containers_that_are_not_over_are_in_use() -> None:
     assert held.view("default", [snapshot("a")]).agents[0].free_slots == (0, 1)
 
 
+@covers("scheduling-and-provisioning b.6.draining b.6.disabled")
 def test_disabled_and_draining_slots_are_not_given_away() -> None:
     agents = [
         snapshot("shut", is_enabled=False),

@@ -101,6 +101,7 @@ def test_who_has_all_it_wants_counts_no_more_for_the_parts_of_the_others() -> No
     assert [s.offered for s in made] == [2, 6, 4]
 
 
+@covers("scheduling-and-provisioning b.6.draining b.6.disabled")
 @covers("scheduling-and-provisioning b.2.capacity")
 def test_what_is_in_use_where_nothing_may_start_is_part_of_the_pool() -> None:
     claims = [*many("A", 1), *many("B", 8)]
