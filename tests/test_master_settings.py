@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.certificates import Authority
+from tests.covers import covers
 
 from determined_master.domain.config.storage import STORAGE
 from determined_master.services.defaults import config_layers
@@ -283,6 +284,7 @@ def test_words_are_booleans(tmp_path: Path) -> None:
     assert read(tmp_path, "", env={**HOME, "DET_LAUNCH_ERROR": "0"}).launch_error is False
 
 
+@covers("scheduling-and-provisioning a.4.shown")
 def test_several_pools_reach_the_configuration_of_experiments(tmp_path: Path) -> None:
     settings = read(
         tmp_path,

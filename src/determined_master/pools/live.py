@@ -73,6 +73,10 @@ class LiveAllocations:
         """Ids of the jobs that have live allocations."""
         return self._of_job.keys()
 
+    def one_of_each_job(self) -> Iterable[Allocation]:
+        """One live allocation of each job, in no order: all of a job have the same terms."""
+        return (self._states[next(iter(ids))] for ids in self._of_job.values())
+
     def states_of_experiment(self, experiment_id: int) -> list[AllocationState]:
         """States of an experiment's live allocations."""
         return [self._states[i].state for i in self._of_experiment.get(experiment_id, ())]
