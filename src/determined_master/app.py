@@ -58,6 +58,7 @@ from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
+from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
@@ -180,7 +181,7 @@ class App:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        pools = self.pools
+        pools, bindings = self.pools, PoolBindings(pool, self.pools)
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
@@ -204,7 +205,7 @@ class App:
             series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections, self.terms),
             experiment_bulk=ExperimentBulk(pool),
-            continuations=Continuations(engine, pool, configs),
+            continuations=Continuations(engine, pool, configs, bindings),
             trials=trials,
             detached=detached,
             system_metrics=samples,
@@ -224,11 +225,12 @@ class App:
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=pools,
-            workspaces=Workspaces(pool, pools, self.deletions),
+            pool_bindings=bindings,
+            workspaces=Workspaces(pool, bindings, self.deletions),
             projects=Projects(pool, self.deletions),
             identities=self.identities,
             job_queue=queue,
-            job_changes=JobChanges(pool, queue, pools, self.terms),
+            job_changes=JobChanges(pool, queue, pools, bindings, self.terms),
             job_terms=self.terms,
             job_why=self.job_why,
             search_previews=SearchPreviews(layers),

@@ -33,6 +33,7 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
+from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
@@ -96,6 +97,7 @@ class Services:
     job_why: JobWhy
     search_previews: SearchPreviews
     pools: Pools
+    pool_bindings: PoolBindings
     workspaces: Workspaces
     projects: Projects
     stories: Stories
