@@ -19,6 +19,7 @@ from determined_master.leading import Lead
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
+from determined_master.services.agent_stays import AgentStays
 from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
@@ -76,6 +77,7 @@ from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
+from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
@@ -84,6 +86,7 @@ from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
+from determined_master.sweeps.usage import sum_up_days, watch_agents
 
 if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
@@ -235,6 +238,7 @@ class App:
             job_why=self.job_why,
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
+            usage=Usage(pool),
             live=self.live,
             serve_agent=self.door.serve,
         )
@@ -249,6 +253,7 @@ class App:
         switches = self.services.agent_switches
         lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
+        stays = AgentStays(self._pool, self.backend)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
@@ -258,6 +263,8 @@ class App:
                 partial(keep_house, self._pool),
                 partial(watch_silence, self.services.detached),
                 partial(watch_collections, waits),
+                partial(sum_up_days, self.services.usage),
+                partial(watch_agents, stays, self._longest_way_back_s()),
                 partial(self.wait_lines.run, self.pool_loops.decisions),
                 self.deletions.run,
                 self._retention.run,
@@ -268,6 +275,9 @@ class App:
                 group.create_task(keep_running(loop))
             ready.set()
             await lead.let_agents_in()
+
+    def _longest_way_back_s(self) -> float:
+        return max(p.agent_reconnect_wait_s for p in self.settings.resource_pools)
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)

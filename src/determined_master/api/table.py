@@ -38,6 +38,7 @@ from determined_master.api import (
     tasks,
     templates,
     trials,
+    usage,
     users,
     workspaces,
 )
@@ -80,6 +81,7 @@ MODULES = (
     experiment_bulk,
     collections,
     stories,
+    usage,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""
 

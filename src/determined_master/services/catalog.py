@@ -49,6 +49,7 @@ from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
+from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
 
@@ -101,6 +102,7 @@ class Services:
     workspaces: Workspaces
     projects: Projects
     stories: Stories
+    usage: Usage
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]
     """Runs one agent's socket, given Starlette's `WebSocket`, to its end."""
