@@ -16,7 +16,7 @@ from determined_master.backends.agents.registry import switched
 from determined_master.domain.access import Caller
 from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
-from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.ports import AgentSnapshot, ClusterBackend, StartOrder
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
 from determined_master.services.passwords import Passwords
@@ -26,6 +26,7 @@ from determined_master.store.pool import Address, Pool
 from determined_wire.agent_link import Device
 
 PASSWORD = "Secret-1234"
+SETTINGS = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"})
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 
 
@@ -67,12 +68,15 @@ class OneAgent:
 
 @contextlib.asynccontextmanager
 async def running_services(
-    address: Address, pool: Pool, passwords: Passwords
+    address: Address,
+    pool: Pool,
+    passwords: Passwords,
+    settings: Settings = SETTINGS,
+    backend: ClusterBackend | None = None,
 ) -> AsyncIterator[tuple[Services, Engine]]:
     """All services and the engine, which leads while this lasts; metrics are flushed."""
-    settings = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"})
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
-    app = App(settings, address, pool, cluster, passwords, backend=OneAgent())
+    app = App(settings, address, pool, cluster, passwords, backend=backend or OneAgent())
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
     async with asyncio.TaskGroup() as group:

@@ -150,8 +150,10 @@ class Pools:
         if fit(demand, "", drained(agents, rules, "slots" if slots else "aux")) is not None:
             return False
         left_out = [a for a in agents if a.id in demand.excluded_agents]
-        if self._settings.launch_error and left_out:
-            raise _too_few_left(pool, slots, agents, left_out)
+        if left_out:
+            if self._settings.launch_error:
+                raise _too_few_left(pool, slots, agents, left_out)
+            return True
         total, largest = sum(a.slots for a in agents), max(a.slots for a in agents)
         if is_single_node:
             raise InvalidArgument(
@@ -188,7 +190,7 @@ def _too_few_left(
     names = ", ".join(sorted(a.id for a in left_out))
     left = sum(a.slots for a in agents) - sum(a.slots for a in left_out)
     return InvalidArgument(
-        f"log policies exclude {names}: pool {pool} has {left} slots left, and "
-        f"resources.slots_per_trial is {slots}; repair the agents and start a new trial, or add "
+        f"slots requested exceeds {pool} resource pool capacity: log policies exclude {names}, "
+        f"{left} slots are left, and resources.slots_per_trial is {slots}; repair the agents and start a new trial, or add "
         "agents"
     )
