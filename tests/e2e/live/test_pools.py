@@ -7,7 +7,7 @@ import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.e2e.live.conftest import Person
+from tests.e2e.live.conftest import SINGLE, Person
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("live")]
 live = pytest.mark.live
@@ -20,19 +20,38 @@ live = pytest.mark.live
     "resource-pool bindings replace",
 )
 def test_pools_are_listed_bound_and_opened_again(person: Person) -> None:
-    [default] = [p for p in person.det("rp", "--json").json() if p["name"] == "default"]
-    assert default["slotsAvailable"] == 2
-    [row] = [r for r in person.det("resource-pool", "list", "--csv").rows()]
-    assert (row["Name"], row["Slots"], row["Default For"]) == ("default", "2", "compute, aux")
-    assert "default" in person.det("rp", "list").out
-    for verb in ("add", "replace"):
-        said = person.det("rp", "bindings", verb, "default", "Uncategorized", code=1).err
-        assert "default resource pool default cannot be bound to any workspace" in said
-    said = person.det("rp", "bindings", "remove", "default", "Uncategorized", code=1).err
+    found = {p["name"]: p for p in person.det("rp", "--json").json()}
+    assert (found["default"]["slotsAvailable"], found["lab"]["slotsAvailable"]) == (2, 0)
+    rows = {r["Name"]: r for r in person.det("resource-pool", "list", "--csv").rows()}
+    assert (rows["default"]["Slots"], rows["default"]["Default For"]) == ("2", "compute, aux")
+    assert rows["lab"]["Default For"] == ""
+    assert "lab" in person.det("rp", "list").out
+    for name in ("ours", "theirs"):
+        person.det("w", "create", name)
+    person.det("rp", "bindings", "add", "lab", "ours")
+    assert bound(person) == ["ours"]
+    said = person.det("rp", "bindings", "add", "lab", "ours", code=1).err
+    assert "already bound" in said
+    assert "lab" in person.det("w", "list-pools", "ours").out
+    assert "lab" not in person.det("w", "list-pools", "theirs").out
+    inside = SINGLE + "resources: {resource_pool: lab, slots_per_trial: 1}\n"
+    refused = person.det("e", "create", person.file(inside), code=1).err
+    assert "resource pool lab does not exist or is not available to workspace id 1" in refused
+    person.det("rp", "bindings", "replace", "lab", "theirs", "ours")
+    assert bound(person) == ["ours", "theirs"]
+    person.det("rp", "bindings", "remove", "lab", "ours", "theirs")
+    assert bound(person) == []
+    said = person.det("rp", "bindings", "remove", "lab", "ours", code=1).err
     assert "does not exist" in said
+    said = person.det("rp", "bindings", "add", "default", "ours", code=1).err
+    assert "default resource pool default cannot be bound to any workspace" in said
     said = person.det("rp", "bindings", "list-workspaces", "nowhere", code=1).err
     assert "pool with name nowhere doesn't exist or is not available" in said
-    assert "Workspace" in person.det("rp", "bindings", "list-workspaces", "default").out
+
+
+def bound(person: Person) -> list[str]:
+    lines = person.det("rp", "bindings", "list-workspaces", "lab").out.splitlines()
+    return [line.strip() for line in lines[2:]]
 
 
 @live("resources raw", "resources allocations", "resources aggregated")
