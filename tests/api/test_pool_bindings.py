@@ -18,6 +18,7 @@ from tests.covers import covers
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.services.passwords import Passwords
 from determined_master.settings import Settings
+from determined_master.settings_pools import ResourceManager
 from determined_master.store.pool import Address, Pool
 
 
@@ -199,8 +200,8 @@ async def test_a_bound_pool_cannot_become_the_clusters_default(
     database: Address, pool: Pool, passwords: Passwords
 ) -> None:
     changed = Settings(
-        checkpoint_storage=POOLS.checkpoint_storage, resource_pools=POOLS.resource_pools[::-1],
-        resource_manager=type(POOLS.resource_manager)(
+        checkpoint_storage=POOLS.checkpoint_storage, resource_pools=POOLS.resource_pools,
+        resource_manager=ResourceManager(
             default_compute_resource_pool="lab", default_aux_resource_pool="side"
         ),
     )  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.samples import World
+from tests.api.scenes import reaches, run_to_end
 from tests.api.test_projects import project, workspace
 from tests.covers import covers
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project, add_trial
@@ -105,7 +106,9 @@ async def test_what_runs_still_counts_until_now(user: Client, pool: Pool) -> Non
 @covers(f"{E} e.5.moved e.5.deleted")
 async def test_a_report_stays_as_it_was_when_its_experiment_moves_and_goes(world: World) -> None:
     admin = world.clients["admin"]
-    await scene.ended(world)
+    world.names |= await scene.submitted(world)
+    await run_to_end(world, world.names["allocation_id"], 0)
+    await reaches(world, world.names["experiment_id"], "STATE_COMPLETED")
     [before] = await report(admin, "allocations-csv", ALWAYS)
     assert before["workspace_name"] == "Uncategorized"
     assert before["experiment_id"] == world.names["experiment_id"]

@@ -52,6 +52,7 @@ def test_a_window_that_cannot_be_is_refused(after: str, before: str, said: str) 
         ("2026-01-30", "2026-02-01", "daily", date(2026, 2, 1)),
         ("2026-01", "2026-02", "monthly", date(2026, 2, 28)),
         ("2026-12", "2026-12", "monthly", date(2026, 12, 31)),
+        ("9999-12", "9999-12", "monthly", date(9999, 12, 31)),
     ],
 )
 def test_days_run_from_the_first_to_the_last_which_is_included(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
@@ -75,7 +76,7 @@ def read_days(start: str, end: str, period: Period | None) -> Days:
     if first > last:
         raise InvalidArgument(f"start date cannot be after end date, but {start} is after {end}")
     if period == "monthly":
-        last = _next_month(last) - DAY
+        last = last.replace(day=monthrange(last.year, last.month)[1])
     return Days(first, last)
 
 
@@ -120,7 +121,3 @@ def _day(text: str, period: Period, which: str) -> date:
         raise InvalidArgument(
             f"invalid {which} date {text!r}: a {period} report takes {wanted}"
         ) from None
-
-
-def _next_month(first: date) -> date:
-    return (first + timedelta(days=31)).replace(day=1)

@@ -175,14 +175,14 @@ async def upsert_day(conn: Conn, day: date, begin: datetime, end: datetime) -> N
              WHERE a.started_at < $3 AND (a.ended_at IS NULL OR a.ended_at > $2)
         )
         INSERT INTO usage_days (day, type, key, seconds)
-        SELECT $1, 'username', username, sum(s) FROM used GROUP BY username
+        SELECT $1::date, 'username', username, sum(s) FROM used GROUP BY username
          UNION ALL
-        SELECT $1, 'experiment_label', label, sum(s) FROM used, unnest(labels) AS label
+        SELECT $1::date, 'experiment_label', label, sum(s) FROM used, unnest(labels) AS label
          GROUP BY label
          UNION ALL
-        SELECT $1, 'resource_pool', pool, sum(s) FROM used GROUP BY pool
+        SELECT $1::date, 'resource_pool', pool, sum(s) FROM used GROUP BY pool
          UNION ALL
-        SELECT $1, 'total', 'total', sum(s) FROM used HAVING count(*) > 0
+        SELECT $1::date, 'total', 'total', sum(s) FROM used HAVING count(*) > 0
         ON CONFLICT DO NOTHING
     """
     queued = """
@@ -191,9 +191,9 @@ async def upsert_day(conn: Conn, day: date, begin: datetime, end: datetime) -> N
               FROM used_allocations WHERE started_at >= $2 AND started_at < $3
         )
         INSERT INTO usage_days (day, type, key, seconds)
-        SELECT $1, 'queued', pool, avg(s) FROM waits GROUP BY pool
+        SELECT $1::date, 'queued', pool, avg(s) FROM waits GROUP BY pool
          UNION ALL
-        SELECT $1, 'queued_total', 'total', avg(s) FROM waits HAVING count(*) > 0
+        SELECT $1::date, 'queued_total', 'total', avg(s) FROM waits HAVING count(*) > 0
         ON CONFLICT (day, type, key) DO UPDATE SET seconds = excluded.seconds
     """
     await conn.execute(used, day, begin, end)
