@@ -191,6 +191,6 @@ def _too_few_left(
     left = sum(a.slots for a in agents) - sum(a.slots for a in left_out)
     return InvalidArgument(
         f"slots requested exceeds {pool} resource pool capacity: log policies exclude {names}, "
-        f"{left} slots are left, and resources.slots_per_trial is {slots}; repair the agents and start a new trial, or add "
-        "agents"
+        f"{left} slots are left, and resources.slots_per_trial is {slots}; repair the agents and "
+        "start a new trial, or add agents"
     )
