@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from determined_master.store.pool import Conn, Pool
 
 T = TypeVar("T")
-Take = Callable[[list[T]], None]
-"""Is given a report's rows, some hundreds at a time."""
 REPORTS_AT_ONCE = 2
 """Each reads much of large tables."""
 WAIT_S = 30.0
@@ -48,7 +46,7 @@ class Usage:
         self._reports = asyncio.Semaphore(REPORTS_AT_ONCE)
 
     async def allocations(
-        self, caller: Caller, window: usage.Window, take: Take[rows.UsedAllocation]
+        self, caller: Caller, window: usage.Window, take: rows.Take[rows.UsedAllocation]
     ) -> None:
         """Hand out allocations that had slots within a window, by their start.
 
@@ -56,16 +54,18 @@ class Usage:
             Unavailable: others read reports all the time.
         """
         access.may(caller, "read", "usage")
-        await self._report(rows.iterate_allocations, window, take)
+        await self._report(rows.list_allocations, window, take)
 
-    async def spans(self, caller: Caller, window: usage.Window, take: Take[rows.Span]) -> None:
+    async def spans(
+        self, caller: Caller, window: usage.Window, take: rows.Take[rows.Span]
+    ) -> None:
         """Hand out what trials did, and which agents were there, within a window.
 
         Raises:
             Unavailable: others read reports all the time.
         """
         access.may(caller, "read", "usage")
-        await self._report(rows.iterate_spans, window, take)
+        await self._report(rows.list_spans, window, take)
 
     async def list_spans(self, caller: Caller, window: usage.Window) -> list[rows.Span]:
         """The same in one list.
@@ -124,9 +124,11 @@ class Usage:
 
     async def _report(
         self,
-        iterate: Callable[[Conn, datetime, datetime, datetime], AsyncIterator[list[T]]],
+        hand_out: Callable[
+            [Conn, tuple[datetime, datetime], datetime, rows.Take[T]], Awaitable[None]
+        ],
         window: usage.Window,
-        take: Take[T],
+        take: rows.Take[T],
     ) -> None:
         try:
             await asyncio.wait_for(self._reports.acquire(), WAIT_S)
@@ -135,7 +137,6 @@ class Usage:
         try:
             async with self._pool.acquire() as conn, conn.transaction(readonly=True):
                 await rows.plan_for_reports(conn)
-                async for batch in iterate(conn, window.after, window.before, clock.now()):
-                    take(batch)
+                await hand_out(conn, (window.after, window.before), clock.now(), take)
         finally:
             self._reports.release()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from determined_master.store.pool import Conn
 
+T = TypeVar("T")
+Take = Callable[[list[T]], None]
+"""Is given rows, `ROWS_AT_ONCE` at a time."""
 ROWS_AT_ONCE = 500
 
 
@@ -65,12 +68,12 @@ async def plan_for_reports(conn: Conn) -> None:
     )
 
 
-async def iterate_allocations(
-    conn: Conn, after: datetime, before: datetime, now: datetime
-) -> AsyncIterator[list[UsedAllocation]]:
-    """Allocations that had slots within a window, by their start; call within a transaction.
+async def list_allocations(
+    conn: Conn, window: tuple[datetime, datetime], now: datetime, take: Take[UsedAllocation]
+) -> None:
+    """Hand out allocations that had slots within a window, by their start.
 
-    Those that run still count until `now`.
+    Those that run still count until `now`. Call within a transaction.
     """
     query = """
         SELECT a.id, a.task_type, u.username, a.workspace_name, a.experiment_id, a.slots,
@@ -82,17 +85,16 @@ async def iterate_allocations(
          WHERE a.started_at < least($2, $3) AND (a.ended_at IS NULL OR a.ended_at > $1)
          ORDER BY a.started_at, a.id
     """
-    async for rows in _batches(conn, query, after, before, now):
-        yield [UsedAllocation(**row) for row in rows]
+    await _hand_out(conn, query, (*window, now), lambda r: UsedAllocation(**r), take)
 
 
-async def iterate_spans(
-    conn: Conn, after: datetime, before: datetime, now: datetime
-) -> AsyncIterator[list[Span]]:
-    """What went on within a window, by its begin; call within a transaction.
+async def list_spans(
+    conn: Conn, window: tuple[datetime, datetime], now: datetime, take: Take[Span]
+) -> None:
+    """Hand out what went on within a window, by its begin.
 
     A trial's span begins where the one before ended, the first at the trial's start. Detached
-    trials use nothing of the cluster.
+    trials use nothing of the cluster. Call within a transaction.
     """
     query = """
         WITH found AS (
@@ -130,8 +132,7 @@ async def iterate_spans(
          WHERE began_at < least($2, $3) AND (ended_at IS NULL OR ended_at > $1)
          ORDER BY began_at, experiment_id, username, kind
     """
-    async for rows in _batches(conn, query, after, before, now):
-        yield [Span(**row) for row in rows]
+    await _hand_out(conn, query, (*window, now), lambda r: Span(**r), take)
 
 
 async def list_sums(conn: Conn, first: date, last: date, *, by_month: bool) -> list[DaySum]:
@@ -200,7 +201,9 @@ async def upsert_day(conn: Conn, day: date, begin: datetime, end: datetime) -> N
     await conn.execute(queued, day, begin, end)
 
 
-async def _batches(conn: Conn, query: str, *values: Any) -> AsyncIterator[list[Any]]:
+async def _hand_out(
+    conn: Conn, query: str, values: Sequence[Any], read: Callable[[Any], T], take: Take[T]
+) -> None:
     cursor = await conn.cursor(query, *values)
     while rows := await cursor.fetch(ROWS_AT_ONCE):
-        yield rows
+        take([read(row) for row in rows])
