@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 
 import msgspec
+from tests.chaos.counts import KINDS, kind_of
 from tests.chaos.instants import VICTIMS, Victim, kill_instants
 from tests.chaos.run import MOST_ACTS, Result, run_seed, shortest
 
@@ -23,6 +26,8 @@ class Told(msgspec.Struct, frozen=True):
     line: str
     events: int = 0
     failure: str = ""
+    kinds: tuple[str, ...] = ()
+    """Of what was violated."""
 
 
 def main() -> int:
@@ -30,7 +35,7 @@ def main() -> int:
     args = _parser().parse_args()
     began = time.monotonic()
     seeds = range(args.seed, args.seed + args.seeds)
-    events = failures = 0
+    events, kinds = 0, Counter[str]()
     with ProcessPoolExecutor(args.jobs) as workers:
         # The longest pieces first.
         pieces = chain(
@@ -39,14 +44,14 @@ def main() -> int:
         )
         for told in pieces:
             events += told.events
-            failures += bool(told.failure)
-            sys.stdout.write(f"{time.monotonic() - began:7.1f} s  {told.line}\n{told.failure}")
-            sys.stdout.flush()
-    sys.stdout.write(
-        f"{len(seeds)} seeds, {args.instants} instants a victim, {events} events: "
-        f"{failures} violations in {time.monotonic() - began:.0f} s\n"
-    )
-    return int(failures > 0)
+            kinds.update(told.kinds)
+            sys.stderr.write(f"{time.monotonic() - began:7.1f} s  {told.line}\n{told.failure}")
+            sys.stderr.flush()
+    facts = {"seeds": len(seeds), "instants": args.instants, "events": events}
+    counted = {kind: kinds[kind] for kind in KINDS}
+    took_s = round(time.monotonic() - began, 1)
+    sys.stdout.write(json.dumps({**facts, **counted, "seconds": took_s}) + "\n")
+    return int(bool(kinds))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,8 +75,8 @@ def _seed(seed: int, events: int, acts: int) -> Told:
         return Told(line, result.events)
     if acts == MOST_ACTS:
         result = shortest(seed, events=events, acts=result.acts)
-    again = f"again with: python -m tests.chaos --seed {seed} --events {events} --acts {result.acts}"
-    return Told(line, result.events, _failure(result, again))
+    again = f"python -m tests.chaos --seed {seed} --events {events} --acts {result.acts}"
+    return Told(line, result.events, _failure(result, again), _kinds(result))
 
 
 def _instants(victim: Victim, count: int) -> Told:
@@ -80,12 +85,16 @@ def _instants(victim: Victim, count: int) -> Told:
         events += result.events
         if result.violations:
             where = f"{victim} killed at its step {at}"
-            return Told(where, events, _failure(result, where))
+            return Told(where, events, _failure(result, where), _kinds(result))
     return Told(f"{victim}: killed at {count} instants", events)
 
 
 def _some(victim: Victim, count: int) -> Iterator[tuple[int, Result]]:
     return kill_instants(victim, count) if count else iter(())
+
+
+def _kinds(result: Result) -> tuple[str, ...]:
+    return tuple(sorted({kind_of(text) for text in result.violations}))
 
 
 def _failure(result: Result, again: str) -> str:

@@ -1,4 +1,4 @@
-"""What the master's store asks of the database about checkpoints and the tasks that delete them."""
+"""What the store asks of the database about checkpoints and the tasks that delete them."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ async def _enable(master: Any, name: str) -> None:
         await master.switches.enable_agent(CALLER, name)
 
 
-def has_settled(cluster: Cluster) -> list[str]:
+def left_behind(cluster: Cluster) -> list[str]:
     """What is still there and should not be."""
     tables = cluster.server.tables
     left = [f"effect {key}: {row['effect']}" for key, row in tables.table("outbox").items()]
     left += [f"timer {key}" for key in tables.table("timers")]
     left += [f"request {k}" for k, r in tables.table("inbox").items() if r["done_at"] is None]
-    left += [f"allocation {k}" for k, r in tables.table("allocations").items() if not r["ended_at"]]
-    left += [f"task {k}" for k, r in tables.table("tasks").items() if not r["ended_at"]]
+    for table in ("allocations", "tasks"):
+        left += [f"{k} of {table}" for k, r in tables.table(table).items() if not r["ended_at"]]
     left += [f"lease of {slot}: {held}" for slot, held in cluster.commits.leases.items()]
     left += [f"row lock on {at}" for at in tables.holders]
     for machine in cluster.machines:

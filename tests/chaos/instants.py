@@ -54,7 +54,7 @@ class _Steps:
                 )
             await asyncio.sleep(2.0)
         until_s = cluster.loop.time() + _LONG_S
-        while cluster.loop.time() < until_s and not self._has_ended(cluster):
+        while cluster.loop.time() < until_s and not self._has_ended(cluster):  # noqa: ASYNC110
             await asyncio.sleep(1.0)
         self._is_over = True
         return 1

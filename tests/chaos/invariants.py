@@ -57,7 +57,8 @@ class CommitChecks:
         if isinstance(after, Allocation):
             self._check_allocation(before, after)
         elif isinstance(after, Experiment | Trial) and before is not None:
-            if before.state != after.state and not _is_legal(key[0], before.state, after.state):
+            is_same = before.state == after.state
+            if not is_same and not _is_legal(key[0], before.state, after.state):
                 self._violate(f"{key[0]} {key[1]} went from {before.state} to {after.state}")
 
     def _check_allocation(self, before: Allocation | None, after: Allocation) -> None:
@@ -70,7 +71,7 @@ class CommitChecks:
             other = self.leases.setdefault(slot, (container, after.id))
             if other[0] != container:
                 self._violate(
-                    f"slot {slot[1]} of {slot[0]} is leased twice: to {other[1]} and {after.id}"
+                    f"leased twice: slot {slot[1]} of {slot[0]}, to {other[1]} and {after.id}"
                 )
         trial_id = after.request.trial_id
         if trial_id is None:
@@ -80,7 +81,7 @@ class CommitChecks:
                 del self._open[trial_id]
         elif self._open.setdefault(trial_id, after.id) != after.id:
             self._violate(
-                f"trial {trial_id} runs twice: {self._open[trial_id]} and {after.id} are open"
+                f"doubled: {self._open[trial_id]} and {after.id} of trial {trial_id} are open"
             )
 
     def _check_event(self, key: tuple[str, str, str], row: Row) -> None:
@@ -90,7 +91,7 @@ class CommitChecks:
         if isinstance(event, TrialEnded):
             end = (key[1], event.request_id)
             if end in self._ends:
-                self._violate(f"trial {event.request_id} of experiment {key[1]} has ended twice")
+                self._violate(f"doubled: the end of {event.request_id} of experiment {key[1]}")
             self._ends.add(end)
 
 
@@ -109,14 +110,14 @@ class MachineChecks:
         allocation = container.start.spec.environment["ALLOCATION"]
         self._tell(f"{machine.name} runs {container.id[:8]} of {allocation} on {container.slots}")
         if container.id in self._begun:
-            self._violate(f"container {container.id} of {allocation} was started twice")
+            self._violate(f"doubled: container {container.id} of {allocation} began again")
         self._begun.add(container.id)
         for slot in container.slots:
             other = self._on_slot.get((machine.name, slot))
             if other is not None:
                 self._violate(
-                    f"slot {slot} of {machine.name} runs {container.id} of {allocation} beside "
-                    f"{other} of {self.running[other]}"
+                    f"leased twice: slot {slot} of {machine.name} runs {container.id} of "
+                    f"{allocation} beside {other} of {self.running[other]}"
                 )
             self._on_slot[machine.name, slot] = container.id
         self.running[container.id] = allocation

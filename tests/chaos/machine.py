@@ -98,7 +98,8 @@ class Machine:
         self.host = Process(f"{self.name}'s host", self._loop)
         for container in self.containers.values():
             if container.exit is None:
-                self._end(container, Exit(failure=Failure("agent_failed", "the machine went down")))
+                went_down = Failure("agent_failed", "the machine went down")
+                self._end(container, Exit(failure=went_down))
 
     def begin(self, start: Start) -> Container:
         """Start a container's program."""

@@ -258,8 +258,8 @@ async def insert_report(s: Statement) -> list[Any]:
 def _layers(settings: Settings) -> ConfigLayers:
     return ConfigLayers(
         pools={
-            pool.pool_name: PoolLayer(default_priority=settings.scheduler_of(pool).default_priority)
-            for pool in settings.resource_pools
+            p.pool_name: PoolLayer(default_priority=settings.scheduler_of(p).default_priority)
+            for p in settings.resource_pools
         },
         checkpoint_storage={"type": "shared_fs", "host_path": "/checkpoints"},
     )

@@ -14,7 +14,7 @@ from random import Random
 from tests.chaos import history
 from tests.chaos.cluster import Cluster, LogChecks, Violation
 from tests.chaos.disturb import Disturber
-from tests.chaos.ending import check_end, has_settled, is_over
+from tests.chaos.ending import check_end, is_over, left_behind
 from tests.chaos.loop import SimLoop
 from tests.chaos.patches import simulated
 
@@ -135,9 +135,9 @@ async def _finish(cluster: Cluster) -> None:
         await asyncio.sleep(_LOOK_S)
         cluster.ensure_master()
     until_s = cluster.loop.time() + _SETTLE_S
-    while (left := has_settled(cluster)) and cluster.loop.time() < until_s:
+    while left_behind(cluster) and cluster.loop.time() < until_s:  # noqa: ASYNC110  simulated
         await asyncio.sleep(_LOOK_S)
-    for what in left:
+    for what in left_behind(cluster):
         cluster.violate(f"left behind: {what}")
     check_end(cluster)
 
