@@ -13,7 +13,7 @@ from typing import Any
 from tests.chaos import checkpoint_statements, engine_statements, history, store_statements
 from tests.chaos.history import Shape
 from tests.chaos.invariants import CommitChecks, MachineChecks
-from tests.chaos.loop import Process, SimLoop
+from tests.chaos.loop import PROCESS, SimLoop, SimTask
 from tests.chaos.machine import Machine
 from tests.chaos.master import Master
 from tests.chaos.network import Network
@@ -129,6 +129,19 @@ class Cluster:
         if all(m.process.is_dead for m in self.masters):
             self.start_master()
 
+    def impossible(self) -> set[int]:
+        """Experiments with a request that the agents of its pool could never hold."""
+        found: set[int] = set()
+        for master in self.masters:
+            if master.process.is_dead or not master.engine.is_leader:
+                continue
+            for decision in master.pool_loops.decisions():
+                for wait in decision.plan.waits:
+                    known = master.live.find(wait.allocation_id)
+                    if wait.code == "impossible" and known and known.request.experiment_id:
+                        found.add(known.request.experiment_id)
+        return found
+
     def _decided(self, decision: Decision) -> None:
         self.schedules[decision.view.pool].decided(decision)
 
@@ -215,8 +228,8 @@ class Cluster:
             master.process.kill()
         for machine in self.machines:
             machine.close()
-        for task in list(self._users):
-            task.cancel()
+        self.loop.bury([task for task in self._users if isinstance(task, SimTask)])
+        self.loop.close_graves()
 
 
 class LogChecks(logging.Handler):
@@ -228,6 +241,9 @@ class LogChecks(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note a warning; an error is a violation, unless a database that is away explains it."""
+        process = PROCESS.get()
+        if process is not None and process.is_dead:
+            return  # it is only unwound
         error = record.exc_info[1] if record.exc_info else None
         text = f"{record.name}: {record.getMessage()} {error!r}" if error else (
             f"{record.name}: {record.getMessage()} {getattr(record, 'error', '')}"
@@ -249,4 +265,3 @@ def is_expected(error: BaseException | None) -> bool:
     return isinstance(error, kinds)
 
 
-__all__ = ["Cluster", "LogChecks", "Process", "Violation"]

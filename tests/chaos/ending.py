@@ -14,7 +14,10 @@ _ENDED_BY = {"kill": ("CANCELED", "ERROR"), "cancel": ("CANCELED", "ERROR", "COM
 
 
 def is_over(cluster: Cluster) -> bool:
-    """Whether every experiment has ended and every user is answered; paused ones are let run."""
+    """Whether every experiment has ended and every user is answered.
+
+    Paused ones are let run; those that no agents of theirs can ever hold are killed.
+    """
     rows = cluster.server.tables.table("experiments")
     for machine in cluster.machines:
         if machine.name in cluster.server.tables.table("agent_switches"):
@@ -22,6 +25,9 @@ def is_over(cluster: Cluster) -> bool:
     for id, row in rows.items():
         if row["state"] == "PAUSED":
             cluster.use(lambda m, id=id: m.experiments.activate(CALLER, id))
+    for id in cluster.impossible():
+        if rows[id]["state"] not in _TERMINAL:
+            cluster.order_end(id, "kill")
     return not cluster.is_waiting and all(row["state"] in _TERMINAL for row in rows.values())
 
 

@@ -104,14 +104,15 @@ class SimTask(asyncio.Task):  # type: ignore[type-arg]
 
     def bury(self) -> None:
         """Unwind it without running any of it to an end."""
-        self._log_destroy_pending = False
         coro = self.get_coro()
         for _ in range(_DEEPEST):
             try:
                 self.context.run(coro.close)
                 return
-            except (RuntimeError, ValueError):
-                continue  # it awaits while it is unwound: that is unwound next
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                continue  # it awaits or complains while it is unwound: that is unwound next
 
 
 class SimFuture(asyncio.Future):  # type: ignore[type-arg]
@@ -165,6 +166,8 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def bury(self, tasks: list[SimTask]) -> None:
         """Close what dead tasks hold, before anything else runs."""
+        for task in tasks:
+            task._log_destroy_pending = False
         self._graves += tasks
 
     def take_back(self, handle: asyncio.Handle) -> None:
@@ -173,7 +176,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def _run_once(self) -> None:
         if self._graves:
-            self._close_graves()
+            self.close_graves()
         if not self._ready:
             while self._scheduled and self._scheduled[0]._cancelled:
                 self._drop_timer()
@@ -191,7 +194,7 @@ class SimLoop(asyncio.BaseEventLoop):
         for _ in range(len(self._ready)):
             self._run_one(self._ready.popleft())
             if self._graves:
-                self._close_graves()
+                self.close_graves()
 
     def _run_one(self, handle: asyncio.Handle) -> None:
         if handle._cancelled:
@@ -224,7 +227,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._scheduled = kept
         self._timer_cancelled_count = 0
 
-    def _close_graves(self) -> None:
+    def close_graves(self) -> None:
         """Unwind what killed processes were in the middle of, without any effect outside."""
         graves, self._graves = self._graves, []
         for task in graves:
