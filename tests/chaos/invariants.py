@@ -11,7 +11,7 @@ from tests.chaos.tables import Row, RowKey
 
 from determined_master.domain.allocation.messages import Allocation
 from determined_master.domain.experiment.messages import Experiment, TrialEnded
-from determined_master.domain.states import ALLOCATION_ORDER, EXPERIMENT_NEXT, TRIAL_NEXT
+from determined_master.domain.states import ALLOCATION_ORDER, EXPERIMENT_NEXT, TERMINAL, TRIAL_NEXT
 from determined_master.domain.trial.messages import Trial
 from determined_master.engine.kinds import KINDS
 
@@ -52,6 +52,12 @@ class CommitChecks:
             if at[0] == "journal" and before is None and after is not None:
                 self.applied += 1
                 self._check_event(at[1], after)
+
+    def open_runs(self) -> list[Any]:
+        """Allocations and trials that are not over, as they are."""
+        over = (*TERMINAL, "TERMINATED")
+        kinds = ("trial", "allocation")
+        return [s for (kind, _), s in self.states.items() if kind in kinds and s.state not in over]
 
     def _check_step(self, key: tuple[str, str], before: Any, after: Any) -> None:
         if isinstance(after, Allocation):

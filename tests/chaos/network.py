@@ -16,6 +16,8 @@ from typing import Any, Protocol
 from tests.chaos.loop import PROCESS, Process, SimLoop
 from websockets.exceptions import ConnectionClosedError
 
+from determined_master.store.losses import DATABASE_AWAY
+
 _LATENCY_S = 0.005
 _KEEPALIVE_S = (45.0, 60.0)
 _OPEN_S = 10.0
@@ -127,6 +129,9 @@ class Network:
             async def serve() -> None:
                 try:
                     result = await make(front)
+                except DATABASE_AWAY as error:  # as the API answers it: try again
+                    if not answer.done():
+                        answer.set_exception(ConnectionError(repr(error)))
                 except Exception as error:
                     if not answer.done():
                         answer.set_exception(error)

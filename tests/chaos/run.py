@@ -20,7 +20,7 @@ from tests.chaos.patches import simulated
 
 MOST_ACTS = 100_000
 _LOOK_S = 10.0
-_END_S = 6 * 3600.0
+_END_S = 2 * 3600.0
 """So long after all is mended an experiment may take."""
 _SETTLE_S = 1200.0
 """So long after the last experiment something may be left."""
@@ -144,6 +144,14 @@ async def _finish(cluster: Cluster) -> None:
 
 def _open(cluster: Cluster) -> str:
     rows = cluster.server.tables.table("experiments")
+    for id, row in rows.items():
+        if row["ended_at"] is None:
+            cluster.tell(f"left: {cluster.commits.states['experiment', str(id)]}")
+    for state in cluster.commits.open_runs():
+        cluster.tell(f"left: {state}")
+    for master in cluster.masters:
+        for decision in master.pool_loops.decisions():
+            cluster.tell(f"{master.process} sees {decision.view.agents}: {decision.plan}")
     names = [
         f"experiment {id} ({row['state']})" for id, row in rows.items() if row["ended_at"] is None
     ]
