@@ -170,6 +170,8 @@ class Supervisor:
         entry = self._entries.get(order.container_id)
         if entry is None:
             log.info("an order for a container that is gone", extra=_fields(order))
+            if isinstance(order, SignalContainer) and order.allocation_id:
+                self._link.report(_never_started(order))
         elif isinstance(order, SignalContainer):
             self._step(entry, machine.SignalOrdered(order.signal))
         elif isinstance(order, ForgetContainer):
@@ -334,6 +336,16 @@ class Supervisor:
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._removals.add(task)
         task.add_done_callback(self._removals.discard)
+
+
+def _never_started(order: SignalContainer) -> ContainerReport:
+    """Whoever wants a container ended that is not here waits for its end."""
+    return ContainerReport(
+        container_id=order.container_id,
+        allocation_id=order.allocation_id,
+        state="TERMINATED",
+        failure=Failure("container_aborted", "ended before it ran"),
+    )
 
 
 def _fields(order: Order) -> dict[str, object]:

@@ -57,8 +57,13 @@ class ClusterBackend(Protocol):
     async def start_container(self, order: StartOrder) -> None:
         """Start a container once, however often it is ordered. Raises NotConnected."""
 
-    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
-        """Send a signal. Raises NotConnected."""
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
+        """Send a signal; a container that was never started is reported as ended.
+
+        Raises NotConnected.
+        """
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""

@@ -147,11 +147,17 @@ class AgentBackend:
             ),
         )
 
-    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
-        """Have a signal sent; returns when the agent has sent it. Raises NotConnected."""
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
+        """Have a signal sent; returns when the agent has sent it. Raises NotConnected.
+
+        Told the allocation, an agent that does not know the container reports it as ended.
+        """
         epoch = self._identity.epoch
         await self._order(
-            agent_id, lambda number: SignalContainer(number, epoch, container_id, signal)
+            agent_id,
+            lambda number: SignalContainer(number, epoch, container_id, signal, allocation_id),
         )
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:

@@ -89,7 +89,7 @@ class AllocationEffects:
         """Send the signal; an agent that is away gets it when it is back."""
         try:
             await self._backend.signal_container(
-                effect.agent_id, effect.container_id, effect.signal
+                effect.agent_id, effect.container_id, effect.signal, ctx.aggregate_id
             )
         except NotConnected as error:
             raise Deferred(str(error)) from error
