@@ -8,6 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from tests.chaos.counts import kind_of
 from tests.chaos.run import Result, run_seed
 
 from determined_agent.streams import Inbox
@@ -21,7 +22,6 @@ from determined_master.engine.timers import Timers
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.agents import AgentReports
 from determined_master.services.effects.allocations import AllocationEffects
-from tests.chaos.counts import kind_of
 
 Mutant = Callable[[], AbstractContextManager[Any]]
 
@@ -48,9 +48,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
         "left behind other lost",
     ),
     "an agent obeys what it has obeyed before": (
-        lambda: patch.multiple(
-            Inbox, is_new=lambda *_: True
-        ),
+        lambda: patch.multiple(Inbox, is_new=lambda *_: True),
         "doubled other",
     ),
     "the end of a container is not acknowledged": (
