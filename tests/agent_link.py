@@ -47,6 +47,9 @@ class Recorder:
         self.joined.append((agent, containers))
         return tuple(self.keep)
 
+    def wanted(self, agent_id: str) -> frozenset[str]:
+        return frozenset(self.keep)
+
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         self.lost.append((agent_id, reason))
 

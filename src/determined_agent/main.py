@@ -34,6 +34,8 @@ EXIT_CONNECTION_LOST = 1
 EXIT_CANNOT_START = 2
 EXIT_REFUSED = 3
 HOOK_S = 60.0
+_ENDING_S = 20.0
+"""What the master has given up has so long to end before a refused agent goes."""
 
 
 class CannotStart(Exception):
@@ -85,6 +87,7 @@ async def _run(settings: Settings, root: Path) -> int:
         return EXIT_CONNECTION_LOST
     except JoinRefused as error:
         log.error("the master refused this agent: %s", error)
+        await supervisor.end_unwanted(error.unwanted, _ENDING_S)
         await _run_hook(settings.hooks.on_connection_lost)
         return EXIT_REFUSED
     finally:

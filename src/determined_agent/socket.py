@@ -63,9 +63,28 @@ class GivenUp(Exception):
 class JoinRefused(Exception):
     """The master does not want this agent; the text tells why and what to do."""
 
+    def __init__(self, reason: str, unwanted: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.unwanted = unwanted
+        """Containers here that the master has given up."""
+
 
 class _Interrupted(Exception):
     """The connection failed or ended; it is tried again."""
+
+
+class Keepalive(msgspec.Struct, frozen=True, kw_only=True):
+    """When this end takes a silent connection for lost.
+
+    Well before the master gives the agent up: that takes its own look at the silence (45 s) and
+    the pool's `agent_reconnect_wait`.
+    """
+
+    ping_s: float = 10.0
+    answer_s: float = 20.0
+
+
+KEEPALIVE = Keepalive()
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,8 +203,8 @@ class Link:
                 compression=None,
                 proxy=None,
                 max_size=MAX_FRAME_BYTES,
-                ping_interval=15,
-                ping_timeout=45,
+                ping_interval=KEEPALIVE.ping_s,
+                ping_timeout=KEEPALIVE.answer_s,
                 open_timeout=10,
                 close_timeout=2,
             ) as socket:
@@ -218,7 +237,7 @@ class Link:
             raise _Interrupted(f"no welcome within {_WELCOME_S:.0f} s") from error
         if isinstance(answer, Refused):
             if answer.is_final:
-                raise JoinRefused(answer.reason)
+                raise JoinRefused(answer.reason, answer.unwanted)
             raise _Interrupted(f"the master refused this agent: {answer.reason}")
         if not isinstance(answer, Welcome):
             raise _Interrupted(f"instead of a welcome the master sent {type(answer).__name__}")
@@ -259,6 +278,7 @@ class Link:
             acknowledged_epoch=epoch,
             acknowledged=self._inbox.last if self._inbox.epoch == epoch else 0,
             cluster_id=cluster_id,
+            sent_at_us=int(clock.now().timestamp() * 1e6),
         )
 
     async def _serve(self, socket: ClientConnection, containers: Containers) -> None:

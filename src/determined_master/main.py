@@ -88,6 +88,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
             pool, passwords, chosen.security.initial_user_password, database.secrets_dir(chosen)
         )
         master = app.App(chosen, address, pool, cluster, passwords)
+        await master.services.pool_bindings.check_defaults()
         server = _Server(_web(chosen, master))
         _spare_the_collector()
         await _until_signal(master, server, listener)

@@ -57,8 +57,13 @@ class ClusterBackend(Protocol):
     async def start_container(self, order: StartOrder) -> None:
         """Start a container once, however often it is ordered. Raises NotConnected."""
 
-    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
-        """Send a signal. Raises NotConnected."""
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
+        """Send a signal; a container that was never started is reported as ended.
+
+        Raises NotConnected.
+        """
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""
@@ -81,6 +86,9 @@ class AgentEvents(Protocol):
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
     ) -> tuple[str, ...]:
         """An agent is in; the answer lists the containers that it shall keep."""
+
+    def wanted(self, agent_id: str) -> frozenset[str]:
+        """The containers that are to run on an agent now."""
 
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         """An agent did not come back in time."""

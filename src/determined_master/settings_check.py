@@ -46,8 +46,10 @@ def upgrade(tree: dict[str, Any], report: Report) -> None:
     pools = tree.get("resource_pools")
     for pool in pools if isinstance(pools, list) else ():
         if isinstance(pool, dict):
-            old = "max_cpu_containers_per_agent"
-            _rename(pool, old, "max_aux_containers_per_agent", report)
+            old, new = "max_cpu_containers_per_agent", "max_aux_containers_per_agent"
+            if old in pool and pool.pop(new, None) is not None:
+                report.warn(old, f"is set beside {new} and wins: remove it")
+            _rename(pool, old, new, report)
     internal = tree.get("__internal")
     if isinstance(internal, dict) and "preemption_timeout" in internal:
         defaults = tree.setdefault("task_container_defaults", {})
@@ -136,6 +138,9 @@ def _check_pools(settings: Settings, report: Report) -> None:
     for i, pool in enumerate(settings.resource_pools):
         if pool.scheduler is not None:
             schedulers[f"root.resource_pools[{i}].scheduler"] = pool.scheduler
+        if not pool.agent_reattach_enabled:
+            at = f"root.resource_pools[{i}].agent_reattach_enabled"
+            report.warn(at, "agents always find their tasks again: remove this")
     for at, scheduler in schedulers.items():
         if scheduler.type == "round_robin":
             report.problem(f"{at}.type", "round_robin is not available any more: use priority")

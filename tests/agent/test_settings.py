@@ -59,6 +59,7 @@ def test_the_masters_port_follows_from_tls(tmp_path: Path, text: str, port: int)
     assert read(tmp_path, text).master_port == port
 
 
+@covers("scheduling-and-provisioning d.5.id")
 @covers("agent-config 2.agent_id 2.visible_gpus")
 def test_defaults_come_from_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.socket, "gethostname", lambda: "gpu-7")

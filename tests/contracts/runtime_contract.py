@@ -30,6 +30,7 @@ class Workshop:
         self.root = root
         self.states: list[ContainerState] = []
         self.handles: list[Handle] = []
+        self.made: list[str] = []
         self.defaults: dict[str, Any] = {}
         """What this runtime's containers need besides."""
 
@@ -49,6 +50,7 @@ class Workshop:
             ports=what.ports,
         )
         directory.create(record)
+        self.made.append(container_id)
         start = Start(
             container_id=container_id,
             devices=(),
@@ -74,6 +76,8 @@ class Workshop:
             handle.signal(9)
             await asyncio.wait_for(handle.wait(), 30)
             handle.detach()
+        for container_id in self.made:
+            await self.runtime.remove(container_id)
 
 
 def lines_of(directory: ContainerDirectory, end: Exit | None = None) -> list[str]:

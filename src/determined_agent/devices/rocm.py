@@ -58,6 +58,7 @@ def parse_rocm_smi(output: str, visible: tuple[str, ...]) -> tuple[Device, ...]:
                 continue
             index, uuid, bus = int(number[1]), str(card["Unique ID"]), str(card["PCI Bus"])
             if not visible or {str(index), uuid, bus} & set(visible):
+                uuid = bus if uuid in ("", "N/A") else uuid  # old cards have none
                 brand = str(card.get("Card series") or card.get("Card Series") or card["GPU ID"])
                 devices.append(Device(index, brand, uuid, "rocm"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:

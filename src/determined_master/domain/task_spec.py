@@ -1,6 +1,6 @@
 """What a task's containers are started with: command, environment, mounts.
 
-Source: task-contract 2.3 (environment), 2.6 (ports), 2.8 (mounts).
+Source: task-contract 2.3 (environment), 2.8 (mounts).
 """
 
 from __future__ import annotations
@@ -11,18 +11,12 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.gang_ports import TRIAL_PORTS
+
 RUN_DIR = "/run/determined"
 WORK_DIR = "/run/determined/workdir"
 SHARED_FS_DIR = "/determined_shared_fs"
 MASTER_CERT_FILE = f"{RUN_DIR}/etc/ssl/master.crt"
-
-TRIAL_PORTS = {
-    "DTRAIN_SSH_PORT": 12350,
-    "INTER_TRAIN_PROCESS_COMM_PORT_1": 12360,
-    "INTER_TRAIN_PROCESS_COMM_PORT_2": 12365,
-    "C10D_PORT": 29400,
-}
-"""First choice of each port that a trial's processes use among themselves."""
 
 RENDEZVOUS_PORT = 1734
 """Exposed by every trial; only marks the address at which a container is reached."""

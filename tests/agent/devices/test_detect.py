@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.covers import covers
 
+from determined_agent.devices import detect as module
 from determined_agent.devices.cpu import cpu_devices
 from determined_agent.devices.cuda import cuda_devices
 from determined_agent.devices.detect import artificial_devices, detect
@@ -246,6 +247,7 @@ def test_the_processors_are_one_slot(tmp_path: Path) -> None:
 
 
 @covers("agent-config 3.artificial 2.artificial_slots")
+@covers("scheduling-and-provisioning d.5.artificial")
 def test_artificial_slots_stay_the_same_and_win_over_all_else() -> None:
     devices = detect(settings(artificial_slots=3, slot_type="none"))
     assert devices == artificial_devices("a", 3)
@@ -257,3 +259,23 @@ def test_artificial_slots_stay_the_same_and_win_over_all_else() -> None:
 def test_none_is_none_and_cpu_is_one() -> None:
     assert detect(settings(slot_type="none")) == ()
     assert [d.type for d in detect(settings(slot_type="cpu"))] == ["cpu"]
+
+
+@covers("scheduling-and-provisioning d.5.auto d.5.types")
+def test_auto_takes_the_first_kind_that_is_there_and_a_named_one_takes_no_other(
+    nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kinds(slot_type: str) -> list[str]:
+        return [d.type for d in detect(settings(slot_type=slot_type))]
+
+    cards = parse_rocm_smi(json.dumps(CARDS), ())
+    found = {"rocm": cards}
+    monkeypatch.setattr(module, "rocm_devices", lambda visible: found["rocm"])
+    assert kinds("auto") == kinds("cuda") == kinds("gpu") == ["cuda", "cuda"]
+    assert kinds("rocm") == ["rocm", "rocm"]
+    monkeypatch.setattr(nvml, "nvmlDeviceGetCount", lambda: 0)
+    assert kinds("auto") == ["rocm", "rocm"]
+    assert kinds("cuda") == []
+    found["rocm"] = ()
+    assert kinds("auto") == kinds("cpu") == ["cpu"]
+    assert (kinds("rocm"), kinds("none")) == ([], [])

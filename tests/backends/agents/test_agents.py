@@ -93,6 +93,7 @@ def counting(n: int, pause: float = 0.0) -> tuple[str, ...]:
 
 
 @covers("agent-config 4.reports 5.failed_exit")
+@covers("scheduling-and-provisioning d.1.hello d.1.messages")
 async def test_a_container_runs_ends_and_is_forgotten(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -155,6 +156,7 @@ async def test_signals_reach_the_task_and_nine_ends_its_whole_tree(
 
 
 @covers("agent-config 4.outbox 4.reconnected")
+@covers("scheduling-and-provisioning d.1.known d.3.buffered")
 async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -184,6 +186,7 @@ async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
     assert [r.state for _, _, r in events.changes] == ["STARTING", "RUNNING", "TERMINATED"]
 
 
+@covers("scheduling-and-provisioning d.4.agent_restart")
 @pytest.mark.kill
 @covers("agent-config 4.reattach")
 async def test_a_killed_agent_finds_its_task_again_and_loses_no_line(
@@ -209,6 +212,7 @@ async def test_a_killed_agent_finds_its_task_again_and_loses_no_line(
     assert events.lost == []
 
 
+@covers("scheduling-and-provisioning d.4.ended_away")
 @pytest.mark.kill
 @covers("agent-config 4.exits")
 async def test_an_end_while_the_agent_was_down_is_reported(
@@ -231,6 +235,7 @@ async def test_an_end_while_the_agent_was_down_is_reported(
 
 
 @covers("agent-config 1.signals 4.reattach")
+@covers("scheduling-and-provisioning d.4.unexpected")
 async def test_a_terminated_agent_detaches_and_its_task_runs_on(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -251,6 +256,7 @@ async def test_a_terminated_agent_detaches_and_its_task_runs_on(
     assert processes_with(f"DET_CONTAINER_ID={container}") == []
 
 
+@covers("scheduling-and-provisioning d.1.past_reconnect d.3.liveness")
 @pytest.mark.kill
 @covers("agent-config 4.too_late")
 async def test_a_stopped_agent_is_lost_and_comes_back(
@@ -273,6 +279,7 @@ async def test_a_stopped_agent_is_lost_and_comes_back(
 
 
 @covers("agent-config 4.same_id")
+@covers("scheduling-and-provisioning d.1.connected")
 async def test_a_second_agent_with_the_same_id_is_refused_by_name(
     listener: Listener, agents: Any, tmp_path: Path
 ) -> None:
@@ -300,6 +307,7 @@ async def test_a_second_agent_over_the_same_directory_does_not_start(
 
 
 @covers("agent-config 4.orders")
+@covers("scheduling-and-provisioning d.3.must_restart")
 async def test_a_refused_agent_ends_and_says_what_to_do(listener: Listener, agents: Any) -> None:
     backend_of(listener, Recorder(), door=OpenDoor("wrong token: run `det agent token`"))
     agent = agents()
@@ -371,6 +379,7 @@ async def test_a_failing_store_is_tried_again_and_nothing_is_lost(
 
 
 @covers("agent-config 4.reconnect")
+@covers("scheduling-and-provisioning d.3.window d.3.not_back d.4.expected")
 async def test_an_expected_agent_that_never_comes_is_lost(listener: Listener) -> None:
     events = Recorder()
     backend = AgentBackend(

@@ -69,12 +69,12 @@ class Frames:
         """Send a message. Raises Closed."""
         await self._put({"type": "websocket.send", "bytes": msgspec.json.encode(message)})
 
-    async def refuse(self, reason: str, *, is_final: bool) -> None:
-        """Say why not, and close."""
+    async def refuse(self, reason: str, *, is_final: bool, unwanted: tuple[str, ...] = ()) -> None:
+        """Say why not, and which containers the agent shall end; then close."""
         code = POLICY_VIOLATION if is_final else TRY_AGAIN_LATER
         try:
             async with asyncio.timeout(_LAST_WORD_S):  # it may have stopped reading
-                await self.send(Refused(reason, is_final))
+                await self.send(Refused(reason, is_final, unwanted))
                 await self._put({"type": "websocket.close", "code": code})
         except (Closed, TimeoutError):
             return
