@@ -91,7 +91,9 @@ class DockerRuntime:
     async def _warn_of_restarts(self) -> None:
         """Say so where a restart of the daemon would end all tasks."""
         with contextlib.suppress(DockerRefused, DockerUnreachable):
-            told = await self._api.call(Request(method="GET", path="/info", within_s=self._check_s))
+            told = await self._api.call(
+                Request(method="GET", path="/info", within_s=self._check_s)
+            )
             is_docker = self.name == "docker" and isinstance(told, dict)
             if is_docker and told.get("LiveRestoreEnabled") is False:
                 log.warning(
