@@ -93,7 +93,7 @@ class TestWhatIsInside:
             "try: open('in/file', 'w')",
             "except OSError as error: print(error.strerror)",
             devices=("/dev/zero:/dev/mine:r",),
-            mounts=(Mount(str(tmp_path / "data"), "in", True, "rslave"),),
+            mounts=(Mount(str(tmp_path / "data"), "in", True),),
         )
         assert end.exit_code == 0
         assert lines == ["True True", "b'\\x00\\x00'", "mine mine", "Read-only file system"]
