@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.certificates import Authority
 from tests.covers import covers
 
 from determined_master.domain.config.storage import STORAGE
@@ -110,7 +111,7 @@ CASES = {
     "4 half of TLS": ("security: {tls: {key: /k}}", "root.security.tls.cert: cert and key must"),
     "4 a certificate that is not there": (
         "security: {tls: {cert: /nope, key: /nope}}",
-        "root.security.tls.cert: there is no file /nope",
+        "root.security.tls.cert: /nope cannot be read: No such file",
     ),
     "4 RSA": ("security: {ssh: {key_type: RSA}}", "root.security.ssh.rsa_key_size: must be from"),
     "4 authz": ("security: {authz: {type: rbac}}", 'root.security.authz.type: "rbac" is not in'),
@@ -166,7 +167,7 @@ CASES = {
     ),
     "10 client certificates": (
         "resource_manager: {require_authentication: true}",
-        "root.resource_manager.require_authentication: is not in this version",
+        "root.resource_manager.require_authentication: needs HTTPS: set security.tls.cert",
     ),
     "13": ("additional_resource_managers: [{}]", "root.additional_resource_managers: are not in"),
     "14 provider": (
@@ -249,10 +250,9 @@ def test_only_a_master_that_this_machine_alone_reaches_trusts_its_agents(tmp_pat
 
 
 def test_the_port_follows_from_tls(tmp_path: Path) -> None:
-    cert = tmp_path / "cert.pem"
-    cert.touch()
     assert read(tmp_path).port == 8080
-    text = f"security: {{tls: {{cert: {cert}, key: {cert}}}}}"
+    pair = Authority(tmp_path).sign("master.example")
+    text = f"security: {{tls: {{cert: {pair.cert}, key: {pair.key}}}}}"
     assert read(tmp_path, text).port == 8443
 
 
@@ -308,6 +308,7 @@ def test_default_pools_cannot_be_switched_off(tmp_path: Path) -> None:
     assert said.endswith('there is no pool ""; pools: default')
 
 
+@covers("scheduling-and-provisioning a.4.shown")
 def test_several_pools_reach_the_configuration_of_experiments(tmp_path: Path) -> None:
     settings = read(
         tmp_path,

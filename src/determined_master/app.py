@@ -87,6 +87,7 @@ from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
 from determined_master.sweeps.usage import sum_up_days, watch_agents
+from determined_master.tls import certificate_chain
 
 if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
@@ -160,6 +161,7 @@ class App:
             is_open=_is_join_open(settings),
             allow_process_runtime=bool(settings.security.allow_process_runtime),
             pools=[p.pool_name for p in settings.resource_pools],
+            needs_certificate=settings.resource_manager.require_authentication,
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -179,7 +181,9 @@ class App:
         TrialEffects(engine, pool, tokens, self.pools).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
-        specs = ContainerSpecs(pool, tokens, task_defaults(settings))
+        cert = settings.security.tls.cert
+        defaults = task_defaults(settings, certificate_chain(cert) if cert else b"")
+        specs = ContainerSpecs(pool, tokens, defaults)
         AllocationEffects(engine, self.backend, specs, self._policies).register()
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:

@@ -41,6 +41,7 @@ def policy(action: str, pattern: str) -> dict[str, Any]:
     return {"name": "broken", "pattern": pattern, "action": action}
 
 
+@covers("scheduling-and-provisioning b.5.exclude_node")
 def test_a_log_policy_keeps_the_next_run_from_an_agent(pair: Cluster) -> None:
     policies = [policy("exclude_node", "disk of .* is broken")]
     experiment = pair.submit(config(max_restarts=2, log_policies=policies), {"t.py": FAILS_ON})
@@ -67,6 +68,7 @@ def test_a_trial_that_no_agent_may_run_any_more_ends_and_says_why(pair: Cluster)
     assert pair.get(f"/api/v1/trials/{trial['id']}")["trial"]["restarts"] == 2
 
 
+@covers("scheduling-and-provisioning b.5.cancel_retries")
 def test_a_log_policy_makes_a_failure_final_also_by_its_last_line(pair: Cluster) -> None:
     script = "import sys; sys.stdout.write('out of luck'); sys.exit(4)"  # not even a line's end
     policies = [policy("cancel_retries", "out of luck")]

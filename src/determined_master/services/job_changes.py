@@ -7,8 +7,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from determined_master.domain import access
+from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import (
     DetError,
     FailedPrecondition,
@@ -94,13 +96,12 @@ class JobChanges:
             moved = await self._between(caller, job, anchor, is_ahead=change.ahead_of is not None)
         if change.pool is not None:
             self._check_pool(change.pool, job)
+        if job.type != "EXPERIMENT":
+            access.may(caller, "control", "task", owner_id=job.user_id)
+            await self._terms.tell(job.job_id, _terms(job, change, moved))
+            return
         async with self._pool.acquire() as conn, conn.transaction():
-            experiment_id = await rows.find_experiment_of(conn, job.job_id)
-            if experiment_id is None:
-                raise FailedPrecondition(
-                    f"jobs of type {job.type} keep the place that they were started with: end "
-                    "it and start it anew"
-                )
+            experiment_id = int(job.entity_id)
             place = await self._place(conn, caller, experiment_id, change, moved)
             await rows.update_place(
                 conn,
@@ -188,6 +189,16 @@ class JobChanges:
             )
         if pool == job.pool:
             raise InvalidArgument(f"resource pool is unchanged ({job.pool} == {pool})")
+
+
+def _terms(job: JobFacts, change: JobChange, moved: tuple[int, Decimal] | None) -> alloc.JobTerms:
+    """The terms of a job that is no experiment: its allocations alone keep them."""
+    known = job.terms
+    if moved is not None:
+        return replace(known, priority=moved[0], position=moved[1])
+    if change.priority is not None and change.priority != job.priority:
+        return replace(known, priority=change.priority, position=None)
+    return replace(known, weight=known.weight if change.weight is None else change.weight)
 
 
 def _check(change: JobChange, job: JobFacts) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from determined_master.domain.gang_ports import choose_ports
 from determined_master.store.pool import Conn
 
 
@@ -143,29 +144,35 @@ async def find_token_owner(conn: Conn, token_hash: bytes) -> dict[str, Any] | No
     return dict(row) if row else None
 
 
-async def reserve_ports(
-    conn: Conn, allocation_id: str, wanted: dict[str, int], reserved: frozenset[int]
-) -> dict[str, int]:
-    """Give an allocation the lowest free port from each base on; the same again when asked twice.
+class PortRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which ports an allocation needs, and where."""
 
-    Ports are unique in the whole cluster: containers may share a host, and one allocation
-    uses one number on all of its hosts. Call inside a transaction.
+    wanted: Mapping[str, int]
+    """First choice of each, by name."""
+    hosts: frozenset[str]
+    """Names and addresses of its machines; empty stands for all there are."""
+    reserved: frozenset[int] = frozenset()
+    """Numbers that nobody is given."""
+
+
+async def reserve_ports(conn: Conn, allocation_id: str, request: PortRequest) -> dict[str, int]:
+    """Give an allocation ports that are free on its hosts; the same again when asked twice.
+
+    Call inside a transaction.
     """
     await conn.execute("SELECT pg_advisory_xact_lock(hashtext('task ports'))")
     own = await conn.fetchval("SELECT ports FROM allocations WHERE id = $1", allocation_id)
     if own:
         return dict(own)
     query = """
-        SELECT value::int AS port FROM allocations a, jsonb_each_text(a.ports)
+        SELECT DISTINCT value::int AS port FROM allocations a, jsonb_each_text(a.ports)
          WHERE a.ended_at IS NULL
+           AND (a.port_hosts && $1 OR cardinality(a.port_hosts) = 0
+                OR cardinality($1::text[]) = 0)
     """
-    used = {row["port"] for row in await conn.fetch(query)} | reserved
-    ports: dict[str, int] = {}
-    for name, base in wanted.items():
-        port = base
-        while port in used:
-            port += 1
-        used.add(port)
-        ports[name] = port
-    await conn.execute("UPDATE allocations SET ports = $2 WHERE id = $1", allocation_id, ports)
+    hosts = sorted(request.hosts)
+    used = frozenset(row["port"] for row in await conn.fetch(query, hosts))
+    ports = choose_ports(request.wanted, used | request.reserved)
+    query = "UPDATE allocations SET ports = $2, port_hosts = $3 WHERE id = $1"
+    await conn.execute(query, allocation_id, ports, hosts)
     return ports
