@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -48,6 +49,15 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
     rsa_bits: int = 0
 
 
+class _Gang(msgspec.Struct, frozen=True):
+    """What all containers of a trial's allocation have in common."""
+
+    experiment: experiments.ExperimentRow
+    run: task_spec.TrialRun
+    ports: dict[str, int]
+    user: link.TaskUser
+
+
 class ContainerSpecs:
     """Builds the specifications of containers."""
 
@@ -59,18 +69,30 @@ class ContainerSpecs:
     async def build(
         self,
         state: alloc.Allocation,
-        container: alloc.StartContainer,
-        device_type: str = "cpu",
-    ) -> link.ContainerSpec:
-        """The specification of one container; the same again when asked twice.
+        containers: Sequence[alloc.StartContainer],
+        device_types: Sequence[str],
+    ) -> list[link.ContainerSpec]:
+        """The specifications of containers; the same again when asked twice.
+
+        What they have in common is read once: 200 containers cost little more than one.
 
         Args:
             state: the allocation.
-            container: which of its containers, and where.
-            device_type: of the container's slots; says which image and variables it gets.
+            containers: which of its containers, and where.
+            device_types: of each container's slots; says which image and variables it gets.
         """
+        if not containers:
+            return []
         if state.request.task_type == "CHECKPOINT_GC":
-            return await self._build_collection(state, container)
+            return [await self._build_collection(state, container) for container in containers]
+        gang = await self._read_gang(state)
+        keys = await self._ssh_files(gang.experiment.id) if containers[0].count > 1 else []
+        return [
+            self._build_trial(state, container, gang, keys, device_type)
+            for container, device_type in zip(containers, device_types, strict=True)
+        ]
+
+    async def _read_gang(self, state: alloc.Allocation) -> _Gang:
         trial_id = state.request.trial_id
         if trial_id is None:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
@@ -87,25 +109,39 @@ class ContainerSpecs:
             if experiment is None:
                 raise RuntimeError(f"experiment {trial.experiment_id} has no row")
             user = await self._user(conn, experiment)
-        run_id = int(state.id.rpartition(".")[2])
         run = task_spec.TrialRun(
             experiment_id=experiment.id,
             trial_id=trial.id,
-            run_id=run_id,
+            run_id=int(state.id.rpartition(".")[2]),
             seed=trial.seed,
             config=experiment.config,
             hparams=trial.hparams,
             steps_completed=resume[1] if resume else 0,
             latest_checkpoint=resume[0] if resume else trial.warm_start_checkpoint,
         )
-        environment = self._environment(state, container, experiment, run, ports)
-        environment.update(task_spec.user_environment(experiment.config, device_type))
-        spec = self._spec(state, container, experiment.config, environment, run)
-        options = self._options(experiment.config, device_type)
-        exposed = tuple(sorted({*spec.ports, *ports.values()}))
-        if container.count > 1:
-            options["files"] = (*spec.files, *await self._ssh_files(experiment.id))
-        return msgspec.structs.replace(spec, ports=exposed, user=user, **options)
+        return _Gang(experiment, run, ports, user)
+
+    def _build_trial(
+        self,
+        state: alloc.Allocation,
+        container: alloc.StartContainer,
+        gang: _Gang,
+        keys: Sequence[link.File],
+        device_type: str,
+    ) -> link.ContainerSpec:
+        config = gang.experiment.config
+        environment = self._environment(state, container, gang)
+        environment.update(task_spec.user_environment(config, device_type))
+        spec = self._spec(state, container, config, environment, gang.run)
+        return msgspec.structs.replace(
+            spec,
+            ports=tuple(sorted({*spec.ports, *gang.ports.values()})),
+            user=gang.user,
+            **{
+                **self._options(config, device_type),
+                **({"files": (*spec.files, *keys)} if keys else {}),
+            },
+        )
 
     async def _build_collection(
         self, state: alloc.Allocation, container: alloc.StartContainer
@@ -175,16 +211,14 @@ class ContainerSpecs:
         self,
         state: alloc.Allocation,
         container: alloc.StartContainer,
-        experiment: experiments.ExperimentRow,
-        run: task_spec.TrialRun,
-        ports: dict[str, int],
+        gang: _Gang,
     ) -> dict[str, str]:
-        environment = self._base(state, container, experiment.username)
+        environment = self._base(state, container, gang.experiment.username)
         if self._defaults.network_interface:
             environment["DET_INTER_NODE_NETWORK_INTERFACE"] = self._defaults.network_interface
         if self._defaults.gloo_port_range:
             environment["GLOO_PORT_RANGE"] = self._defaults.gloo_port_range
-        environment.update(task_spec.trial_environment(run, ports))
+        environment.update(task_spec.trial_environment(gang.run, gang.ports))
         return environment
 
     def _spec(
