@@ -76,7 +76,7 @@ class EffectContext:
         )
 
     async def close(self) -> None:
-        """Close the effect: it is carried out, whatever becomes of those it is carried out with."""
+        """Close the effect, whatever becomes of those that are carried out with it."""
         await self.engine.close(self.effect_id)
 
 
