@@ -37,10 +37,7 @@ def measure_alone(load: Load) -> Measured:
         killed_at = datetime.now(UTC)
         os.kill(cluster.pids()["master"], signal.SIGKILL)
         fleet.end(1)
-        until(
-            lambda: _assigned_at(cluster, killed_at) is not None, LIMIT_S, "a start", pause_s=0.1
-        )
-        seconds = (_assigned_at(cluster, killed_at) - killed_at).total_seconds()
+        seconds = (_wait_for_start(cluster, killed_at) - killed_at).total_seconds()
         fleet.wait_for("joins", joins + load.count, LIMIT_S)
         back_s = (datetime.now(UTC) - killed_at).total_seconds()
         fleet.wait_for("running", load.count, LIMIT_S)

@@ -154,7 +154,7 @@ async def test_one_agent_that_is_lost_ends_the_gang_and_the_next_run_takes_what_
         )
         second = only(app)
         assert second.id == f"{first.id[:-1]}2"
-        gone = agents.fleet.agents[lost].link._settings.agent_id
+        gone = agents.fleet.agents[lost].id
         assert gone in {c.agent_id for c in first.containers}
         assert gone not in {c.agent_id for c in second.containers}
         reason = await pool.fetchval("SELECT exit_error FROM allocations WHERE id = $1", first.id)
@@ -171,7 +171,7 @@ async def test_a_gang_is_killed_whole_by_a_master_that_did_not_start_it(
     async with master(database, passwords, listener, SETTINGS) as (app, client):
         await until(lambda: agents.fleet.counts()["connected"] == AGENTS)
         trial_id = await submit(client, AGENTS * SLOTS)
-        await until(lambda: only(app).state == "ASSIGNED" if app.live.values() else False)
+        await until(lambda: [a for a in app.live.values() if a.containers], what="its slots")
 
     async with master(database, passwords, listener, SETTINGS) as (app, client):
         await client("POST", f"/api/v1/trials/{trial_id}/kill")
