@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 
 import msgspec
 
@@ -24,9 +23,10 @@ class ScheduleChecks:
         self._queue: frozenset[object] = frozenset()
         self._asked: dict[str, str] = {}
         """The allocation of each task that was asked to leave since the queue has changed."""
+        self._newest: dict[str, str] = {}
+        """The allocation of each task at the tick before."""
         self._late: set[str] = set()
         """Those that the head alone has kept from starting, at the tick before."""
-        self._disturbed_at: datetime | None = None
         self.decisions = 0
 
     def decided(self, decision: Decision) -> None:
@@ -73,10 +73,9 @@ class ScheduleChecks:
     def _check_turns(self, decision: Decision) -> None:
         """No task is asked to leave a second time while the queue is what it was."""
         queue = _queue(decision.view)
-        if queue != self._queue:
+        if queue != self._queue or self._has_come_back(decision.view):
             self._queue = queue
             self._asked.clear()
-            self._disturbed_at = decision.view.now
         for preempt in decision.plan.preemptions:
             task = _task(preempt.allocation_id)
             known = self._asked.setdefault(task, preempt.allocation_id)
@@ -85,6 +84,13 @@ class ScheduleChecks:
                     f"{preempt.allocation_id} is asked to leave, as {known} was, and the queue "
                     "has not changed: tasks take turns"
                 )
+
+    def _has_come_back(self, view: PoolView) -> bool:
+        """Whether a task left by itself and asks for slots again: the queue had changed."""
+        newest = {_task(o.allocation_id): o.allocation_id for o in (*view.running, *view.pending)}
+        asked = set(self._asked.values())
+        known, self._newest = self._newest, newest
+        return any(known.get(task, newest[task]) not in (newest[task], *asked) for task in newest)
 
     def _check_patience(self, decision: Decision) -> None:
         """Nobody who could be held waits for ever, unless more urgent ones do."""
