@@ -87,7 +87,6 @@ from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
 from determined_master.sweeps.usage import sum_up_days, watch_agents
-from determined_master.tls import certificate_chain
 
 if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
@@ -181,8 +180,7 @@ class App:
         TrialEffects(engine, pool, tokens, self.pools).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
-        cert = settings.security.tls.cert
-        defaults = task_defaults(settings, certificate_chain(cert) if cert else b"")
+        defaults = task_defaults(settings)
         specs = ContainerSpecs(pool, tokens, defaults)
         AllocationEffects(engine, self.backend, specs, self._policies).register()
 

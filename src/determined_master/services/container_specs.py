@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -197,9 +198,10 @@ class ContainerSpecs:
 
     def _trust(self) -> tuple[link.File, ...]:
         """By which a task knows the master when that serves HTTPS."""
-        cert = self._defaults.master_cert
-        path = task_spec.MASTER_CERT_FILE
-        return (link.File(path, cert, 0o644, is_root_owned=True),) if cert else ()
+        if not self._defaults.master_cert_file:
+            return ()
+        cert = Path(self._defaults.master_cert_file).read_bytes()  # it may have been renewed
+        return (link.File(task_spec.MASTER_CERT_FILE, cert, 0o644, is_root_owned=True),)
 
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
@@ -212,7 +214,7 @@ class ContainerSpecs:
             username=username,
             session_token=self._tokens.session_token(state.id),
             user_token=self._tokens.user_token(state.id),
-            uses_tls=bool(self._defaults.master_cert),
+            uses_tls=bool(self._defaults.master_cert_file),
         )
         return task_spec.base_environment(identity)
 
