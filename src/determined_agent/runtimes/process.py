@@ -43,6 +43,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     argv: list[str]
     env: dict[str, str]
+    is_relay: bool = False
+    """Whether it hands signals on to the task's program."""
 
 
 class ProcessRuntime:
@@ -145,7 +147,8 @@ class ProcessRuntime:
                 make_dirs(mount.host_path, 0o755, user)
         command = self._command(directory, start, user)
         uid, gid = (user.uid, user.gid) if user else (0, 0)
-        numbers = (uid, gid, self._settings.log_spool_bytes, len(command.argv))
+        spool_bytes, is_relay = self._settings.log_spool_bytes, int(command.is_relay)
+        numbers = (uid, gid, spool_bytes, is_relay, len(command.argv))
         variables = (f"{name}={value}" for name, value in command.env.items())
         fields = [command.cwd, *map(str, numbers), *command.argv, *variables]
         if any("\0" in field for field in fields):
