@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from tests.debian_tree import PATH, CannotRun, build_tree
+from tests.watchdog import Watchdog, unmount
 
 IMAGE = "determined-test:1"
 BRIDGE_NET = "172.29.177"
@@ -179,18 +180,19 @@ def daemon(*options: str, data_bytes: int | None = None) -> Iterator[Daemon]:
     root = Path(tempfile.mkdtemp(prefix="det-docker-", dir="/tmp"))
     root.chmod(0o711)
     made = Daemon(root, *options)
-    if data_bytes is not None:
-        (root / "data").mkdir()
-        size = f"size={data_bytes}"
-        command = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(root / "data")]
-        subprocess.run(command, check=True)
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
-        unmount(root)
-        shutil.rmtree(root, ignore_errors=True)
+    with Watchdog(root):
+        if data_bytes is not None:
+            (root / "data").mkdir()
+            size = f"size={data_bytes}"
+            command = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(root / "data")]
+            subprocess.run(command, check=True)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+            unmount(str(root))
+            shutil.rmtree(root, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -226,10 +228,3 @@ def import_image(to: Daemon, tree: Path) -> None:
     with subprocess.Popen(["tar", "-C", str(tree), "-c", "."], stdout=subprocess.PIPE) as tar:
         assert tar.stdout is not None
         to.run("import", "--change", f"ENV PATH={PATH}", "-", IMAGE, stdin=tar.stdout)
-
-
-def unmount(root: Path) -> None:
-    """Let go of what a daemon that was killed has left mounted below its directory."""
-    mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    for path in sorted((m for m in mounted if m.startswith(f"{root}/")), reverse=True):
-        subprocess.run(["umount", "-l", path], capture_output=True, check=False)

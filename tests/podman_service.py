@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import IO
 
 from tests.debian_tree import PATH, CannotRun
-from tests.docker_daemon import processes_of, unmount
+from tests.docker_daemon import processes_of
+from tests.watchdog import unmount
 
 IMAGE = "localhost/determined-test:1"
 _START_S = 30.0
@@ -146,5 +147,5 @@ def podman_service() -> Iterator[Podman]:
         yield made
     finally:
         made.stop()
-        unmount(root)
+        unmount(str(root))
         shutil.rmtree(root, ignore_errors=True)

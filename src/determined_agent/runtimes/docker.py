@@ -167,6 +167,9 @@ class DockerRuntime:
 
     async def remove(self, container_id: str) -> None:
         """Remove the container and what it wrote; tries until the daemon has done it."""
+        if self._settings.container_auto_remove_disabled:
+            log.info("kept an ended container, to look into", extra={"container": container_id})
+            return
         pause_s = _REMOVE_PAUSE_S
         while True:
             try:
@@ -184,9 +187,11 @@ class DockerRuntime:
 
     async def sweep(self, known: frozenset[str]) -> None:
         """End and remove containers of this agent whose directory is gone."""
+        keeps_ended = self._settings.container_auto_remove_disabled
         try:
             for found in await self._listed(f"{HOME_LABEL}={self._root}"):
-                if found["Labels"].get(f"{LABEL}id") not in known:
+                is_kept = keeps_ended and found.get("State") == "exited"
+                if found["Labels"].get(f"{LABEL}id") not in known and not is_kept:
                     await self._launcher.delete_if_possible(str(found["Id"]))
         except DockerUnreachable as error:
             raise RuntimeUnavailable(str(error)) from error

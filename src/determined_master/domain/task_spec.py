@@ -16,6 +16,7 @@ from determined_master.domain.gang_ports import TRIAL_PORTS
 RUN_DIR = "/run/determined"
 WORK_DIR = "/run/determined/workdir"
 SHARED_FS_DIR = "/determined_shared_fs"
+MASTER_CERT_FILE = f"{RUN_DIR}/etc/ssl/master.crt"
 
 RENDEZVOUS_PORT = 1734
 """Exposed by every trial; only marks the address at which a container is reached."""
@@ -50,6 +51,7 @@ class TrialRun(msgspec.Struct, frozen=True):
 def base_environment(identity: TaskIdentity) -> dict[str, str]:
     """Variables that every task gets from the master."""
     logging_metadata = {"allocation_id": identity.allocation_id, "task_id": identity.task_id}
+    trusted = {"DET_MASTER_CERT_FILE": MASTER_CERT_FILE} if identity.uses_tls else {}
     return {
         "PYTHONUSERBASE": f"{RUN_DIR}/pythonuserbase",
         "DET_TASK_ID": identity.task_id,
@@ -66,6 +68,7 @@ def base_environment(identity: TaskIdentity) -> dict[str, str]:
         "DET_TASK_LOGGING_METADATA": _compact(logging_metadata),
         "DET_RESOURCES_TYPE": "docker-container",
         "DET_TASK_TYPE": identity.task_type,
+        **trusted,
     }
 
 

@@ -73,8 +73,13 @@ def rules_of(scheduler: Scheduler) -> Rules:
     )
 
 
-def task_defaults(settings: Settings) -> TaskDefaults:
-    """What containers get beside their experiment's configuration."""
+def task_defaults(settings: Settings, master_cert: bytes = b"") -> TaskDefaults:
+    """What containers get beside their experiment's configuration.
+
+    Args:
+        settings: the master's.
+        master_cert: PEM of the certificates that the master serves HTTPS with.
+    """
     user = settings.security.default_task
     cluster = settings.task_container_defaults
     return TaskDefaults(
@@ -87,6 +92,7 @@ def task_defaults(settings: Settings) -> TaskDefaults:
         reserved_ports=frozenset(settings.reserved_ports or ()),
         ssh_key_type=settings.security.ssh.key_type,
         rsa_bits=settings.security.ssh.rsa_key_size,
+        master_cert=master_cert,
     )
 
 

@@ -54,6 +54,10 @@ class AllocationChange(msgspec.Struct, frozen=True, kw_only=True):
     exit_reason: str | None
     exit_error: str | None
     status_code: int | None
+    pulling_at: datetime | None
+    """Now, when a container waits for its image."""
+    pulled_at: datetime | None
+    """Now, when none does any more."""
 
 
 COLUMNS = """
@@ -63,7 +67,7 @@ COLUMNS = """
 
 
 async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
-    """Store allocations with the hashes of their tokens."""
+    """Store allocations with the hashes of their tokens, and where their experiments are."""
     query = """
         WITH n AS (
             SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bytea[],
@@ -76,9 +80,13 @@ async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
          RETURNING id, token_hash
         )
         INSERT INTO allocations (id, task_id, state, pool, slots, token_hash, session_id,
-                                 requested_at)
-        SELECT n.id, n.task_id, 'PENDING', n.pool, n.slots, n.token_hash, s.id, n.requested_at
+                                 requested_at, workspace_id, workspace_name)
+        SELECT n.id, n.task_id, 'PENDING', n.pool, n.slots, n.token_hash, s.id, n.requested_at,
+               w.id, coalesce(w.name, '')
           FROM n JOIN sessions s ON s.token_hash = n.user_token_hash
+          LEFT JOIN tasks k ON k.id = n.task_id
+          LEFT JOIN experiments e ON e.id = k.experiment_id
+          LEFT JOIN workspaces w ON w.id = e.workspace_id
     """
     columns = [list(c) for c in zip(*map(msgspec.structs.astuple, new), strict=True)]
     await conn.execute(query, *columns)
@@ -89,14 +97,19 @@ async def update_allocations(conn: Conn, changes: Sequence[AllocationChange]) ->
     query = """
         WITH n AS (
             SELECT * FROM unnest($1::text[], $2::text[], $3::bool[], $4::timestamptz[],
-                                 $5::timestamptz[], $6::text[], $7::text[], $8::int[])
-                AS n (id, state, is_ready, started_at, ended_at, exit_reason, exit_error, code)
+                                 $5::timestamptz[], $6::text[], $7::text[], $8::int[],
+                                 $9::timestamptz[], $10::timestamptz[])
+                AS n (id, state, is_ready, started_at, ended_at, exit_reason, exit_error, code,
+                      pulling_at, pulled_at)
         ), changed AS (
             UPDATE allocations a
                SET state = n.state, is_ready = n.is_ready,
                    started_at = coalesce(a.started_at, n.started_at),
                    ended_at = coalesce(a.ended_at, n.ended_at),
-                   exit_reason = n.exit_reason, exit_error = n.exit_error, status_code = n.code
+                   exit_reason = n.exit_reason, exit_error = n.exit_error, status_code = n.code,
+                   pulling_at = coalesce(a.pulling_at, n.pulling_at),
+                   pulled_at = CASE WHEN a.pulling_at IS NOT NULL
+                                    THEN coalesce(a.pulled_at, n.pulled_at) END
               FROM n WHERE a.id = n.id
          RETURNING a.session_id, a.ended_at
         )

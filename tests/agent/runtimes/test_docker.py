@@ -12,6 +12,7 @@ from tests.agent.runtimes.conftest import Make
 from tests.agent.runtimes.steps import again, counting, let_go, notes_of
 from tests.agent_link import spec, until
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+from tests.covers import covers
 from tests.debian_tree import CannotRun
 from tests.docker_daemon import BRIDGE_NET, IMAGE, Daemon, bridge, daemon, import_image
 from tests.registry import Registry
@@ -35,6 +36,7 @@ class TestDockerRuntime(RuntimeContract):
 
 
 class TestWhatIsInside:
+    @covers("agent-config 5.files")
     async def test_the_task_finds_its_user_files_memory_and_harness(
         self, workshop: Workshop, tmp_path: Path
     ) -> None:
@@ -205,6 +207,24 @@ class TestTheAgentsRestart:
         await mine.runtime.sweep(frozenset({kept.container_id}))
         assert len(docker.containers()) == 2
 
+    @covers("agent-config 2.container_auto_remove_disabled 5.auto_remove")
+    async def test_one_that_ended_is_removed_unless_the_settings_keep_it(
+        self, make: Make, docker: Daemon
+    ) -> None:
+        keeping = make("keeping", container_auto_remove_disabled=True)
+        for workshop, left in ((make("usual"), 0), (keeping, 1)):
+            directory, handle = await workshop.launch(spec("print('inside')"))
+            await handle.wait()
+            await workshop.runtime.remove(directory.container_id)
+            await workshop.runtime.sweep(frozenset())
+            assert len(docker.containers()) == left
+        [kept] = docker.containers()
+        assert docker.run("logs", kept).strip() == "inside"
+        await keeping.launch(spec("import time", "time.sleep(600)"))
+        await keeping.runtime.sweep(frozenset())
+        assert docker.containers() == [kept]
+        docker.run("rm", kept)
+
 
 class TestImages:
     async def test_an_image_is_pulled_and_one_without_python_is_a_task_error(
@@ -222,6 +242,7 @@ class TestImages:
         assert notes[2] == caught.value.failure.message
         assert workshop.states == ["PULLING", "STARTING"]
 
+    @covers("agent-config 5.pull")
     async def test_it_is_pulled_again_only_when_that_is_asked_for(
         self, workshop: Workshop, images: Registry
     ) -> None:
