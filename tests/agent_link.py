@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
+from determined_agent.runtimes.process_bound import remove_group
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.agents.session import LinkTimes
 from determined_master.ports import AgentSnapshot, StartOrder
@@ -244,8 +245,13 @@ def processes_with(marker: str) -> list[int]:
 
 
 def kill_leftovers(variables: Mapping[str, str]) -> None:
-    """End what a failed test has left behind."""
+    """End what a test has left behind, and the cgroups of its containers."""
     for name, value in variables.items():
-        for pid in processes_with(f"{name}={value}"):
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        give_up_at = time.monotonic() + 10
+        while (found := processes_with(f"{name}={value}")) and time.monotonic() < give_up_at:
+            for pid in found:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
+        if name == "DET_CONTAINER_ID":
+            remove_group(value)
