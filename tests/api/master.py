@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from determined_master import clock
 from determined_master.app import App
@@ -30,11 +33,27 @@ SETTINGS = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 
 
+def snapshot(agent_id: str, **overrides: Any) -> AgentSnapshot:
+    """An agent of one CPU slot on a machine of its own name."""
+    values: dict[str, Any] = {
+        "id": agent_id,
+        "pool": "default",
+        "hostname": agent_id,
+        "address": "127.0.0.1",
+        "devices": (Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu"),),
+        "is_connected": True,
+        "registered_at": clock.now(),
+        "version": "0.39.0",
+    }
+    return AgentSnapshot(**(values | overrides))
+
+
 class OneAgent:
     """A `ClusterBackend` with one agent of one CPU slot that takes every order."""
 
     def __init__(self) -> None:
         self.orders: list[StartOrder] = []
+        self.others: list[AgentSnapshot] = []
         self._switches: Mapping[str, Switches] = {}
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
@@ -42,18 +61,7 @@ class OneAgent:
         self._switches = switches
 
     def agents(self) -> Sequence[AgentSnapshot]:
-        device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
-        agent = AgentSnapshot(
-            id="a1",
-            pool="default",
-            hostname="a1",
-            address="127.0.0.1",
-            devices=(device,),
-            is_connected=True,
-            registered_at=clock.now(),
-            version="0.39.0",
-        )
-        return [switched(agent, self._switches)]
+        return [switched(agent, self._switches) for agent in (snapshot("a1"), *self.others)]
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
@@ -73,8 +81,13 @@ async def running_services(
     passwords: Passwords,
     settings: Settings = SETTINGS,
     backend: ClusterBackend | None = None,
+    **overrides: Any,
 ) -> AsyncIterator[tuple[Services, Engine]]:
-    """All services and the engine, which leads while this lasts; metrics are flushed."""
+    """All services and the engine, which leads while this lasts; metrics are flushed.
+
+    Settings of the master by name are taken over.
+    """
+    settings = msgspec.structs.replace(settings, **overrides)
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
     app = App(settings, address, pool, cluster, passwords, backend=backend or OneAgent())
     async with pool.acquire() as conn:

@@ -39,7 +39,7 @@ def job_of(cluster: Cluster, experiment: int) -> str:
 def test_jobs_are_listed_in_the_order_of_the_queue(
     client: Client, cluster: Cluster, queued: list[int]
 ) -> None:
-    rows = client.det("job", "list", "--csv").rows()
+    rows = client.det("job", "list", "-p", "default", "--csv").rows()
     assert [row["ID"] for row in rows] == [j["jobId"] for j in jobs(cluster)]
     assert [row["#"] for row in rows] == ["0", "1", "2"]
     assert [row["Priority"] for row in rows] == ["42", "42", "42"]
@@ -47,7 +47,7 @@ def test_jobs_are_listed_in_the_order_of_the_queue(
         lambda: sorted(j["allocatedSlots"] for j in jobs(cluster)) == [0, 1, 1],
         what="two jobs with slots",
     )
-    shown = client.det("job", "list", "--csv").rows()
+    shown = client.det("job", "list", "-p", "default", "--csv").rows()
     assert [row["State"].upper().rsplit("STATE_")[-1] for row in shown].count("QUEUED") == 1
 
 

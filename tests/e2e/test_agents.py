@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from tests.e2e.command_line import det
 from tests.e2e.test_life import config
 
 from determined.common.api.errors import ForbiddenException
+from determined_agent.devices.detect import artificial_devices
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -36,6 +39,7 @@ def everything_on(pair: Cluster) -> Any:
         assert cluster_agent["enabled"]
 
 
+@covers("agent-config 7.agent_switch")
 @covers("scheduling-and-provisioning b.6.disable")
 def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster) -> None:
     experiment = pair.submit(config(), {"t.py": scripts.WAITS})
@@ -51,6 +55,7 @@ def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster)
     assert "(reason: agent disabled)" in pair.text(trial["id"])
 
 
+@covers("agent-config 7.agent_switch 7.drain")
 @covers("scheduling-and-provisioning b.6.drain")
 def test_a_draining_agent_keeps_its_task_and_gets_no_other(pair: Cluster) -> None:
     first = pair.submit(config("sleep 3"), {})
@@ -63,6 +68,7 @@ def test_a_draining_agent_keeps_its_task_and_gets_no_other(pair: Cluster) -> Non
     assert agent(pair, place)["enabled"] is False
 
 
+@covers("agent-config 7.slot_switch 7.not_schedulable")
 @covers("scheduling-and-provisioning b.6.slot_disable")
 def test_a_slot_that_is_disabled_gets_no_task_until_it_is_enabled(pair: Cluster) -> None:
     for name in ("agent-0", "agent-1"):
@@ -101,6 +107,26 @@ def test_what_is_not_there_cannot_be_switched(pair: Cluster) -> None:
         assert said in str(refused.value)
     with pytest.raises(ForbiddenException):
         pair.post("/api/v1/agents/agent-0/disable", {}, user="determined")
+
+
+@covers("agent-config 7.fields 3.slot")
+def test_an_agent_is_shown_with_all_that_it_told(pair: Cluster) -> None:
+    shown = agent(pair, "agent-1")
+    [expected] = artificial_devices("agent-1", 1)
+    [slot] = shown["slots"].values()
+    assert slot["device"] == {
+        "id": 0,
+        "brand": expected.brand,
+        "uuid": expected.uuid,
+        "type": "TYPE_CPU",
+    }
+    assert (slot["id"], slot["enabled"], slot["draining"]) == ("0", True, False)
+    assert (shown["id"], shown["enabled"], shown["draining"]) == ("agent-1", True, False)
+    assert datetime.fromisoformat(shown["registeredTime"]) < datetime.now(UTC)
+    assert shown["version"] == metadata.version("determined")
+    assert shown["resourcePools"] == ["default"]
+    assert shown["containers"] == {}
+    assert len(shown["addresses"]) == 1
 
 
 @covers("scheduling-and-provisioning b.6.cli_drain b.6.cli_all")

@@ -56,13 +56,15 @@ def test_a_log_policy_keeps_the_next_run_from_an_agent(pair: Cluster) -> None:
     assert (found["logPolicyMatched"], found["restarts"]) == ("broken", 1)
 
 
+@covers("scheduling-and-provisioning e.4.restart")
 def test_a_trial_that_no_agent_may_run_any_more_ends_and_says_why(pair: Cluster) -> None:
     always = FAILS_ON.replace('== "1"', '!= "0"')
     policies = [policy("exclude_node", "disk of .* is broken")]
     experiment = pair.submit(config(max_restarts=9, log_policies=policies), {"t.py": always})
     assert pair.wait(experiment) == "ERROR"
     [trial] = pair.trials(experiment)
-    assert "log policies exclude agent-0, agent-1" in pair.text(trial["id"])
+    said = "slots requested exceeds default resource pool capacity: log policies exclude "
+    assert f"{said}agent-0, agent-1" in pair.text(trial["id"])
     assert pair.get(f"/api/v1/trials/{trial['id']}")["trial"]["restarts"] == 2
 
 

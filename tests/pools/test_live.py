@@ -9,6 +9,9 @@ from msgspec.structs import replace
 from tests.covers import covers
 from tests.domain.builders import T0, alloc, assigned, changed, exited, run, running, waiting
 
+from determined_master import clock
+from determined_master.domain.schedule import reasons
+from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.line import PREEMPTED
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
@@ -162,3 +165,51 @@ def test_a_move_to_another_pool_moves_the_request() -> None:
     assert held.view("default", []).pending == ()
     assert len(held.view("other", []).pending) == 1
     assert held.of_job("job") == [moved]
+
+
+def failing(agent: str, id: str) -> alloc.Allocation:
+    failure = alloc.ContainerFailure(type="agent_error", message="the disk is full")
+    state = replace(running(agent), id=id)
+    ended, _ = run(changed(agent, "TERMINATED", failure=failure), state=state)
+    return ended
+
+
+def test_an_agent_that_cannot_start_anything_rests_longer_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = 1000.0
+    monkeypatch.setattr(clock, "monotonic_s", lambda: now_s)
+    held, agents = live(), [snapshot("a"), snapshot("b")]
+
+    def resting() -> list[str]:
+        seen = held.view("default", agents).agents
+        assert all(a.is_resting is not a.is_accepting for a in seen)
+        return [a.id for a in seen if a.is_resting]
+
+    for n, rest_s in enumerate((2, 4, 8, 16)):
+        held.changed(failing("a", f"{n}.1"), 1)
+        now_s += rest_s - 0.1
+        assert resting() == ["a"]
+        now_s += 0.2
+        assert resting() == []
+    for n in range(20):
+        held.changed(failing("a", f"{n}.2"), 1)
+    now_s += 299
+    assert resting() == ["a"]
+    now_s += 2
+    assert resting() == []
+
+
+def test_what_runs_ends_an_agents_rest() -> None:
+    held = live(failing("a", "1.1"))
+    assert [a.is_resting for a in held.view("default", [snapshot("a")]).agents] == [True]
+    held.changed(running("a"), 1)
+    assert [a.is_resting for a in held.view("default", [snapshot("a")]).agents] == [False]
+
+
+def test_who_waits_for_an_agent_that_rests_is_told_so() -> None:
+    held = live(failing("a", "1.1"))
+    [seen] = held.view("default", [snapshot("a")]).agents
+    said = reasons.impossible(Demand(1, False, frozenset()), "default", [seen])
+    assert "on a the last starts failed" in said
+    assert "repair or replace" in said

@@ -38,8 +38,9 @@ def test_settings_of_the_network_reach_the_containers(tmp_path: Path) -> None:
     file.write_text(TEXT)
     found = task_defaults(load(["--config-file", str(file)], {"HOME": "/home/ada"}))
     assert found.reserved_ports == {12350, 29400}
-    assert (found.network_mode, found.shm_size_bytes) == ("host", 7)
-    assert (found.gloo_port_range, found.network_interface) == ("29500:29600", "eth1")
+    given = found.of("default")
+    assert (given.network_mode, given.shm_size_bytes) == ("host", 7)
+    assert (given.gloo_port_range, given.network_interface) == ("29500:29600", "eth1")
     assert (found.ssh_key_type, found.rsa_bits) == ("RSA", 2048)
 
 

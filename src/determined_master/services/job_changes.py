@@ -26,6 +26,7 @@ from determined_master.store import job_queue as rows
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.services.job_terms import JobTermsSync
+    from determined_master.services.pool_bindings import PoolBindings
     from determined_master.services.pools import Pools
     from determined_master.store.pool import Conn, Pool
 
@@ -52,10 +53,18 @@ class _Place(msgspec.Struct, frozen=True):
 class JobChanges:
     """Changes jobs; what is changed is in the rows first, then live requests are told."""
 
-    def __init__(self, pool: Pool, queue: JobQueue, pools: Pools, terms: JobTermsSync) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        queue: JobQueue,
+        pools: Pools,
+        bindings: PoolBindings,
+        terms: JobTermsSync,
+    ) -> None:
         self._pool = pool
         self._queue = queue
         self._pools = pools
+        self._bindings = bindings
         self._terms = terms
 
     async def apply(self, caller: Caller, changes: Sequence[JobChange]) -> None:
@@ -125,6 +134,7 @@ class JobChanges:
         if moved is not None:
             resources["priority"], position = moved
         if change.pool is not None:
+            await self._bindings.check_available(conn, change.pool, row.workspace_id)
             self._pools.check_fit(
                 change.pool,
                 int(resources["slots_per_trial"]),
