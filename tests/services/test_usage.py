@@ -94,7 +94,7 @@ async def stays(pool: Pool) -> list[tuple[str, int, float, float | None]]:
     return [tuple(row) for row in await pool.fetch(query, STARTED)]
 
 
-@covers(f"{E} e.5.agents")
+@covers(f"{E} e.5.agents d.1.usage")
 async def test_agents_are_there_from_their_coming_until_they_were_seen_last(pool: Pool) -> None:
     def here(*agents: tuple[str, int]) -> AgentStays:
         found: Sequence[AgentSnapshot] = [
