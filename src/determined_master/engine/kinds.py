@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from determined_master.domain.allocation import container_rows
 from determined_master.domain.allocation import machine as allocation_machine
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.stored import read_stored
@@ -18,7 +19,7 @@ from determined_master.domain.search.method import SearchContext, build
 from determined_master.domain.states import LEAVING, TERMINAL
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
-from determined_master.engine.kind import Change, Kind
+from determined_master.engine.kind import Change, Kind, Parts
 from determined_master.store import allocations, experiments, removal, searches, task_logs, trials
 from determined_master.store.pool import Conn
 
@@ -181,5 +182,6 @@ ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     effect=alloc.AllocationOrder,
     step=allocation_machine.step,
     project=project_allocations,
+    parts=Parts(alloc.Container, container_rows.split, container_rows.count, container_rows.join),
 )
 KINDS: tuple[Kind[Any, Any, Any], ...] = (EXPERIMENT, TRIAL, ALLOCATION)
