@@ -30,6 +30,7 @@ from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
+from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, pool_configs, task_defaults
@@ -202,7 +203,7 @@ class App:
             run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
-            experiment_edits=ExperimentEdits(pool, self._collections, self.terms),
+            experiment_edits=ExperimentEdits(pool, self._collections, self.terms, pools),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs),
             trials=trials,
@@ -217,6 +218,7 @@ class App:
             tasks=tasks,
             task_control=TaskControl(tasks, trials, experiments, self.live),
             templates=Templates(pool),
+            config_policies=ConfigPolicies(pool),
             models=Models(pool),
             model_versions=ModelVersions(pool),
             trial_sources=TrialSources(pool),

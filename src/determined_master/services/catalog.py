@@ -15,6 +15,7 @@ from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
+from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.continuations import Continuations
 from determined_master.services.detached import Detached
 from determined_master.services.experiment_bulk import ExperimentBulk
@@ -84,6 +85,7 @@ class Services:
     tasks: Tasks
     task_control: TaskControl
     templates: Templates
+    config_policies: ConfigPolicies
     models: Models
     model_versions: ModelVersions
     trial_sources: TrialSources

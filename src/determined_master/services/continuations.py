@@ -80,7 +80,9 @@ class Continuations:
         reopening = _reopening(experiment_id, closed, with_completed=is_single)
         prepared = None
         if is_single and override.strip():
-            prepared = await self._configs.override(override, row.config)
+            prepared = await self._configs.override(
+                override, row.config, workspace_id=row.workspace_id
+            )
             _check_override(prepared)
         await self._post(caller, row, reopening, prepared)
         await self._wait_for_first(experiment_id, reopening.request_ids[0])

@@ -12,6 +12,7 @@ from determined_master import entropy
 from determined_master.domain.config.experiment import BuiltExperiment, build_experiment
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
+from determined_master.services.config_policies import policies_of
 from determined_master.services.names import pet_name
 from determined_master.services.projects import check_place
 from determined_master.services.yaml_text import parse_yaml
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.config.experiment import ConfigLayers
+    from determined_master.domain.config.policy import Policies
 
 FIRST_PROJECT_ID = 1
 """Where experiments go whose users do not say."""
@@ -61,7 +63,7 @@ class ExperimentConfigs:
         layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         place = await self._place(project_id, (parsed.value, layers.template))
-        layers = _in_workspace(layers, place)
+        layers = _in_workspace(layers, place, await self._policies(place.workspace_id))
         name = f"Experiment ({pet_name()})"
         built = build_experiment(
             parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
@@ -73,8 +75,12 @@ class ExperimentConfigs:
         check_place(place)
         return Prepared(built, (*parsed.warnings, *built.warnings), place)
 
-    async def override(self, text: str, config: Mapping[str, Any]) -> Prepared:
+    async def override(
+        self, text: str, config: Mapping[str, Any], *, workspace_id: int
+    ) -> Prepared:
         """Lay YAML over a stored configuration, and check and fill up the whole.
+
+        The policies of its workspace are laid over it again.
 
         Raises:
             InvalidArgument: the result has errors, or the text moves the experiment.
@@ -84,10 +90,15 @@ class ExperimentConfigs:
             raise InvalidArgument(
                 "override config must not set workspace or project: move the experiment instead"
             )
-        layers = msgspec.structs.replace(self._layers, template=config)
+        policies = await self._policies(workspace_id)
+        layers = msgspec.structs.replace(self._layers, template=config, policies=policies)
         seed = int(config["reproducibility"]["experiment_seed"])
         built = build_experiment(parsed.value or {}, layers=layers, seed=seed, name=config["name"])
         return Prepared(built, (*parsed.warnings, *built.warnings))
+
+    async def _policies(self, workspace_id: int) -> Policies:
+        async with self._pool.acquire() as conn:
+            return await policies_of(conn, workspace_id)
 
     async def _with_template(self, name: str) -> ConfigLayers:
         async with self._pool.acquire() as conn:
@@ -126,9 +137,10 @@ def _must(found: Place | None, missing: str) -> Place:
     return found
 
 
-def _in_workspace(layers: ConfigLayers, place: Place) -> ConfigLayers:
+def _in_workspace(layers: ConfigLayers, place: Place, policies: Policies) -> ConfigLayers:
     return msgspec.structs.replace(
         layers,
+        policies=policies,
         workspace_id=place.workspace_id,
         workspace_checkpoint_storage=place.checkpoint_storage,
         default_compute_pool=place.default_compute_pool or layers.default_compute_pool,

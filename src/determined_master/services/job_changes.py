@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain import access
+from determined_master.domain.config.policy import check_change
 from determined_master.domain.errors import (
     DetError,
     FailedPrecondition,
@@ -17,6 +18,7 @@ from determined_master.domain.errors import (
 )
 from determined_master.domain.schedule.ordering import between
 from determined_master.domain.states import TERMINAL
+from determined_master.services.config_policies import policies_of
 from determined_master.services.job_queue import JobFacts, JobQueue
 from determined_master.store import experiments
 from determined_master.store import job_queue as rows
@@ -131,6 +133,11 @@ class JobChanges:
             )
             pool, position = change.pool, None
             resources["resource_pool"] = pool
+        changed = {k: v for k, v in resources.items() if v != row.config["resources"].get(k)}
+        if "resource_pool" in changed:  # where other rules hold for the same priority
+            changed["priority"] = resources["priority"]
+        policies = await policies_of(conn, row.workspace_id)
+        check_change("resources", changed, policies, has_priorities=self._pools.has_order(pool))
         return _Place(resources, pool, position)
 
     async def _between(

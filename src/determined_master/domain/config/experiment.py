@@ -19,6 +19,8 @@ from determined_master.domain.config.layers import (
     merge_container_defaults,
 )
 from determined_master.domain.config.log_policies import LogPolicy, typed_policies
+from determined_master.domain.config.policy import Policies, check_constraints, find_violations
+from determined_master.domain.config.policy_layer import blamed, lay_over
 from determined_master.domain.config.problems import ROOT, ConfigErrors, Report
 from determined_master.domain.config.resources import ResourcesConfig, typed_resources
 from determined_master.domain.config.schema import type_name
@@ -85,12 +87,14 @@ def build_experiment(
 
     Raises:
         ConfigErrors: with every problem and its path.
+        InvalidArgument: it exceeds a constraint of a config policy.
     """
     report = Report()
     user = _read(submitted, ROOT, report)
     template = _read(layers.template, "<template>", report) if layers.template else {}
+    own = report.problems
     config = EXPERIMENT.merge(user, template)
-    config = EXPERIMENT.merge(_read(layers.policies.invariant_config, "<policy>", report), config)
+    config = lay_over(config, layers.policies, report)
 
     pool = _fill_pool(config, layers, report)
     config = _merge_cluster(config, pool, layers)
@@ -104,7 +108,9 @@ def build_experiment(
     EXPERIMENT.find_gaps(completed, ROOT, report)
     _check_whole(completed, is_managed, report)
     if report.problems:
-        raise ConfigErrors(report.problems)
+        raise ConfigErrors(blamed(report.problems, layers.policies, own))
+    if is_managed:
+        _check_constraints(completed, layers.policies, pool, report)
     built: dict[str, Any] = msgspec.to_builtins(completed)
     return BuiltExperiment(config=built, typed=typed_config(built), warnings=report.warnings)
 
@@ -174,6 +180,16 @@ def _merge_cluster(config: Any, pool: PoolLayer, layers: ConfigLayers) -> dict[s
             low = EXPERIMENT.read({"checkpoint_storage": storage}, "", quiet)
             merged = EXPERIMENT.merge(merged, low)
     return dict(merged)
+
+
+def _check_constraints(
+    config: Mapping[str, Any], policies: Policies, pool: PoolLayer, report: Report
+) -> None:
+    resources = config["resources"]
+    check_constraints(resources, policies, has_priorities=pool.has_priorities)
+    if not pool.has_priorities and find_violations(resources, policies):
+        text = f"is not bounded: pool {resources['resource_pool']} does not schedule by priority"
+        report.warn(f"{ROOT}.resources.priority", text)
 
 
 def _fill(config: dict[str, Any], section: str, key: str, value: Any) -> None:

@@ -36,6 +36,8 @@ class PoolLayer(msgspec.Struct, frozen=True, kw_only=True):
 
     task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
     default_priority: int = DEFAULT_PRIORITY
+    has_priorities: bool = True
+    """Whether its scheduler goes by priority."""
 
 
 class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
