@@ -11,6 +11,7 @@ from tests.api.client import Answer, Client
 from tests.api.samples import World
 from tests.api.scenes import reaches, run_to_end
 from tests.api.test_collections import KEEP_NONE, collections_of
+from tests.covers import covers
 
 pytestmark = pytest.mark.slow
 

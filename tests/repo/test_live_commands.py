@@ -9,6 +9,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 NOUNS = {
     "checkpoint",
+    "config-policies",
     "experiment",
     "preview-search",
     "project",
