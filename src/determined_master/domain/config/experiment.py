@@ -12,11 +12,11 @@ from determined_master.domain.config.experiment_schema import EXPERIMENT
 from determined_master.domain.config.grid import check_grid
 from determined_master.domain.config.hyperparameters import HyperparameterSpace, typed_space
 from determined_master.domain.config.layers import (
-    TASK_CONTAINER_DEFAULTS,
     ConfigLayers,
     PoolLayer,
     as_experiment,
-    merge_container_defaults,
+    chosen_pool,
+    container_defaults,
 )
 from determined_master.domain.config.log_policies import LogPolicy, typed_policies
 from determined_master.domain.config.policy import Policies, check_constraints, find_violations
@@ -97,7 +97,7 @@ def build_experiment(
     config = lay_over(config, layers.policies, report)
 
     pool = _fill_pool(config, layers, report)
-    config = _merge_cluster(config, pool, layers)
+    config = _merge_cluster(config, layers)
     _fill(config, "resources", "priority", pool.default_priority)
     _fill(config, "reproducibility", "experiment_seed", seed)
     if config.get("name") is None and not report.has_problem_at(f"{ROOT}.name"):
@@ -150,30 +150,17 @@ def _read(submitted: Any, root: str, report: Report) -> dict[str, Any]:
 def _fill_pool(config: dict[str, Any], layers: ConfigLayers, report: Report) -> PoolLayer:
     """Put the pool's name into a configuration; what that pool adds."""
     resources = config.get("resources") or {}
-    slots = resources.get("slots_per_trial")
-    pool = resources.get("resource_pool")
-    if not pool:
-        pool = layers.default_aux_pool if slots == 0 else layers.default_compute_pool
-    config["resources"] = {**resources, "resource_pool": pool}
-    layer = layers.pools.get(pool)
-    if layer is None and layers.pools:
-        text = (
-            f"resource pool {pool} does not exist or is not available to workspace id "
-            f"{layers.workspace_id}; available: {', '.join(sorted(layers.pools))}"
-        )
-        bare = f"invalid resource configuration: {text}"
-        report.problem(f"{ROOT}.resources.resource_pool", text, bare=bare)
-    return layer or PoolLayer()
+    name, pool = chosen_pool(resources, resources.get("slots_per_trial"), layers, report)
+    config["resources"] = {**resources, "resource_pool": name}
+    return pool
 
 
-def _merge_cluster(config: Any, pool: PoolLayer, layers: ConfigLayers) -> dict[str, Any]:
+def _merge_cluster(config: Any, layers: ConfigLayers) -> dict[str, Any]:
     """Lay a configuration over what the cluster's admins have set."""
     quiet = Report()  # settings are checked at start
-    defaults = merge_container_defaults(
-        TASK_CONTAINER_DEFAULTS.read(pool.task_container_defaults, "", quiet) or {},
-        TASK_CONTAINER_DEFAULTS.read(layers.task_container_defaults, "", quiet) or {},
-    )
-    slots = config["resources"].get("slots_per_trial")
+    resources = config["resources"]
+    defaults = container_defaults(layers, resources["resource_pool"])
+    slots = resources.get("slots_per_trial")
     merged = EXPERIMENT.merge(config, as_experiment(defaults, has_slots=slots != 0))
     for storage in (layers.workspace_checkpoint_storage, layers.checkpoint_storage):
         if storage:
