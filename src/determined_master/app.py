@@ -38,6 +38,7 @@ from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
+from determined_master.services.effects.generic_tasks import GenericTaskEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
@@ -45,6 +46,7 @@ from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
+from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -146,6 +148,7 @@ class App:
         self.api = Api(all_routes(), self.services, self.identities)
         self.engine.feed.listen("allocation", self._on_allocation)
         self.engine.feed.listen("trial", self._on_trial)
+        self.engine.feed.listen("task", self._on_generic_task)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -172,6 +175,7 @@ class App:
         pool, engine, settings = self._pool, self.engine, self.settings
         ExperimentEffects(engine, pool).register()
         TrialEffects(engine, pool, tokens, self.pools).register()
+        GenericTaskEffects(engine, pool, tokens).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         specs = ContainerSpecs(pool, tokens, task_defaults(settings))
@@ -186,6 +190,7 @@ class App:
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, configs, pools)
         tasks = Tasks(pool)
+        generic = GenericTasks(engine, pool, layers, pools)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         queue = JobQueue(pool, self.live, pools)
@@ -216,7 +221,8 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(tasks, trials, experiments, self.live),
+            task_control=TaskControl(tasks, trials, experiments, generic, self.live),
+            generic_tasks=generic,
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
             models=Models(pool),
@@ -281,6 +287,10 @@ class App:
     def _on_trial(self, change: Changed) -> None:
         if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
             self.logs.tell(change.state.task_id)
+
+    def _on_generic_task(self, change: Changed) -> None:
+        if change.state.state in TERMINAL:
+            self.logs.tell(change.id)
 
 
 def _is_join_open(settings: Settings) -> bool:

@@ -20,10 +20,6 @@ NOUNS = {
 }
 ALSO = ("master cluster-message",)
 LATER = {
-    "task create": "generic tasks",
-    "task fork": "generic tasks",
-    "task pause": "generic tasks",
-    "task unpause": "generic tasks",
     "workspace bindings delete": "Kubernetes",
     "workspace bindings list": "Kubernetes",
     "workspace bindings set": "Kubernetes",

@@ -23,6 +23,7 @@ from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
+from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -84,6 +85,7 @@ class Services:
     log_retention: LogRetention
     tasks: Tasks
     task_control: TaskControl
+    generic_tasks: GenericTasks
     templates: Templates
     config_policies: ConfigPolicies
     models: Models

@@ -10,7 +10,7 @@ import msgspec
 from determined_master.domain import task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ssh_files import ssh_files
-from determined_master.services import collection_specs
+from determined_master.services import collection_specs, generic_specs
 from determined_master.services.container_options import container_options
 from determined_master.services.ssh_keys import derive_key_pair
 from determined_master.services.tokens import TaskTokens
@@ -19,6 +19,7 @@ from determined_master.store import (
     checkpoints,
     collections,
     experiments,
+    generic_tasks,
     trials,
     workspaces,
 )
@@ -71,6 +72,8 @@ class ContainerSpecs:
         """
         if state.request.task_type == "CHECKPOINT_GC":
             return await self._build_collection(state, container)
+        if state.request.task_type == "GENERIC":
+            return await self._build_generic(state, container, device_type)
         trial_id = state.request.trial_id
         if trial_id is None:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
@@ -86,7 +89,7 @@ class ContainerSpecs:
             experiment = await experiments.find_experiment(conn, trial.experiment_id)
             if experiment is None:
                 raise RuntimeError(f"experiment {trial.experiment_id} has no row")
-            user = await self._user(conn, experiment)
+            user = await self._user(conn, experiment.user_id, experiment.workspace_id)
         run_id = int(state.id.rpartition(".")[2])
         run = task_spec.TrialRun(
             experiment_id=experiment.id,
@@ -117,7 +120,7 @@ class ContainerSpecs:
             experiment = await experiments.find_experiment(conn, row.experiment_id)
             if experiment is None:
                 raise RuntimeError(f"experiment {row.experiment_id} has no row")
-            user = await self._user(conn, experiment)
+            user = await self._user(conn, experiment.user_id, experiment.workspace_id)
         environment = self._base(state, container, experiment.username)
         environment.update(task_spec.user_environment(experiment.config, "cpu"))
         config = {**experiment.config, "checkpoint_storage": row.storage}
@@ -135,15 +138,48 @@ class ContainerSpecs:
         )
         return msgspec.structs.replace(spec, **self._options(config, "cpu"))
 
+    async def _build_generic(
+        self, state: alloc.Allocation, container: alloc.StartContainer, device_type: str
+    ) -> link.ContainerSpec:
+        async with self._pool.acquire() as conn:
+            row = await generic_tasks.find_generic_task(conn, state.request.task_id)
+            if row is None:
+                raise RuntimeError(f"the generic task {state.request.task_id} has no row")
+            user = await self._user(conn, row.user_id, row.workspace_id or 0)
+        directory = generic_specs.work_dir(row, user)
+        environment = self._base(state, container, row.username)
+        environment.update(generic_specs.variables(row, device_type, directory))
+        ports = map(int, (row.config["environment"].get("ports") or {}).values())
+        spec = link.ContainerSpec(
+            task_id=row.id,
+            task_type=state.request.task_type,
+            description=generic_specs.DESCRIPTION,
+            entrypoint=generic_specs.entrypoint(row),
+            environment=environment,
+            work_dir=directory,
+            user=user,
+            files=self._hook(),
+            mounts=tuple(_mounts(row.config)),
+            ports=tuple(sorted(set(ports))),
+            network_mode="host" if container.count > 1 else self._defaults.network_mode,
+        )
+        return msgspec.structs.replace(spec, **self._options(row.config, device_type))
+
+    def _hook(self) -> tuple[link.File, ...]:
+        """What the cluster runs before the user's program."""
+        if not self._defaults.startup_hook:
+            return ()
+        path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
+        hook = self._defaults.startup_hook.encode()
+        return (link.File(path=path, content=hook, mode=0o744),)
+
     def _options(self, config: dict[str, Any], device_type: str) -> dict[str, Any]:
         """What a configuration says about the container itself."""
         return container_options(config, device_type, self._defaults.shm_size_bytes)
 
-    async def _user(self, conn: Conn, experiment: experiments.ExperimentRow) -> link.TaskUser:
-        """Whom its tasks run as."""
-        linked = await workspaces.find_agent_user(
-            conn, experiment.user_id, experiment.workspace_id
-        )
+    async def _user(self, conn: Conn, user_id: int, workspace_id: int) -> link.TaskUser:
+        """Whom the tasks of a user in a workspace run as."""
+        linked = await workspaces.find_agent_user(conn, user_id, workspace_id)
         return msgspec.structs.replace(self._defaults.user, **linked)
 
     async def _ssh_files(self, experiment_id: int) -> list[link.File]:
@@ -195,11 +231,6 @@ class ContainerSpecs:
         environment: dict[str, str],
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
-        files: tuple[link.File, ...] = ()
-        if self._defaults.startup_hook:
-            hook = self._defaults.startup_hook.encode()
-            path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
-            files = (link.File(path=path, content=hook, mode=0o744),)
         env = config["environment"]
         ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
         return link.ContainerSpec(
@@ -210,7 +241,7 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=self._defaults.user,
-            files=files,
+            files=self._hook(),
             mounts=tuple(_mounts(config)),
             ports=tuple(sorted(set(ports))),
             network_mode="host" if container.count > 1 else self._defaults.network_mode,
@@ -227,7 +258,7 @@ def _mounts(config: dict[str, Any]) -> list[link.Mount]:
         )
         for m in config.get("bind_mounts") or ()
     ]
-    storage = task_spec.storage_mount(config["checkpoint_storage"])
+    storage = task_spec.storage_mount(config.get("checkpoint_storage") or {})
     if storage is not None:
         host_path, container_path, propagation = storage
         mounts.append(link.Mount(host_path, container_path, propagation=propagation))

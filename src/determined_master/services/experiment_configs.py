@@ -63,7 +63,7 @@ class ExperimentConfigs:
         layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         place = await self._place(project_id, (parsed.value, layers.template))
-        layers = _in_workspace(layers, place, await self._policies(place.workspace_id))
+        layers = in_workspace(layers, place, await self._policies(place.workspace_id))
         name = f"Experiment ({pet_name()})"
         built = build_experiment(
             parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
@@ -137,7 +137,8 @@ def _must(found: Place | None, missing: str) -> Place:
     return found
 
 
-def _in_workspace(layers: ConfigLayers, place: Place, policies: Policies) -> ConfigLayers:
+def in_workspace(layers: ConfigLayers, place: Place, policies: Policies) -> ConfigLayers:
+    """The cluster's layers with those of the workspace in which a job is put."""
     return msgspec.structs.replace(
         layers,
         policies=policies,

@@ -135,10 +135,18 @@ class Pools:
             f"{slots}; repair the agents and start a new trial, or add agents"
         )
 
-    def check_fit(self, pool: str, slots: int, *, is_single_node: bool = False) -> bool:
-        """Compare what one trial asks for with what its pool has.
+    def check_fit(
+        self,
+        pool: str,
+        slots: int,
+        *,
+        is_single_node: bool = False,
+        field: str = "resources.slots_per_trial",
+    ) -> bool:
+        """Compare what one trial or task asks for with what its pool has.
 
-        A pool without agents takes every request: they may still be on their way.
+        A pool without agents takes every request: they may still be on their way. `field` is
+        where the configuration says how many slots.
 
         Returns:
             Whether it asks for what the pool does not have, where the setting `launch_error`
@@ -155,20 +163,20 @@ class Pools:
         if is_single_node:
             raise InvalidArgument(
                 "invalid resource configuration: request unfulfillable, please try requesting "
-                f"less slots: resources.slots_per_trial is {slots} with is_single_node, the "
-                f"largest agent of pool {pool} has {largest} slots"
+                f"less slots: {field} is {slots} with is_single_node, the largest agent of pool "
+                f"{pool} has {largest} slots"
             )
         if not self._settings.launch_error:
             return True
         if slots > total:
             raise InvalidArgument(
                 "invalid resource configuration: slots requested exceeds cluster capacity: "
-                f"resources.slots_per_trial is {slots}, pool {pool} has {total} slots; "
+                f"{field} is {slots}, pool {pool} has {total} slots; "
                 "ask for fewer or add agents"
             )
         is_heterogeneous = self._rules_of(pool).is_heterogeneous
         why = reasons.impossible(demand, pool, agents, is_heterogeneous)
-        raise InvalidArgument(f"invalid resource configuration: resources.slots_per_trial: {why}")
+        raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
 
     def _has_room(self, pool: str, demand: Demand, agents: Sequence[AgentView]) -> bool:
         kind: RoomKind = "slots" if demand.slots else "aux"

@@ -38,8 +38,11 @@ class TaskErrors(InvalidArgument):
 
     def __init__(self, kind: TaskKind, problems: tuple[Problem, ...]) -> None:
         lines = "\n".join(f"{p.path}: {p.text}" for p in problems)
-        word = "generic task" if kind == "generic" else kind
-        super().__init__(f"invalid {word} configuration: {lines}")
+        if kind == "generic":
+            head = f"generic task config: Check Failed! {len(problems)} errors found:\n"
+        else:
+            head = f"{kind} configuration: "
+        super().__init__(f"invalid {head}{lines}")
         self.problems = problems
 
 
