@@ -18,6 +18,7 @@ from tests.api import (
     cases_policies,
     cases_projects,
     cases_search,
+    cases_tasks,
     cases_templates,
     cases_users,
 )
@@ -42,6 +43,7 @@ CASES: dict[str, Case] = {
     **cases_policies.CASES,
     **cases_detached.CASES,
     **cases_search.CASES,
+    **cases_tasks.CASES,
     **cases_templates.CASES,
     **cases_cluster.CASES,
     **cases_lists.CASES,
