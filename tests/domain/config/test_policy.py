@@ -216,11 +216,11 @@ def test_a_policy_does_not_contradict_itself(resources, constraints, said: str) 
     [
         (
             {"constraints": {"resources": {"max_slots": 5}}},
-            "5 is more than the 4 that the cluster",
+            "5 is more than the 4 of the cluster",
         ),
         (
             {"constraints": {"priority_limit": 29}},
-            "29 is more urgent than the 30 that the cluster",
+            "29 is more urgent than the 30 of the cluster",
         ),
         ({"invariant_config": {"resources": {"slots_per_trial": 5}}}, "slots_per_trial 5 exceeds"),
         ({"invariant_config": {"resources": {"max_slots": 5}}}, "max_slots 5 exceeds"),

@@ -131,12 +131,12 @@ def _conflicts_with(
     if above is None:
         return
     at = f"{ROOT}.constraints"
-    if None not in (above.max_slots, policy.max_slots) and policy.max_slots > above.max_slots:
-        text = f"{policy.max_slots} is more than the {above.max_slots} that {above.scope} allows"
-        yield f"{at}.resources.max_slots", text
-    limit = above.priority_limit
-    if None not in (limit, policy.priority_limit) and policy.priority_limit < limit:
-        text = f"{policy.priority_limit} is more urgent than the {limit} that {above.scope} allows"
+    slots, most = policy.max_slots, above.max_slots
+    if slots is not None and most is not None and slots > most:
+        yield f"{at}.resources.max_slots", f"{slots} is more than the {most} of {above.scope}"
+    limit, highest = policy.priority_limit, above.priority_limit
+    if limit is not None and highest is not None and limit < highest:
+        text = f"{limit} is more urgent than the {highest} of {above.scope}"
         yield f"{at}.priority_limit", text
     resources = policy.invariant_config.get("resources") or {}
     for text in find_violations(resources, Policies(levels=(above,), workload=workload)):
