@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.api import cases_experiments as scene
 from tests.api.client import Answer, Client
 from tests.api.test_experiment_edits import PATH, config_of, created, killed
 from tests.api.test_projects import experiment, project, workspace
@@ -192,10 +193,9 @@ async def test_later_changes_are_held_to_the_policies_of_that_time(admin: Client
 
 @covers("experiment-config 19.updates")
 async def test_the_job_queue_is_held_to_them_too(admin: Client) -> None:
-    numbers = [await created(admin), await created(admin)]
-    first, second = [
-        (await admin("GET", f"{PATH}/{n}")).json()["experiment"]["jobId"] for n in numbers
-    ]
+    first, second = [(await experiment(admin, activate=True))["jobId"] for _ in range(2)]
+    both_wait = lambda got: len(got["jobs"]) == 2  # noqa: E731
+    await scene.until(admin, "/api/v1/job-queues?resourcePool=default", both_wait)
     await set_policies(
         admin, "invariant_config: {resources: {weight: 1}}\nconstraints: {priority_limit: 40}"
     )

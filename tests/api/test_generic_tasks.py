@@ -221,7 +221,10 @@ async def test_what_cannot_be_started_is_refused_with_every_reason(world, client
     assert "<config>.resources.slots: must be >= 0" in said
     assert 'additionalProperties "surprise" not allowed' in said
     many = CONFIG.replace("0", "9")
-    assert "resources.slots is 9, pool default has 1 slots" in await refused(client, config=many)
+    assert "resources.slots is 9 with is_single_node" in await refused(client, config=many)
+    spread = CONFIG.replace("slots: 0", "slots: 9, is_single_node: false")
+    said = await refused(client, config=spread)
+    assert "resources.slots is 9, pool default has 1 slots" in said
     for field in ("forkedFrom", "parentId"):
         body = {"config": CONFIG, field: "nope"}
         assert "task 'nope' not found" in await refused(client, 404, **body)

@@ -14,6 +14,7 @@ from tests.covers import covers
 
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.trial import messages as t
+from determined_wire import agent_link as link
 
 CONFIG = """
 entrypoint: x
@@ -85,6 +86,22 @@ async def test_every_agent_on_which_it_matches_is_excluded(world, trial) -> None
     assert (await machine(world, trial)).excluded_agents == ("a1", "a2")
 
 
+async def failed_with(world: World, trial: dict[str, Any], line: str) -> None:
+    """Its container has said this last, and ended with code 1."""
+    names = trial["names"]
+    batch = link.LogBatch(
+        container_id=names["container_id"],
+        allocation_id=names["allocation_id"],
+        task_id=trial["taskId"],
+        first_seq=1,
+        text=line,
+        spans=(link.LogSpan(1, 0),),
+        is_last=True,
+    )
+    await world.services.task_logs.store_batch("a1", batch)
+    await scene.container(world, names, "TERMINATED", exit_code=1)
+
+
 async def lines_of(world: World, trial: dict[str, Any], has: str) -> list[str]:
     """What its log says of `has`, once it does."""
     path = f"/api/v1/trials/{trial['id']}/logs"
@@ -103,8 +120,7 @@ async def lines_of(world: World, trial: dict[str, Any], has: str) -> list[str]:
 async def test_a_failed_trial_that_no_agent_is_left_for_ends_with_reason_and_remedy(
     world, trial
 ) -> None:
-    await said(world, trial, "ECC error")
-    await scene.container(world, trial["names"], "TERMINATED", exit_code=1)
+    await failed_with(world, trial, "ECC error")
     await reaches(world, trial["experimentId"], "STATE_ERROR")
     [line] = await lines_of(world, trial, "log policies exclude")
     assert "log policies exclude a1: pool default has 0 slots left" in line
@@ -117,8 +133,7 @@ async def test_a_failed_trial_that_no_agent_is_left_for_ends_with_reason_and_rem
 async def test_where_launch_errors_are_off_it_waits_and_its_log_says_so(world, trial) -> None:
     pools = world.services.pools
     pools._settings = msgspec.structs.replace(pools._settings, launch_error=False)
-    await said(world, trial, "ECC error")
-    await scene.container(world, trial["names"], "TERMINATED", exit_code=1)
+    await failed_with(world, trial, "ECC error")
     [line] = await lines_of(world, trial, "log policies exclude")
     assert "its next run waits for other agents: log policies exclude a1" in line
     state = await machine(world, trial)
@@ -129,7 +144,8 @@ async def test_a_trial_that_lost_its_agent_waits_also_with_launch_errors_on(worl
     """Nothing has failed, and agents may be on their way back."""
     await said(world, trial, "ECC error")
     ids = (trial["names"]["container_id"],)
-    lost = alloc.AgentLost(agent_id="a1", container_ids=ids, failure="agent_failed")
+    failure = alloc.ContainerFailure(type="agent_failed", message="it is gone")
+    lost = alloc.AgentLost(agent_id="a1", container_ids=ids, failure=failure)
     await scene.post(world, trial["names"], lost)
     assert await lines_of(world, trial, "its next run waits for other agents")
     assert (await machine(world, trial)).state == "ACTIVE"
