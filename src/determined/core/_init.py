@@ -62,10 +62,7 @@ def init(
         if info is not None:
             logger.warning("a task of type %s reports to nobody", info.task_type)
         if info is not None and info.task_type == "GENERIC":
-            session = _session_of(info)
-            dist = context.distributed
-            context.preempt = PreemptContext(session, info.allocation_id, dist, preempt_mode)
-            context._session = session
+            _listen(context, info, preempt_mode)
         return context
     slots = sum(info.container_slot_counts)
     if distributed is None and slots > 1:
@@ -82,6 +79,15 @@ def init(
         preempt_mode,
         tensorboard_mode,
     )
+
+
+def _listen(context: Context, info: ClusterInfo, preempt_mode: PreemptMode) -> None:
+    """Let a task hear that it shall leave; who does not say that it listens is just ended."""
+    session, dist = _session_of(info), context.distributed
+    if dist.rank == 0:
+        session.post(f"/api/v1/allocations/{info.allocation_id}/ready", json={})
+    context.preempt = PreemptContext(session, info.allocation_id, dist, preempt_mode)
+    context._session = session
 
 
 def make_dummy_context(

@@ -25,8 +25,8 @@ WAITS = """
 import os, time
 from determined import core
 
-print("run", os.environ["DET_ALLOCATION_ID"].rsplit(".", 1)[1], flush=True)
 with core.init(tensorboard_mode=core.TensorboardMode.MANUAL) as context:
+    print("run", os.environ["DET_ALLOCATION_ID"].rsplit(".", 1)[1], flush=True)
     while not context.preempt.should_preempt():
         time.sleep(0.02)
 print("left", flush=True)

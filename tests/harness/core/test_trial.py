@@ -177,6 +177,7 @@ def test_a_preempted_task_is_told_and_acknowledges_once(
     _, err = p.communicate(timeout=20)
     assert p.returncode == 0, err
     assert len(master.named("POST", "/ack_preemption")) == 1
+    assert len(master.named("POST", "/ready")) == (kind == "GENERIC")
 
 
 def test_invalid_hyperparameters_are_reported_and_end_with_0(
