@@ -71,6 +71,7 @@ async def test_a_pattern_for_the_beginning_of_the_text_means_that_of_each_line(
     assert await label(world, trial) == "start"
 
 
+@covers("scheduling-and-provisioning b.5.cancel_retries")
 @covers("experiment-config 16.cancel_retries")
 async def test_a_match_makes_the_next_failure_final_and_says_why(world, trial) -> None:
     await said(world, trial, "CUDA error: an illegal address")
@@ -79,6 +80,7 @@ async def test_a_match_makes_the_next_failure_final_and_says_why(world, trial) -
     assert "CUDA error: an illegal address" in state.retries_canceled
 
 
+@covers("scheduling-and-provisioning b.5.exclude_node")
 @covers("experiment-config 16.exclude_node")
 async def test_every_agent_on_which_it_matches_is_excluded(world, trial) -> None:
     await said(world, trial, "ECC error", "ECC error again")
@@ -123,19 +125,21 @@ async def test_a_failed_trial_that_no_agent_is_left_for_ends_with_reason_and_rem
     await failed_with(world, trial, "ECC error")
     await reaches(world, trial["experimentId"], "STATE_ERROR")
     [line] = await lines_of(world, trial, "log policies exclude")
-    assert "log policies exclude a1: pool default has 0 slots left" in line
+    assert "slots requested exceeds default resource pool capacity" in line
+    assert "log policies exclude a1, 0 slots are left" in line
     assert "repair the agents and start a new trial, or add agents" in line
     state = await machine(world, trial)
     assert (state.state, state.run_id) == ("ERROR", 2)
 
 
 @covers("experiment-config 17.exclude_recheck")
+@covers("scheduling-and-provisioning e.4.restart_warned")
 async def test_where_launch_errors_are_off_it_waits_and_its_log_says_so(world, trial) -> None:
     pools = world.services.pools
     pools._settings = msgspec.structs.replace(pools._settings, launch_error=False)
     await failed_with(world, trial, "ECC error")
     [line] = await lines_of(world, trial, "log policies exclude")
-    assert "its next run waits for other agents: log policies exclude a1" in line
+    assert "its next run waits for other agents: slots requested exceeds" in line
     state = await machine(world, trial)
     assert (state.state, state.allocation_id) == ("ACTIVE", f"{trial['taskId']}.2")
 
@@ -151,6 +155,7 @@ async def test_a_trial_that_lost_its_agent_waits_also_with_launch_errors_on(worl
     assert (await machine(world, trial)).state == "ACTIVE"
 
 
+@covers("scheduling-and-provisioning b.5.own_config")
 @covers("experiment-config 16.config_echo")
 async def test_a_line_that_shows_the_configuration_matches_nothing(world, trial) -> None:
     await said(world, trial, '{"log_policies": [{"pattern": "illegal address"}]}')

@@ -13,6 +13,8 @@ NOUNS = {
     "experiment",
     "preview-search",
     "project",
+    "resource-pool",
+    "resources",
     "task",
     "template",
     "trial",

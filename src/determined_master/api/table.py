@@ -26,6 +26,7 @@ from determined_master.api import (
     model_definitions,
     model_versions,
     models,
+    pool_bindings,
     pools,
     profiler,
     project_columns,
@@ -39,6 +40,7 @@ from determined_master.api import (
     tasks,
     templates,
     trials,
+    usage,
     users,
     workspaces,
 )
@@ -52,6 +54,7 @@ MODULES = (
     cluster_messages,
     agents,
     pools,
+    pool_bindings,
     job_queues,
     workspaces,
     projects,
@@ -82,6 +85,7 @@ MODULES = (
     experiment_bulk,
     collections,
     stories,
+    usage,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain import task_spec
+from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ssh_files import ssh_files
 from determined_master.services import collection_specs, generic_specs
 from determined_master.services.container_options import container_options
 from determined_master.services.ssh_keys import derive_key_pair
+from determined_master.services.task_defaults import TaskDefaults
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import (
     allocations,
@@ -31,22 +35,6 @@ if TYPE_CHECKING:
     from determined_master.store.pool import Conn
 
 TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
-SHM_SIZE_BYTES = 4 * 1024**3
-
-
-class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cluster's admin has set for all tasks."""
-
-    user: link.TaskUser = link.TaskUser()
-    network_mode: str = "bridge"
-    shm_size_bytes: int = SHM_SIZE_BYTES
-    startup_hook: str = ""
-    reserved_ports: frozenset[int] = frozenset()
-    uses_tls: bool = False
-    network_interface: str = ""
-    gloo_port_range: str = ""
-    ssh_key_type: str = "ED25519"
-    rsa_bits: int = 0
 
 
 class ContainerSpecs:
@@ -62,6 +50,7 @@ class ContainerSpecs:
         state: alloc.Allocation,
         container: alloc.StartContainer,
         device_type: str = "cpu",
+        hosts: Mapping[str, frozenset[str]] = MappingProxyType({}),
     ) -> link.ContainerSpec:
         """The specification of one container; the same again when asked twice.
 
@@ -69,6 +58,7 @@ class ContainerSpecs:
             state: the allocation.
             container: which of its containers, and where.
             device_type: of the container's slots; says which image and variables it gets.
+            hosts: names and addresses of each agent's machine, by agent.
         """
         if state.request.task_type == "CHECKPOINT_GC":
             return await self._build_collection(state, container)
@@ -79,9 +69,8 @@ class ContainerSpecs:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
         async with self._pool.acquire() as conn:
             async with conn.transaction():
-                ports = await allocations.reserve_ports(
-                    conn, state.id, task_spec.TRIAL_PORTS, self._defaults.reserved_ports
-                )
+                request = self._port_request(state, hosts)
+                ports = await allocations.reserve_ports(conn, state.id, request)
             trial = await trials.find_trial(conn, trial_id)
             resume = await checkpoints.find_resume_point(conn, trial_id)
             if trial is None:
@@ -101,14 +90,28 @@ class ContainerSpecs:
             steps_completed=resume[1] if resume else 0,
             latest_checkpoint=resume[0] if resume else trial.warm_start_checkpoint,
         )
-        environment = self._environment(state, container, experiment, run, ports)
+        own_ports = gang_ports.ports_of_rank(ports, container.rank)
+        environment = self._environment(state, container, experiment, run, own_ports)
+        by_rank = gang_ports.ports_by_rank(ports, container.count)
+        if by_rank:
+            environment["DET_PORTS_BY_RANK"] = json.dumps(by_rank)
         environment.update(task_spec.user_environment(experiment.config, device_type))
         spec = self._spec(state, container, experiment.config, environment, run)
-        options = self._options(experiment.config, device_type)
-        exposed = tuple(sorted({*spec.ports, *ports.values()}))
+        options = self._options(state, experiment.config, device_type)
+        exposed = tuple(sorted({*spec.ports, *own_ports.values()}))
         if container.count > 1:
             options["files"] = (*spec.files, *await self._ssh_files(experiment.id))
         return msgspec.structs.replace(spec, ports=exposed, user=user, **options)
+
+    def _port_request(
+        self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> allocations.PortRequest:
+        by_rank = [hosts.get(c.agent_id, frozenset()) for c in state.containers]
+        return allocations.PortRequest(
+            wanted=gang_ports.wanted_ports(by_rank),
+            hosts=frozenset().union(*by_rank) if all(by_rank) else frozenset(),
+            reserved=self._defaults.reserved_ports,
+        )
 
     async def _build_collection(
         self, state: alloc.Allocation, container: alloc.StartContainer
@@ -132,11 +135,11 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=user,
-            files=collection_specs.files(row),
+            files=(*collection_specs.files(row), *self._trust()),
             mounts=tuple(_mounts(config)),
-            network_mode=self._defaults.network_mode,
+            network_mode=self._defaults.of(state.request.pool).network_mode,
         )
-        return msgspec.structs.replace(spec, **self._options(config, "cpu"))
+        return msgspec.structs.replace(spec, **self._options(state, config, "cpu"))
 
     async def _build_generic(
         self, state: alloc.Allocation, container: alloc.StartContainer, device_type: str
@@ -146,6 +149,7 @@ class ContainerSpecs:
             if row is None:
                 raise RuntimeError(f"the generic task {state.request.task_id} has no row")
             user = await self._user(conn, row.user_id, row.workspace_id or 0)
+        defaults = self._defaults.of(state.request.pool)
         directory = generic_specs.work_dir(row, user)
         environment = self._base(state, container, row.username)
         environment.update(generic_specs.variables(row, device_type, directory))
@@ -158,24 +162,27 @@ class ContainerSpecs:
             environment=environment,
             work_dir=directory,
             user=user,
-            files=self._hook(),
+            files=self._files(state),
             mounts=tuple(_mounts(row.config)),
             ports=tuple(sorted(set(ports))),
-            network_mode="host" if container.count > 1 else self._defaults.network_mode,
+            network_mode="host" if container.count > 1 else defaults.network_mode,
         )
-        return msgspec.structs.replace(spec, **self._options(row.config, device_type))
+        return msgspec.structs.replace(spec, **self._options(state, row.config, device_type))
 
-    def _hook(self) -> tuple[link.File, ...]:
-        """What the cluster runs before the user's program."""
-        if not self._defaults.startup_hook:
-            return ()
+    def _files(self, state: alloc.Allocation) -> tuple[link.File, ...]:
+        """What the cluster puts beside the user's: trust, and what runs before the program."""
+        hook = self._defaults.of(state.request.pool).startup_hook
+        if not hook:
+            return self._trust()
         path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
-        hook = self._defaults.startup_hook.encode()
-        return (link.File(path=path, content=hook, mode=0o744),)
+        return (*self._trust(), link.File(path=path, content=hook.encode(), mode=0o744))
 
-    def _options(self, config: dict[str, Any], device_type: str) -> dict[str, Any]:
+    def _options(
+        self, state: alloc.Allocation, config: dict[str, Any], device_type: str
+    ) -> dict[str, Any]:
         """What a configuration says about the container itself."""
-        return container_options(config, device_type, self._defaults.shm_size_bytes)
+        defaults = self._defaults.of(state.request.pool)
+        return container_options(config, device_type, defaults.shm_size_bytes)
 
     async def _user(self, conn: Conn, user_id: int, workspace_id: int) -> link.TaskUser:
         """Whom the tasks of a user in a workspace run as."""
@@ -192,6 +199,12 @@ class ContainerSpecs:
         )
         return [link.File(f.path, f.content, f.mode, f.is_root_owned) for f in ssh_files(keys)]
 
+    def _trust(self) -> tuple[link.File, ...]:
+        """By which a task knows the master when that serves HTTPS."""
+        cert = self._defaults.master_cert
+        path = task_spec.MASTER_CERT_FILE
+        return (link.File(path, cert, 0o644, is_root_owned=True),) if cert else ()
+
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
     ) -> dict[str, str]:
@@ -203,7 +216,7 @@ class ContainerSpecs:
             username=username,
             session_token=self._tokens.session_token(state.id),
             user_token=self._tokens.user_token(state.id),
-            uses_tls=self._defaults.uses_tls,
+            uses_tls=bool(self._defaults.master_cert),
         )
         return task_spec.base_environment(identity)
 
@@ -216,10 +229,11 @@ class ContainerSpecs:
         ports: dict[str, int],
     ) -> dict[str, str]:
         environment = self._base(state, container, experiment.username)
-        if self._defaults.network_interface:
-            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = self._defaults.network_interface
-        if self._defaults.gloo_port_range:
-            environment["GLOO_PORT_RANGE"] = self._defaults.gloo_port_range
+        defaults = self._defaults.of(state.request.pool)
+        if defaults.network_interface:
+            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = defaults.network_interface
+        if defaults.gloo_port_range:
+            environment["GLOO_PORT_RANGE"] = defaults.gloo_port_range
         environment.update(task_spec.trial_environment(run, ports))
         return environment
 
@@ -231,8 +245,10 @@ class ContainerSpecs:
         environment: dict[str, str],
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
+        defaults = self._defaults.of(state.request.pool)
         env = config["environment"]
         ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
+        ports += [int(proxied["proxy_port"]) for proxied in env.get("proxy_ports") or ()]
         return link.ContainerSpec(
             task_id=state.request.task_id,
             task_type=state.request.task_type,
@@ -241,10 +257,10 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=self._defaults.user,
-            files=self._hook(),
+            files=self._files(state),
             mounts=tuple(_mounts(config)),
             ports=tuple(sorted(set(ports))),
-            network_mode="host" if container.count > 1 else self._defaults.network_mode,
+            network_mode="host" if container.count > 1 else defaults.network_mode,
         )
 
 

@@ -16,14 +16,15 @@ from determined_master.services.config_policies import policies_of
 from determined_master.services.names import pet_name
 from determined_master.services.projects import check_place
 from determined_master.services.yaml_text import parse_yaml
-from determined_master.store import projects, templates
+from determined_master.store import pool_bindings, projects, templates
 from determined_master.store.projects import Place
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.config.experiment import ConfigLayers
-    from determined_master.domain.config.policy import Policies
+    from determined_master.domain.config.policy import Workload
+    from determined_master.store.pool import Conn
 
 FIRST_PROJECT_ID = 1
 """Where experiments go whose users do not say."""
@@ -63,7 +64,8 @@ class ExperimentConfigs:
         layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         place = await self._place(project_id, (parsed.value, layers.template))
-        layers = in_workspace(layers, place, await self._policies(place.workspace_id))
+        async with self._pool.acquire() as conn:
+            layers = await in_workspace(conn, layers, place)
         name = f"Experiment ({pet_name()})"
         built = build_experiment(
             parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
@@ -90,15 +92,12 @@ class ExperimentConfigs:
             raise InvalidArgument(
                 "override config must not set workspace or project: move the experiment instead"
             )
-        policies = await self._policies(workspace_id)
+        async with self._pool.acquire() as conn:
+            policies = await policies_of(conn, workspace_id)
         layers = msgspec.structs.replace(self._layers, template=config, policies=policies)
         seed = int(config["reproducibility"]["experiment_seed"])
         built = build_experiment(parsed.value or {}, layers=layers, seed=seed, name=config["name"])
         return Prepared(built, (*parsed.warnings, *built.warnings))
-
-    async def _policies(self, workspace_id: int) -> Policies:
-        async with self._pool.acquire() as conn:
-            return await policies_of(conn, workspace_id)
 
     async def _with_template(self, name: str) -> ConfigLayers:
         async with self._pool.acquire() as conn:
@@ -137,11 +136,15 @@ def _must(found: Place | None, missing: str) -> Place:
     return found
 
 
-def in_workspace(layers: ConfigLayers, place: Place, policies: Policies) -> ConfigLayers:
+async def in_workspace(
+    conn: Conn, layers: ConfigLayers, place: Place, workload: Workload = "EXPERIMENT"
+) -> ConfigLayers:
     """The cluster's layers with those of the workspace in which a job is put."""
+    closed = await pool_bindings.list_closed_pools(conn, place.workspace_id)
     return msgspec.structs.replace(
         layers,
-        policies=policies,
+        policies=await policies_of(conn, place.workspace_id, workload),
+        pools={name: pool for name, pool in layers.pools.items() if name not in closed},
         workspace_id=place.workspace_id,
         workspace_checkpoint_storage=place.checkpoint_storage,
         default_compute_pool=place.default_compute_pool or layers.default_compute_pool,

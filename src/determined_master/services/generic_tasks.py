@@ -12,7 +12,6 @@ import msgspec
 from determined_master import clock, entropy
 from determined_master.domain import access
 from determined_master.domain.config.layers import ConfigLayers
-from determined_master.domain.config.policy import Policies
 from determined_master.domain.config.task import BuiltTask, TaskOptions, build_task
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.model_definition import ModelFile, pack
@@ -86,12 +85,14 @@ class GenericTasks:
             forked = await self._related(conn, new.forked_from)
             parent = await self._related(conn, new.parent_id)
             place = await projects.find_place(conn, new.project_id or FIRST_PROJECT_ID)
-        if place is None:
-            raise NotFound(f"project '{new.project_id}' not found")
-        check_place(place)
+            if place is None:
+                raise NotFound(f"project '{new.project_id}' not found")
+            check_place(place)
+            layers = await in_workspace(conn, self._layers, place, "NTSC")
         context = await self._context(new, forked, parent)
         submitted = {**(forked.submitted if forked else {}), **given}
-        built = self._build(submitted, place, context)
+        options = TaskOptions(name=pet_name(), has_files=context.digest is not None)
+        built = build_task("generic", submitted, layers=layers, options=options)
         exceeds = self._pools.check_fit(
             built.typed.resource_pool,
             built.typed.slots,
@@ -170,11 +171,6 @@ class GenericTasks:
         if new.inherits_context and parent is not None:
             return _Context(parent.context)
         return _Context(forked.context if forked else None)
-
-    def _build(self, submitted: Any, place: Place, context: _Context) -> BuiltTask:
-        layers = in_workspace(self._layers, place, Policies(workload="NTSC"))
-        options = TaskOptions(name=pet_name(), has_files=context.digest is not None)
-        return build_task("generic", submitted, layers=layers, options=options)
 
     async def _store(
         self,

@@ -67,7 +67,7 @@ class AllocationEffects:
             container_id=effect.container_id,
             allocation_id=ctx.aggregate_id,
             slot_ids=effect.slot_ids,
-            spec=await self._specs.build(state, effect, self._device_type(effect)),
+            spec=await self._specs.build(state, effect, self._device_type(effect), self._hosts()),
         )
         try:
             await self._backend.start_container(order)
@@ -81,11 +81,16 @@ class AllocationEffects:
         types = frozenset(d.type for d in devices if d.id in effect.slot_ids)
         return device_type_of(len(effect.slot_ids), types)
 
+    def _hosts(self) -> dict[str, frozenset[str]]:
+        """Names and addresses of each agent's machine."""
+        agents = self._backend.agents()
+        return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
+
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
         """Send the signal; an agent that is away gets it when it is back."""
         try:
             await self._backend.signal_container(
-                effect.agent_id, effect.container_id, effect.signal
+                effect.agent_id, effect.container_id, effect.signal, ctx.aggregate_id
             )
         except NotConnected as error:
             raise Deferred(str(error)) from error
@@ -125,7 +130,8 @@ class AllocationEffects:
         ids = [container.id for container in state.containers]
         if not ids or await self._policies.has_seen_all(state.request.task_id, ids):
             return
-        if clock.now() - ctx.ordered_at < OUTPUT_LIMIT:
+        waited = clock.now() - ctx.ordered_at
+        if timedelta(0) <= waited < OUTPUT_LIMIT:  # below 0 the clock was set back
             raise Deferred(f"output of {ctx.aggregate_id} is on its way", retry_s=OUTPUT_POLL_S)
 
     async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
