@@ -7,7 +7,9 @@ is touched. Containers use the machine's network.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -31,6 +33,7 @@ class Podman:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.socket = root / "podman.sock"
+        self._config = root / "containers.conf"
         self._service: subprocess.Popen[bytes] | None = None
 
     @property
@@ -40,6 +43,11 @@ class Podman:
 
     def start(self) -> None:
         """Start it; returns once it answers, or raises CannotRun."""
+        # Podman's own limits are higher than a machine without CAP_SYS_RESOURCE may set.
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+        limits = [f"nofile={files}:{files}", f"nproc={processes}:{processes}"]
+        self._config.write_text(f"[containers]\ndefault_ulimits = {json.dumps(limits)}\n")
         command = [*self._command(), "system", "service", "--time", "0", self.address]
         with (self.root / "log").open("ab") as log:
             self._service = subprocess.Popen(
@@ -98,7 +106,12 @@ class Podman:
         ]
 
     def _env(self) -> dict[str, str]:
-        return {"PATH": os.environ["PATH"], "HOME": str(self.root), "TMPDIR": str(self.root)}
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.root),
+            "TMPDIR": str(self.root),
+            "CONTAINERS_CONF": str(self._config),
+        }
 
 
 def missing() -> str | None:

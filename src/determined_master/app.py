@@ -132,6 +132,8 @@ class App:
         self.door = self._door(cluster)
         self.backend = backend or self.door
         self.pools = Pools(settings, self.backend, self.live)
+        self.bindings = PoolBindings(pool, self.pools)
+        self.queue = JobQueue(pool, self.live, self.pools)
         self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
             pool_configs(settings),
@@ -193,15 +195,13 @@ class App:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        pools, bindings = self.pools, PoolBindings(pool, self.pools)
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
-        experiments = Experiments(engine, pool, configs, pools)
+        experiments = Experiments(engine, pool, configs, self.pools)
         tasks = Tasks(pool)
         generic = GenericTasks(engine, pool, layers, pools)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
-        queue = JobQueue(pool, self.live, pools)
         samples = SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
@@ -218,7 +218,7 @@ class App:
             series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections, self.terms, pools),
             experiment_bulk=ExperimentBulk(pool),
-            continuations=Continuations(engine, pool, configs, bindings),
+            continuations=Continuations(engine, pool, configs, self.bindings),
             trials=trials,
             detached=detached,
             system_metrics=samples,
@@ -239,13 +239,13 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
-            pools=pools,
-            pool_bindings=bindings,
-            workspaces=Workspaces(pool, bindings, self.deletions),
+            pools=self.pools,
+            pool_bindings=self.bindings,
+            workspaces=Workspaces(pool, self.bindings, self.deletions),
             projects=Projects(pool, self.deletions),
             identities=self.identities,
-            job_queue=queue,
-            job_changes=JobChanges(pool, queue, pools, bindings, self.terms),
+            job_queue=self.queue,
+            job_changes=JobChanges(pool, self.queue, self.pools, self.bindings, self.terms),
             job_terms=self.terms,
             job_why=self.job_why,
             search_previews=SearchPreviews(layers),

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 import uvicorn
 import uvloop
 
-from determined_master import __version__, app, clock, database, settings, simulation
+from determined_master import (
+    __version__,
+    app,
+    clock,
+    database,
+    open_files,
+    settings,
+    simulation,
+)
 from determined_master.corked import CorkedHttp
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
@@ -80,6 +88,7 @@ async def _run(chosen: settings.Settings) -> None:
 
 
 async def _serve(chosen: settings.Settings, address: Address) -> None:
+    open_files.allow_many()
     listener = _listen(chosen)
     passwords = Passwords()
     pool = await open_pool(address)

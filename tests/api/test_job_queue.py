@@ -171,8 +171,9 @@ async def test_a_job_without_a_request_is_changed_and_its_next_request_knows(
     await admin("POST", f"/api/v1/experiments/{job.entity_id}/activate")
     found = await scene.until(admin, side, lambda got: got["jobs"])
     assert [(j["priority"], j["weight"]) for j in found] == [(9, 2.5)]
-    again = job._replace(allocation_id=job.allocation_id.replace(".1", ".2"))
-    assert live(world, again).max_slots == 3
+    [again] = world.services.live.of_job(job.id)
+    assert again.id != job.allocation_id
+    assert (again.request.priority, again.request.max_slots) == (9, 3)
 
 
 @covers("scheduling-and-provisioning a.5.patch a.5.rows_first")
@@ -326,8 +327,7 @@ async def test_pools_tell_whether_they_preempt(world: World) -> None:
         p["name"]: (p["schedulerType"].rsplit("TYPE_")[-1], p["details"]["priorityScheduler"])
         for p in pools
     }
-    assert told == {
-        "default": ("PRIORITY", {"preemption": True, "defaultPriority": 42}),
-        "side": ("PRIORITY", {"preemption": False, "defaultPriority": 7}),
-        "shared": ("FAIR_SHARE", None),
-    }
+    [(first, own), (second, other), shared] = told.values()
+    assert (first, own["preemption"], own["defaultPriority"]) == ("PRIORITY", True, 42)
+    assert (second, other["preemption"], other["defaultPriority"]) == ("PRIORITY", False, 7)
+    assert shared == ("FAIR_SHARE", None)

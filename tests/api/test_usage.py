@@ -12,6 +12,7 @@ from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.samples import World
 from tests.api.scenes import reaches, run_to_end
+from tests.api.test_collections import collections_of, gone
 from tests.api.test_projects import project, workspace
 from tests.covers import covers
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project, add_trial
@@ -118,11 +119,14 @@ async def test_a_report_stays_as_it_was_when_its_experiment_moves_and_goes(world
     assert (await admin("POST", f"/api/v1/experiments/{number}/move", body)).status == 200
     assert await report(admin, "allocations-csv", ALWAYS) == [before]
     assert (await admin("DELETE", f"/api/v1/experiments/{number}")).status == 200
-    look = lambda: admin("GET", f"/api/v1/experiments/{number}")  # noqa: E731
-    await scene.until_true(look, lambda got: got.status == 404, [])
+    [collection] = await collections_of(world)
+    await run_to_end(world, collection, 0)
+    await gone(world, number)
     async with world.services.projects._pool.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM allocations") == 0
-    assert await report(admin, "allocations-csv", ALWAYS) == [before]
+    kept, collected = await report(admin, "allocations-csv", ALWAYS)
+    assert kept == before
+    assert (collected["task_type"], collected["workspace_name"]) == ("CHECKPOINT_GC", "elsewhere")
 
 
 @covers(f"{E} e.5.raw e.5.kinds e.5.labels e.5.json")
@@ -170,7 +174,8 @@ async def test_a_list_of_spans_that_would_hold_the_master_is_refused(
     trial = await add_trial(pool, await an_experiment(pool))
     query = """
         INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics)
-        SELECT $1, 'training', n, 1, $2 + n * interval '1 s', '{}' FROM generate_series(1, $3) n
+        SELECT $1, 'training', n, 1, $2::timestamptz + n * interval '1 s', '{}'
+          FROM generate_series(1, $3) n
     """
     await pool.execute(query, trial, STARTED, MAX_LISTED_SPANS + 1)
     asked = "timestampAfter=2026-01-01T00:00:00Z&timestampBefore=2026-01-02T00:00:00Z"

@@ -32,7 +32,7 @@ def test_pools_are_listed_one_row_each(det: Det, master: FakeMaster) -> None:
     header, row = det("rp", "list", "--csv").out.splitlines()
     assert header.startswith("Name,Agents,Slots,Used,Slot Type")
     assert row == "gpus,2,8,3,cuda,1/200,priority,compute,4,2,large"
-    assert json.loads(det("rp", "--json").out) == [POOL]
+    assert json.loads(det("rp", "list", "--json").out) == [POOL]
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,8 @@ def agent(name: str, slots: int, **more: Any) -> AgentSnapshot:
             Device(id=i, brand="H200", uuid=f"{name}{i}", type="cuda") for i in range(slots)
         ),
         is_connected=True,
-        registered_at=clock.now(),
         version="0.39.0",
-        **more,
+        **{"registered_at": clock.now(), **more},
     )
 
 

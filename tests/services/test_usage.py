@@ -29,7 +29,7 @@ async def sums(pool: Pool) -> dict[tuple[str, str, str], float]:
     return {(str(r["day"])[8:], r["type"], r["key"]): r["seconds"] for r in rows}
 
 
-async def used(pool: Pool, began: datetime, ended: datetime | None, **more: Any) -> int:
+async def used(pool: Pool, began: datetime, ended: datetime | None, /, **more: Any) -> int:
     number = await add_experiment(pool, await add_project(pool, more.pop("key", "PROJ")))
     values = {"requested_at": began - MINUTE, "started_at": began, "ended_at": ended, **more}
     await add_allocation(pool, number, **values)

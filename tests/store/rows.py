@@ -81,7 +81,7 @@ async def _insert(pool: Pool, table: str, values: dict[str, Any]) -> int:
     return int(await pool.fetchval(query, *values.values()))
 
 
-async def add_allocation(pool: Pool, experiment_id: int | None = None, **columns: Any) -> str:
+async def add_allocation(pool: Pool, experiment_id: int | None = None, /, **columns: Any) -> str:
     """An allocation of a task of its own; its id.
 
     Args:

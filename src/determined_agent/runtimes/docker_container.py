@@ -100,6 +100,10 @@ class DockerContainer:
         is_whole = await self._has_finished(copying)
         if ended is not None or not is_whole:
             await self._read_rest()  # a followed log may end before its last lines are written
+        if ended is not None and self._was_away:
+            self._output.note(
+                "Docker's daemon was away when the container ended: its last lines may be missing"
+            )
         if ended is None:
             return Exit(failure=Failure("restore_error", GONE), dropped_lines=self._output.dropped)
         return exit_of(ended, self._output.dropped, daemon_was_away=self._was_away)

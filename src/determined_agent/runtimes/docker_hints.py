@@ -30,6 +30,10 @@ _TASKS = (
     ),
     ("bind source path does not exist", "make that directory on the agent, or drop the mount"),
     (
+        "not a shared or slave mount|not a shared mount",
+        "see bind_mounts.propagation, or share that mount on the agent",
+    ),
+    (
         "error gathering device information",
         "this agent has no such device: see resources.devices",
     ),

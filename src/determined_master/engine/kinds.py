@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from determined_master.domain.allocation import container_rows
 from determined_master.domain.allocation import machine as allocation_machine
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.stored import read_stored
@@ -20,7 +21,7 @@ from determined_master.domain.task import machine as task_machine
 from determined_master.domain.task import messages as task
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
-from determined_master.engine.kind import Change, Kind
+from determined_master.engine.kind import Change, Kind, Parts
 from determined_master.store import (
     allocations,
     experiments,
@@ -203,6 +204,7 @@ ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     effect=alloc.AllocationOrder,
     step=allocation_machine.step,
     project=project_allocations,
+    parts=Parts(alloc.Container, container_rows.split, container_rows.count, container_rows.join),
 )
 GENERIC_TASK: Kind[task.GenericTask, task.TaskEvent, Any] = Kind(
     name="task",

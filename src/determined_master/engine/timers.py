@@ -94,6 +94,8 @@ class Timers:
         """Post what is due; returns how long nothing else will be."""
         now = self._term.now()
         self._next_at = None
+        if self._jumps.is_due():
+            return 0.0  # nothing is known to be due before the rows have been moved along
         for row in rows:
             if row["due_at"] > now:
                 self._next_at = row["due_at"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from determined_master.domain.schedule.view import AgentView
 
 if TYPE_CHECKING:
-    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.allocation.messages import Allocation, Container
     from determined_master.ports import AgentSnapshot
 
 
@@ -20,11 +20,12 @@ class Occupancy:
         self._slots: dict[str, dict[int, list[str]]] = {}
         """By agent and slot: the allocations that hold it."""
         self._aux: dict[str, int] = {}
+        self._allocations: dict[str, set[str]] = {}
         self._seen: dict[str, tuple[AgentSnapshot, int, AgentView]] = {}
 
     def changed(self, before: Allocation | None, after: Allocation | None) -> None:
         """An allocation has another state; None for one that is not there, or over."""
-        old, new = _held(before), _held(after)
+        old, new = _places(before), _places(after)
         known = after or before
         if old == new or known is None:
             return
@@ -32,6 +33,14 @@ class Occupancy:
             self._give_back(agent_id, slot_ids, known.id)
         for agent_id, slot_ids in new:
             self._take(agent_id, slot_ids, known.id)
+        for agent_id, _ in old:
+            self._leave(known.id, agent_id)
+        for agent_id, _ in new:
+            self._allocations.setdefault(agent_id, set()).add(known.id)
+
+    def allocations_on(self, agent_id: str) -> list[str]:
+        """Ids of the allocations that have containers there which are not over, sorted."""
+        return sorted(self._allocations.get(agent_id, ()))
 
     def view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
         """One agent as it is now; the same object as before when nothing has changed."""
@@ -64,6 +73,12 @@ class Occupancy:
             shut=tuple(sorted(holders.items())),
         )
 
+    def _leave(self, allocation_id: str, agent_id: str) -> None:
+        left = self._allocations.get(agent_id, set())
+        left.discard(allocation_id)
+        if not left:
+            self._allocations.pop(agent_id, None)
+
     def _take(self, agent_id: str, slot_ids: tuple[int, ...], holder: str) -> None:
         self._seen.pop(agent_id, None)
         if not slot_ids:
@@ -85,8 +100,10 @@ class Occupancy:
                 del used[slot]
 
 
-def _held(allocation: Allocation | None) -> list[tuple[str, tuple[int, ...]]]:
-    if allocation is None:
-        return []
-    live = (c for c in allocation.containers if c.state != "TERMINATED")
-    return [(c.agent_id, c.slot_ids) for c in live]
+def held(allocation: Allocation) -> list[Container]:
+    """The containers of an allocation that are not over."""
+    return [c for c in allocation.containers if c.state != "TERMINATED"]
+
+
+def _places(allocation: Allocation | None) -> list[tuple[str, tuple[int, ...]]]:
+    return [] if allocation is None else [(c.agent_id, c.slot_ids) for c in held(allocation)]

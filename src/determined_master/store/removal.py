@@ -34,7 +34,9 @@ _OF_TASKS = (
     """WITH gone AS (DELETE FROM allocations WHERE task_id = ANY ($1) RETURNING id, session_id),
             sessions AS (DELETE FROM user_sessions s USING gone WHERE s.id = gone.session_id),
             journal AS (DELETE FROM journal j USING gone
-                         WHERE j.kind = 'allocation' AND j.id = gone.id)
+                         WHERE j.kind = 'allocation' AND j.id = gone.id),
+            parts AS (DELETE FROM aggregate_parts p USING gone
+                       WHERE p.kind = 'allocation' AND p.id = gone.id)
        DELETE FROM aggregates a USING gone WHERE a.kind = 'allocation' AND a.id = gone.id""",
     "DELETE FROM tasks WHERE id = ANY ($1)",
 )

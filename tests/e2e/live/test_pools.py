@@ -20,7 +20,7 @@ live = pytest.mark.live
     "resource-pool bindings replace",
 )
 def test_pools_are_listed_bound_and_opened_again(person: Person) -> None:
-    found = {p["name"]: p for p in person.det("rp", "--json").json()}
+    found = {p["name"]: p for p in person.det("rp", "list", "--json").json()}
     assert (found["default"]["slotsAvailable"], found["lab"]["slotsAvailable"]) == (2, 0)
     rows = {r["Name"]: r for r in person.det("resource-pool", "list", "--csv").rows()}
     assert (rows["default"]["Slots"], rows["default"]["Default For"]) == ("2", "compute, aux")

@@ -88,6 +88,7 @@ class AgentBackend:
         self._tasks: set[asyncio.Task[None]] = set()
         self._waits: dict[str, asyncio.Task[None]] = {}
         self._is_open = False
+        self._opened = asyncio.Event()
         self._hostname = socket.gethostname()
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
@@ -101,6 +102,7 @@ class AgentBackend:
         for agent_id in list(self._waits):
             self._stop_waiting(agent_id)
         self._is_open = True
+        self._opened.set()
         self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
         self._registry = Registry(self._switches)
         for agent_id, pool in expected.items():
@@ -111,6 +113,7 @@ class AgentBackend:
     async def close(self) -> None:
         """Let go of all agents; their containers run on."""
         self._is_open = False
+        self._opened.clear()
         for agent in self._registry:
             if agent.session is not None:
                 agent.session.end("the master is going down")
@@ -170,7 +173,7 @@ class AgentBackend:
         frames = Frames(scope, receive, send)
         try:
             await frames.accept()
-            if not self._is_open:
+            if not await self._is_open_soon():
                 reason = "the master is not ready to accept agents; try again"
                 await frames.refuse(reason, is_final=False)
                 return
@@ -186,6 +189,19 @@ class AgentBackend:
             await frames.refuse(str(error), is_final=False)
         except Closed:
             return
+
+    async def _is_open_soon(self) -> bool:
+        """Whether agents are let in, now or in a moment.
+
+        A master that starts again has all of its agents at the door at once, before it has read
+        what they run: turned away, each would cost it a second opening.
+        """
+        try:
+            async with asyncio.timeout(self._times.open_s):
+                await self._opened.wait()
+        except TimeoutError:
+            return False
+        return self._is_open
 
     async def _order(self, agent_id: str, make: Callable[[int], Order]) -> None:
         agent = self._registry.get_connected(agent_id)
