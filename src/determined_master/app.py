@@ -199,7 +199,7 @@ class App:
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, configs, self.pools)
         tasks = Tasks(pool)
-        generic = GenericTasks(engine, pool, layers, pools)
+        generic = GenericTasks(engine, pool, layers, self.pools)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         samples = SystemMetrics(pool)
@@ -216,7 +216,7 @@ class App:
             run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
-            experiment_edits=ExperimentEdits(pool, self._collections, self.terms, pools),
+            experiment_edits=ExperimentEdits(pool, self._collections, self.terms, self.pools),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs, self.bindings),
             trials=trials,
