@@ -20,8 +20,10 @@ from determined_wire.agent_link import (
     ContainerReport,
     ContainerSpec,
     ContainerState,
+    Failure,
     LogBatch,
     LogStored,
+    SignalContainer,
     StartContainer,
 )
 
@@ -147,3 +149,13 @@ async def test_the_end_does_not_wait_for_ever_for_a_master_that_stores_nothing(
     link.is_acknowledging = False
     supervisor.obey(order())
     await until(lambda: "TERMINATED" in link.states())
+
+
+async def test_the_end_of_what_was_never_started_is_told_to_who_wants_it_ended(
+    supervisor: Supervisor, link: Recorded
+) -> None:
+    supervisor.obey(SignalContainer(1, 1, "c", 9))
+    assert link.told == []  # a master of an earlier release does not say whose it is
+    supervisor.obey(SignalContainer(2, 1, "c", 9, "a"))
+    ended = Failure("container_aborted", "ended before it ran")
+    assert link.told == [ContainerReport("c", "a", "TERMINATED", ended)]

@@ -18,6 +18,7 @@ from determined_wire.agent_link import (
     AgentAck,
     ContainerChanged,
     ContainerReport,
+    ForgetContainer,
     FromMaster,
     Hello,
     LogBatch,
@@ -271,3 +272,24 @@ async def test_an_order_waits_for_its_acknowledgement_and_is_sent_again(
         await agent.hear()
         await agent.say(ContainerChanged(1, ContainerReport("c", "a", "RUNNING")))
         assert await agent.hear() == MasterAck(1)
+
+
+async def test_an_agent_that_is_coming_in_is_told_what_to_forget_after_its_welcome(
+    listener: Listener,
+) -> None:
+    """Its welcome may promise a container whose end is stored before it is in."""
+    backend = listener.backend
+    assert backend is not None
+    events = backend._events
+    assert isinstance(events, Recorder)
+    events.keep.add("c")
+    async with dial(listener) as socket:
+        events.before_welcome = lambda: backend.forget_container("agent-1", "c")
+        agent = Agent(socket)
+        await agent.say(hello())
+        welcome = await agent.hear()
+        assert isinstance(welcome, Welcome)
+        assert welcome.keep == ("c",)
+        forget = await agent.hear()
+        assert isinstance(forget, ForgetContainer)
+        assert forget.container_id == "c"
