@@ -23,6 +23,7 @@ from determined_wire.agent_link import (
     ContainerChanged,
     ContainerReport,
     Device,
+    ForgetContainer,
     FromMaster,
     Hello,
     LogBatch,
@@ -472,3 +473,24 @@ async def test_orders_go_on_where_an_agent_that_was_given_up_had_counted_to(
         assert order.number == number
         await agent.say(AgentAck(order.number))
         await ordering
+
+
+async def test_an_agent_that_is_coming_in_is_told_what_to_forget_after_its_welcome(
+    listener: Listener,
+) -> None:
+    """Its welcome may promise a container whose end is stored before it is in."""
+    backend = listener.backend
+    assert backend is not None
+    events = backend._events
+    assert isinstance(events, Recorder)
+    events.keep.add("c")
+    async with dial(listener) as socket:
+        events.before_welcome = lambda: backend.forget_container("agent-1", "c")
+        agent = Agent(socket)
+        await agent.say(hello())
+        welcome = await agent.hear()
+        assert isinstance(welcome, Welcome)
+        assert welcome.keep == ("c",)
+        forget = await agent.hear()
+        assert isinstance(forget, ForgetContainer)
+        assert forget.container_id == "c"

@@ -164,8 +164,16 @@ class AgentBackend:
         )
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
-        """The container's end is stored. Raises NotConnected."""
+        """The container's end is stored. Raises NotConnected.
+
+        An agent that is away gets the order when it is back. Its welcome does not always tell it:
+        one that is coming in just now may have been promised before that it shall keep it.
+        """
         epoch = self._identity.epoch
+        agent = self._registry.find(agent_id)
+        if agent is not None and agent.session is None:
+            agent.orders.add(lambda number: ForgetContainer(number, epoch, container_id))
+            return
         await self._order(agent_id, lambda number: ForgetContainer(number, epoch, container_id))
 
     async def endpoint(self, scope: Scope, receive: Receive, send: Send) -> None:
