@@ -45,6 +45,12 @@ from determined_wire.agent_link import (
 KILLED = 137
 
 
+def settings_for(master_port: int) -> Settings:
+    """What simulated agents of a master on this machine have in common."""
+    host = "127.0.0.1"
+    return Settings(master_host=host, master_port=master_port, advertised_address=host)
+
+
 class SimulatedAgent:
     """One agent; implements `determined_agent.socket.Containers`."""
 
@@ -238,9 +244,7 @@ def main() -> None:
     parser.add_argument("--join-token", default="")
     args = parser.parse_args()
     logging.basicConfig(level=logging.ERROR)
-    settings = Settings(
-        master_host="127.0.0.1", master_port=args.master_port, join_token=args.join_token
-    )
+    settings = replace(settings_for(args.master_port), join_token=args.join_token)
     uvloop.run(serve(Fleet(settings, args.agents, args.slots)))
 
 

@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from bench.simulated_agents import Fleet
+from bench.simulated_agents import Fleet, settings_for
 from tests.agent_link import Listener, listening, until
 from tests.api.client import Client
 from tests.api.master import ADMIN
 from tests.scenarios.masters import master, submit
 
-from determined_agent.settings import Settings as AgentSettings
 from determined_master.app import App
 from determined_master.domain.allocation.container_rows import MAX_IN_STATE
 from determined_master.domain.allocation.messages import Allocation
@@ -51,8 +50,7 @@ class Agents:
     """Simulated agents that can be switched off one by one."""
 
     def __init__(self, port: int) -> None:
-        settings = AgentSettings(master_host="127.0.0.1", master_port=port)
-        self.fleet = Fleet(settings, AGENTS, SLOTS)
+        self.fleet = Fleet(settings_for(port), AGENTS, SLOTS)
         self._tasks = [asyncio.create_task(agent.run()) for agent in self.fleet.agents]
 
     async def stop(self, number: int) -> None:
