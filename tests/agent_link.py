@@ -47,6 +47,9 @@ class Recorder:
         self.joined.append((agent, containers))
         return tuple(self.keep)
 
+    def wanted(self, agent_id: str) -> frozenset[str]:
+        return frozenset(self.keep)
+
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         self.lost.append((agent_id, reason))
 
@@ -95,7 +98,9 @@ class OpenDoor:
     def __init__(self, refusal: str | None = None) -> None:
         self.refusal = refusal
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
         return self.refusal
 
 

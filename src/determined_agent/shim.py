@@ -19,6 +19,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import resource
 import select
 import signal
 import sys
@@ -59,8 +60,10 @@ class Order:
         self.uid = int(fields[2])
         self.gid = int(fields[3])
         self.spool_bytes = int(fields[4])
-        last_argument = 6 + int(fields[5])
-        self.argv = fields[6:last_argument]
+        self.max_processes = int(fields[5])
+        self.group = os.fsdecode(fields[6])
+        last_argument = 8 + int(fields[7])
+        self.argv = fields[8:last_argument]
         self.env = dict(item.partition(b"=")[::2] for item in fields[last_argument:-1])
 
 
@@ -110,8 +113,10 @@ class _Task:
         self._pid = 0
         self._status: int | None = None
         self._streams: dict[int, int] = {}
+        self._group = ""
 
     def start(self, order: Order, libc: ctypes.CDLL) -> None:
+        self._group = order.group
         out_r, out_w = os.pipe()
         err_r, err_w = os.pipe()
         fail_r, fail_w = os.pipe()
@@ -181,6 +186,9 @@ class _Task:
                 self._status = status
 
     def _kill_all(self) -> None:
+        if self._group:  # nothing is born any more: a fork bomb would outrun us
+            with contextlib.suppress(OSError):
+                _write(os.path.join(self._group, "pids.max"), b"0\n")
         for pid in descendants(os.getpid()):
             _kill(pid, signal.SIGKILL)
 
@@ -241,6 +249,8 @@ def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int,
             signal.signal(number, signal.SIG_DFL)  # Python ignores them; ignoring is inherited
         os.dup2(out_w, 1)
         os.dup2(err_w, 2)
+        stage = "bound its processes"
+        _bound(order)
         if os.getuid() == 0 and order.uid != 0:
             stage = f"become user {order.uid}, group {order.gid}"
             os.setgroups([order.gid])
@@ -256,6 +266,26 @@ def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int,
     except Exception as error:  # whatever it is, this process must not live on as a second shim
         os.write(fail_w, f"cannot {stage}: {_why(error, order)}".encode())
     os._exit(255)
+
+
+def _bound(order: Order) -> None:
+    """Let the task's program, and all that it starts, be no more than so many processes."""
+    if order.group:
+        _write(os.path.join(order.group, "cgroup.procs"), b"0\n")
+    elif order.max_processes:
+        _, most = resource.getrlimit(resource.RLIMIT_NPROC)
+        limit = order.max_processes
+        if most != resource.RLIM_INFINITY:
+            limit = min(limit, most)
+        resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
 
 
 def _why(error: Exception, order: Order) -> str:

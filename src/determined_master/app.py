@@ -19,6 +19,7 @@ from determined_master.leading import Lead
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
+from determined_master.services.agent_stays import AgentStays
 from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
@@ -58,6 +59,7 @@ from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
+from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
@@ -75,6 +77,7 @@ from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
+from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
@@ -83,6 +86,8 @@ from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
+from determined_master.sweeps.usage import sum_up_days, watch_agents
+from determined_master.tls import certificate_chain
 
 if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
@@ -124,6 +129,8 @@ class App:
         self.door = self._door(cluster)
         self.backend = backend or self.door
         self.pools = Pools(settings, self.backend, self.live)
+        self.bindings = PoolBindings(pool, self.pools)
+        self.queue = JobQueue(pool, self.live, self.pools)
         self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
             pool_configs(settings),
@@ -154,6 +161,7 @@ class App:
             is_open=_is_join_open(settings),
             allow_process_runtime=bool(settings.security.allow_process_runtime),
             pools=[p.pool_name for p in settings.resource_pools],
+            needs_certificate=settings.resource_manager.require_authentication,
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -173,21 +181,21 @@ class App:
         TrialEffects(engine, pool, tokens, self.pools).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
-        specs = ContainerSpecs(pool, tokens, task_defaults(settings))
+        cert = settings.security.tls.cert
+        defaults = task_defaults(settings, certificate_chain(cert) if cert else b"")
+        specs = ContainerSpecs(pool, tokens, defaults)
         AllocationEffects(engine, self.backend, specs, self._policies).register()
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        pools = self.pools
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
-        experiments = Experiments(engine, pool, configs, pools)
+        experiments = Experiments(engine, pool, configs, self.pools)
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
-        queue = JobQueue(pool, self.live, pools)
         samples = SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
@@ -204,7 +212,7 @@ class App:
             series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections, self.terms),
             experiment_bulk=ExperimentBulk(pool),
-            continuations=Continuations(engine, pool, configs),
+            continuations=Continuations(engine, pool, configs, self.bindings),
             trials=trials,
             detached=detached,
             system_metrics=samples,
@@ -223,16 +231,18 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
-            pools=pools,
-            workspaces=Workspaces(pool, pools, self.deletions),
+            pools=self.pools,
+            pool_bindings=self.bindings,
+            workspaces=Workspaces(pool, self.bindings, self.deletions),
             projects=Projects(pool, self.deletions),
             identities=self.identities,
-            job_queue=queue,
-            job_changes=JobChanges(pool, queue, pools, self.terms),
+            job_queue=self.queue,
+            job_changes=JobChanges(pool, self.queue, self.pools, self.bindings, self.terms),
             job_terms=self.terms,
             job_why=self.job_why,
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
+            usage=Usage(pool),
             live=self.live,
             serve_agent=self.door.serve,
         )
@@ -247,6 +257,7 @@ class App:
         switches = self.services.agent_switches
         lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
+        stays = AgentStays(self._pool, self.backend)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
@@ -256,6 +267,8 @@ class App:
                 partial(keep_house, self._pool),
                 partial(watch_silence, self.services.detached),
                 partial(watch_collections, waits),
+                partial(sum_up_days, self.services.usage),
+                partial(watch_agents, stays, self._longest_way_back_s()),
                 partial(self.wait_lines.run, self.pool_loops.decisions),
                 self.deletions.run,
                 self._retention.run,
@@ -266,6 +279,9 @@ class App:
                 group.create_task(keep_running(loop))
             ready.set()
             await lead.let_agents_in()
+
+    def _longest_way_back_s(self) -> float:
+        return max(p.agent_reconnect_wait_s for p in self.settings.resource_pools)
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)

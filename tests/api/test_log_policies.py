@@ -68,6 +68,7 @@ async def test_a_pattern_for_the_beginning_of_the_text_means_that_of_each_line(
     assert await label(world, trial) == "start"
 
 
+@covers("scheduling-and-provisioning b.5.cancel_retries")
 @covers("experiment-config 16.cancel_retries")
 async def test_a_match_makes_the_next_failure_final_and_says_why(world, trial) -> None:
     await said(world, trial, "CUDA error: an illegal address")
@@ -76,6 +77,7 @@ async def test_a_match_makes_the_next_failure_final_and_says_why(world, trial) -
     assert "CUDA error: an illegal address" in state.retries_canceled
 
 
+@covers("scheduling-and-provisioning b.5.exclude_node")
 @covers("experiment-config 16.exclude_node")
 async def test_every_agent_on_which_it_matches_is_excluded(world, trial) -> None:
     await said(world, trial, "ECC error", "ECC error again")
@@ -83,6 +85,7 @@ async def test_every_agent_on_which_it_matches_is_excluded(world, trial) -> None
     assert (await machine(world, trial)).excluded_agents == ("a1", "a2")
 
 
+@covers("scheduling-and-provisioning b.5.own_config")
 @covers("experiment-config 16.config_echo")
 async def test_a_line_that_shows_the_configuration_matches_nothing(world, trial) -> None:
     await said(world, trial, '{"log_policies": [{"pattern": "illegal address"}]}')

@@ -18,6 +18,7 @@ from tests.api import (
     cases_projects,
     cases_search,
     cases_templates,
+    cases_usage,
     cases_users,
 )
 from tests.api.client import Client
@@ -44,6 +45,7 @@ CASES: dict[str, Case] = {
     **cases_cluster.CASES,
     **cases_lists.CASES,
     **cases_projects.CASES,
+    **cases_usage.CASES,
 }
 SAMPLES = load()
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}

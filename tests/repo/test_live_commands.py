@@ -12,6 +12,8 @@ NOUNS = {
     "experiment",
     "preview-search",
     "project",
+    "resource-pool",
+    "resources",
     "task",
     "template",
     "trial",

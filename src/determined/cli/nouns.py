@@ -17,6 +17,8 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("model|m", "manage models", "determined.cli.model"),
     ("preview-search", "preview search", "determined.cli.preview_search"),
     ("project|p", "manage projects", "determined.cli.project"),
+    ("resource-pool|rp", "manage resource pools", "determined.cli.resource_pool"),
+    ("resources|res", "query historical resource allocation", "determined.cli.resources"),
     ("slot|s", "manage slots", "determined.cli.slot"),
     ("task", "manage tasks", "determined.cli.task"),
     ("template|tpl", "manage config templates", "determined.cli.template"),

@@ -24,6 +24,7 @@ from determined_master.api import (
     model_definitions,
     model_versions,
     models,
+    pool_bindings,
     pools,
     profiler,
     project_columns,
@@ -37,6 +38,7 @@ from determined_master.api import (
     tasks,
     templates,
     trials,
+    usage,
     users,
     workspaces,
 )
@@ -50,6 +52,7 @@ MODULES = (
     cluster_messages,
     agents,
     pools,
+    pool_bindings,
     job_queues,
     workspaces,
     projects,
@@ -78,6 +81,7 @@ MODULES = (
     experiment_bulk,
     collections,
     stories,
+    usage,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""
 

@@ -136,6 +136,8 @@ def _allocation_change(
     outcome = state.outcome
     is_failed = outcome is not None and outcome.kind in ("failed", "lost", "refused")
     has_started = any(c.state in ("PULLING", "STARTING", "RUNNING") for c in state.containers)
+    is_pulling = any(c.state == "PULLING" for c in state.containers)
+    waits_for_images = any(c.state in ("ASSIGNED", "PULLING") for c in state.containers)
     return allocations.AllocationChange(
         id=state.id,
         state=state.state,
@@ -145,6 +147,8 @@ def _allocation_change(
         exit_reason=outcome.message if outcome is not None else None,
         exit_error=outcome.message if outcome is not None and is_failed else None,
         status_code=outcome.exit_code if outcome is not None else None,
+        pulling_at=change.at if is_pulling else None,
+        pulled_at=change.at if has_started and not waits_for_images else None,
     )
 
 

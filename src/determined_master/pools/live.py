@@ -6,10 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from determined_master import clock
-from determined_master.domain.schedule.view import PoolView, RequestView, Rules, RunningView
+from determined_master.domain.schedule.view import (
+    AgentView,
+    PoolView,
+    RequestView,
+    Rules,
+    RunningView,
+)
 from determined_master.domain.states import AllocationState
 from determined_master.pools.occupancy import Occupancy, held
+from determined_master.pools.resting import Resting
 from determined_master.pools.view import gone_view, request_view, running_view
 
 if TYPE_CHECKING:
@@ -45,6 +54,7 @@ class LiveAllocations:
         self._of_job: dict[str, set[str]] = {}
         self._queues: dict[str, _Queue] = {}
         self._occupancy = Occupancy()
+        self._resting = Resting()
         self._nudge = nudge
 
     def values(self) -> Iterable[Allocation]:
@@ -67,6 +77,10 @@ class LiveAllocations:
     def jobs(self) -> Iterable[str]:
         """Ids of the jobs that have live allocations."""
         return self._of_job.keys()
+
+    def one_of_each_job(self) -> Iterable[Allocation]:
+        """One live allocation of each job, in no order: all of a job have the same terms."""
+        return (self._states[next(iter(ids))] for ids in self._of_job.values())
 
     def states_of_experiment(self, experiment_id: int) -> list[AllocationState]:
         """States of an experiment's live allocations."""
@@ -98,7 +112,7 @@ class LiveAllocations:
         return PoolView(
             pool=pool,
             agents=tuple(
-                self._occupancy.view(a, max_zero_slot_tasks) for a in known if a.pool == pool
+                self._agent_view(a, max_zero_slot_tasks) for a in known if a.pool == pool
             ),
             pending=tuple(queue.pending.values()),
             running=(*queue.running.values(), *_still_expected(queue)),
@@ -106,11 +120,18 @@ class LiveAllocations:
             rules=rules,
         )
 
+    def _agent_view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
+        seen = self._occupancy.view(agent, max_zero_slot_tasks)
+        if seen.is_accepting and self._resting.is_resting(agent.id):
+            return replace(seen, is_accepting=False, is_resting=True)
+        return seen
+
     def changed(self, state: Allocation, version: int) -> None:
         """Take note of a committed state; an older version than the known one is ignored."""
         if version <= self._versions.get(state.id, 0):
             return
         before = self._states.get(state.id)
+        self._resting.changed(before, state)
         self._keep(state, version)
         if before is None or _matters(before, state):
             self._nudge(state.request.pool)

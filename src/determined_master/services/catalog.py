@@ -33,6 +33,7 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
+from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
@@ -48,6 +49,7 @@ from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
+from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
 
@@ -96,9 +98,11 @@ class Services:
     job_why: JobWhy
     search_previews: SearchPreviews
     pools: Pools
+    pool_bindings: PoolBindings
     workspaces: Workspaces
     projects: Projects
     stories: Stories
+    usage: Usage
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]
     """Runs one agent's socket, given Starlette's `WebSocket`, to its end."""

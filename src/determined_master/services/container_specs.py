@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain import task_spec
+from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ssh_files import ssh_files
 from determined_master.services import collection_specs
 from determined_master.services.container_options import container_options
 from determined_master.services.ssh_keys import derive_key_pair
+from determined_master.services.task_defaults import TaskDefaults
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import (
     allocations,
@@ -31,22 +34,6 @@ if TYPE_CHECKING:
     from determined_master.store.pool import Conn
 
 TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
-SHM_SIZE_BYTES = 4 * 1024**3
-
-
-class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cluster's admin has set for all tasks."""
-
-    user: link.TaskUser = link.TaskUser()
-    network_mode: str = "bridge"
-    shm_size_bytes: int = SHM_SIZE_BYTES
-    startup_hook: str = ""
-    reserved_ports: frozenset[int] = frozenset()
-    uses_tls: bool = False
-    network_interface: str = ""
-    gloo_port_range: str = ""
-    ssh_key_type: str = "ED25519"
-    rsa_bits: int = 0
 
 
 class _Gang(msgspec.Struct, frozen=True):
@@ -71,6 +58,7 @@ class ContainerSpecs:
         state: alloc.Allocation,
         containers: Sequence[alloc.StartContainer],
         device_types: Sequence[str],
+        hosts: Mapping[str, frozenset[str]] = MappingProxyType({}),
     ) -> list[link.ContainerSpec]:
         """The specifications of containers; the same again when asked twice.
 
@@ -80,27 +68,29 @@ class ContainerSpecs:
             state: the allocation.
             containers: which of its containers, and where.
             device_types: of each container's slots; says which image and variables it gets.
+            hosts: names and addresses of each agent's machine, by agent.
         """
         if not containers:
             return []
         if state.request.task_type == "CHECKPOINT_GC":
             return [await self._build_collection(state, container) for container in containers]
-        gang = await self._read_gang(state)
+        gang = await self._read_gang(state, hosts)
         keys = await self._ssh_files(gang.experiment.id) if containers[0].count > 1 else []
         return [
             self._build_trial(state, container, gang, keys, device_type)
             for container, device_type in zip(containers, device_types, strict=True)
         ]
 
-    async def _read_gang(self, state: alloc.Allocation) -> _Gang:
+    async def _read_gang(
+        self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> _Gang:
         trial_id = state.request.trial_id
         if trial_id is None:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
         async with self._pool.acquire() as conn:
             async with conn.transaction():
-                ports = await allocations.reserve_ports(
-                    conn, state.id, task_spec.TRIAL_PORTS, self._defaults.reserved_ports
-                )
+                request = self._port_request(state, hosts)
+                ports = await allocations.reserve_ports(conn, state.id, request)
             trial = await trials.find_trial(conn, trial_id)
             resume = await checkpoints.find_resume_point(conn, trial_id)
             if trial is None:
@@ -130,17 +120,27 @@ class ContainerSpecs:
         device_type: str,
     ) -> link.ContainerSpec:
         config = gang.experiment.config
-        environment = self._environment(state, container, gang)
+        own_ports = gang_ports.ports_of_rank(gang.ports, container.rank)
+        environment = self._environment(state, container, gang, own_ports)
+        by_rank = gang_ports.ports_by_rank(gang.ports, container.count)
+        if by_rank:
+            environment["DET_PORTS_BY_RANK"] = json.dumps(by_rank)
         environment.update(task_spec.user_environment(config, device_type))
         spec = self._spec(state, container, config, environment, gang.run)
-        return msgspec.structs.replace(
-            spec,
-            ports=tuple(sorted({*spec.ports, *gang.ports.values()})),
-            user=gang.user,
-            **{
-                **self._options(config, device_type),
-                **({"files": (*spec.files, *keys)} if keys else {}),
-            },
+        options = self._options(state, config, device_type)
+        exposed = tuple(sorted({*spec.ports, *own_ports.values()}))
+        if keys:
+            options["files"] = (*spec.files, *keys)
+        return msgspec.structs.replace(spec, ports=exposed, user=gang.user, **options)
+
+    def _port_request(
+        self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> allocations.PortRequest:
+        by_rank = [hosts.get(c.agent_id, frozenset()) for c in state.containers]
+        return allocations.PortRequest(
+            wanted=gang_ports.wanted_ports(by_rank),
+            hosts=frozenset().union(*by_rank) if all(by_rank) else frozenset(),
+            reserved=self._defaults.reserved_ports,
         )
 
     async def _build_collection(
@@ -165,15 +165,18 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=user,
-            files=collection_specs.files(row),
+            files=(*collection_specs.files(row), *self._trust()),
             mounts=tuple(_mounts(config)),
-            network_mode=self._defaults.network_mode,
+            network_mode=self._defaults.of(state.request.pool).network_mode,
         )
-        return msgspec.structs.replace(spec, **self._options(config, "cpu"))
+        return msgspec.structs.replace(spec, **self._options(state, config, "cpu"))
 
-    def _options(self, config: dict[str, Any], device_type: str) -> dict[str, Any]:
+    def _options(
+        self, state: alloc.Allocation, config: dict[str, Any], device_type: str
+    ) -> dict[str, Any]:
         """What a configuration says about the container itself."""
-        return container_options(config, device_type, self._defaults.shm_size_bytes)
+        defaults = self._defaults.of(state.request.pool)
+        return container_options(config, device_type, defaults.shm_size_bytes)
 
     async def _user(self, conn: Conn, experiment: experiments.ExperimentRow) -> link.TaskUser:
         """Whom its tasks run as."""
@@ -192,6 +195,12 @@ class ContainerSpecs:
         )
         return [link.File(f.path, f.content, f.mode, f.is_root_owned) for f in ssh_files(keys)]
 
+    def _trust(self) -> tuple[link.File, ...]:
+        """By which a task knows the master when that serves HTTPS."""
+        cert = self._defaults.master_cert
+        path = task_spec.MASTER_CERT_FILE
+        return (link.File(path, cert, 0o644, is_root_owned=True),) if cert else ()
+
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
     ) -> dict[str, str]:
@@ -203,7 +212,7 @@ class ContainerSpecs:
             username=username,
             session_token=self._tokens.session_token(state.id),
             user_token=self._tokens.user_token(state.id),
-            uses_tls=self._defaults.uses_tls,
+            uses_tls=bool(self._defaults.master_cert),
         )
         return task_spec.base_environment(identity)
 
@@ -212,13 +221,15 @@ class ContainerSpecs:
         state: alloc.Allocation,
         container: alloc.StartContainer,
         gang: _Gang,
+        ports: dict[str, int],
     ) -> dict[str, str]:
         environment = self._base(state, container, gang.experiment.username)
-        if self._defaults.network_interface:
-            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = self._defaults.network_interface
-        if self._defaults.gloo_port_range:
-            environment["GLOO_PORT_RANGE"] = self._defaults.gloo_port_range
-        environment.update(task_spec.trial_environment(gang.run, gang.ports))
+        defaults = self._defaults.of(state.request.pool)
+        if defaults.network_interface:
+            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = defaults.network_interface
+        if defaults.gloo_port_range:
+            environment["GLOO_PORT_RANGE"] = defaults.gloo_port_range
+        environment.update(task_spec.trial_environment(gang.run, ports))
         return environment
 
     def _spec(
@@ -229,13 +240,15 @@ class ContainerSpecs:
         environment: dict[str, str],
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
-        files: tuple[link.File, ...] = ()
-        if self._defaults.startup_hook:
-            hook = self._defaults.startup_hook.encode()
+        files = self._trust()
+        defaults = self._defaults.of(state.request.pool)
+        if defaults.startup_hook:
+            hook = defaults.startup_hook.encode()
             path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
-            files = (link.File(path=path, content=hook, mode=0o744),)
+            files = (*files, link.File(path=path, content=hook, mode=0o744))
         env = config["environment"]
         ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
+        ports += [int(proxied["proxy_port"]) for proxied in env.get("proxy_ports") or ()]
         return link.ContainerSpec(
             task_id=state.request.task_id,
             task_type=state.request.task_type,
@@ -247,7 +260,7 @@ class ContainerSpecs:
             files=files,
             mounts=tuple(_mounts(config)),
             ports=tuple(sorted(set(ports))),
-            network_mode="host" if container.count > 1 else self._defaults.network_mode,
+            network_mode="host" if container.count > 1 else defaults.network_mode,
         )
 
 

@@ -15,7 +15,7 @@ from determined_master.domain.search.method import SearchError, build
 from determined_master.services.names import pet_name
 from determined_master.services.projects import check_place
 from determined_master.services.yaml_text import parse_yaml
-from determined_master.store import projects, templates
+from determined_master.store import pool_bindings, projects, templates
 from determined_master.store.projects import Place
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ExperimentConfigs:
         layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         place = await self._place(project_id, (parsed.value, layers.template))
-        layers = _in_workspace(layers, place)
+        layers = await self._in_workspace(layers, place)
         name = f"Experiment ({pet_name()})"
         built = build_experiment(
             parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
@@ -88,6 +88,18 @@ class ExperimentConfigs:
         seed = int(config["reproducibility"]["experiment_seed"])
         built = build_experiment(parsed.value or {}, layers=layers, seed=seed, name=config["name"])
         return Prepared(built, (*parsed.warnings, *built.warnings))
+
+    async def _in_workspace(self, layers: ConfigLayers, place: Place) -> ConfigLayers:
+        async with self._pool.acquire() as conn:
+            closed = await pool_bindings.list_closed_pools(conn, place.workspace_id)
+        return msgspec.structs.replace(
+            layers,
+            pools={name: pool for name, pool in layers.pools.items() if name not in closed},
+            workspace_id=place.workspace_id,
+            workspace_checkpoint_storage=place.checkpoint_storage,
+            default_compute_pool=place.default_compute_pool or layers.default_compute_pool,
+            default_aux_pool=place.default_aux_pool or layers.default_aux_pool,
+        )
 
     async def _with_template(self, name: str) -> ConfigLayers:
         async with self._pool.acquire() as conn:
@@ -124,13 +136,3 @@ def _must(found: Place | None, missing: str) -> Place:
     if found is None:
         raise NotFound(missing)
     return found
-
-
-def _in_workspace(layers: ConfigLayers, place: Place) -> ConfigLayers:
-    return msgspec.structs.replace(
-        layers,
-        workspace_id=place.workspace_id,
-        workspace_checkpoint_storage=place.checkpoint_storage,
-        default_compute_pool=place.default_compute_pool or layers.default_compute_pool,
-        default_aux_pool=place.default_aux_pool or layers.default_aux_pool,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,6 +39,9 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     queued: int
     scheduled: int
     scheduler: Scheduler
+    cluster_name: str
+    """Of its resource manager, whose metadata are `metadata`."""
+    metadata: Mapping[str, str]
 
 
 class Pools:
@@ -75,6 +78,8 @@ class Pools:
                     queued=len(jobs - scheduled),
                     scheduled=len(scheduled),
                     scheduler=self._settings.scheduler_of(pool),
+                    cluster_name=manager.cluster_name,
+                    metadata={k: str(v) for k, v in (manager.metadata or {}).items()},
                 )
             )
         return found
@@ -83,6 +88,12 @@ class Pools:
     def names(self) -> list[str]:
         """Names of all pools, in the order of the settings."""
         return [pool.pool_name for pool in self._settings.resource_pools]
+
+    @property
+    def defaults(self) -> set[str]:
+        """The cluster's default pools: they serve every workspace."""
+        manager = self._settings.resource_manager
+        return {manager.default_compute_resource_pool, manager.default_aux_resource_pool}
 
     def named(self, name: str) -> str:
         """The pool of that name; the default compute pool for an empty one.
@@ -139,8 +150,10 @@ class Pools:
         if fit(demand, "", drained(agents, rules, "slots" if slots else "aux")) is not None:
             return False
         left_out = [a for a in agents if a.id in demand.excluded_agents]
-        if self._settings.launch_error and left_out:
-            raise _too_few_left(pool, slots, agents, left_out)
+        if left_out:
+            if self._settings.launch_error:
+                raise _too_few_left(pool, slots, agents, left_out)
+            return True
         total, largest = sum(a.slots for a in agents), max(a.slots for a in agents)
         if is_single_node:
             raise InvalidArgument(
@@ -163,19 +176,6 @@ class Pools:
         known = {p.pool_name: p for p in self._settings.resource_pools}
         return rules_of(self._settings.scheduler_of(known[name])) if name in known else Rules()
 
-    def check_name(self, pool: str, field: str) -> None:
-        """Do nothing when there is such a pool.
-
-        Raises:
-            InvalidArgument: there is none; those that there are are named.
-        """
-        names = [p.pool_name for p in self._settings.resource_pools]
-        if pool not in names:
-            raise InvalidArgument(
-                f"{field} is '{pool}', and there is no such resource pool; "
-                f"available: {', '.join(names)}"
-            )
-
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
         return [agent for agent in self._backend.agents() if agent.pool == pool]
 
@@ -190,7 +190,7 @@ def _too_few_left(
     names = ", ".join(sorted(a.id for a in left_out))
     left = sum(a.slots for a in agents) - sum(a.slots for a in left_out)
     return InvalidArgument(
-        f"log policies exclude {names}: pool {pool} has {left} slots left, and "
-        f"resources.slots_per_trial is {slots}; repair the agents and start a new trial, or add "
-        "agents"
+        f"slots requested exceeds {pool} resource pool capacity: log policies exclude {names}, "
+        f"{left} slots are left, and resources.slots_per_trial is {slots}; repair the agents and "
+        "start a new trial, or add agents"
     )

@@ -22,6 +22,13 @@ _CHECKPOINTS_OF_TRIALS = (
     "DELETE FROM checkpoints WHERE trial_id = ANY ($1) AND NOT uuid = ANY ($2)",
 )
 _OF_TASKS = (
+    """INSERT INTO past_allocations
+       SELECT id, task_type, user_id, workspace_name, experiment_id, labels, pool, slots,
+              requested_at, started_at, ended_at, pulling_at, pulled_at
+         FROM used_allocations
+        WHERE id IN (SELECT id FROM allocations WHERE task_id = ANY ($1))
+          AND started_at IS NOT NULL
+       ON CONFLICT DO NOTHING""",
     "DELETE FROM task_logs WHERE task_id = ANY ($1)",
     "DELETE FROM log_cursors WHERE task_id = ANY ($1)",
     """WITH gone AS (DELETE FROM allocations WHERE task_id = ANY ($1) RETURNING id, session_id),

@@ -112,14 +112,20 @@ async def test_without_the_program_the_agent_does_not_start(
 
 
 @pytest.fixture
-async def workshop(tmp_path: Path) -> AsyncIterator[Workshop]:
-    runtime = ApptainerRuntime(settings(work_dir=str(tmp_path)), tmp_path)
-    made = Workshop(runtime, tmp_path)
-    made.defaults = {"image": IMAGE, "network_mode": "host"}
+async def workshop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Workshop]:
+    if shutil.which("apptainer") is None:
+        pytest.skip("apptainer is not installed")
+    tree: Path = request.getfixturevalue("debian_tree")
+    root = tmp_path / "agent-1"
+    root.mkdir()
+    made = Workshop(ApptainerRuntime(settings(work_dir=str(tmp_path)), root), root)
+    made.defaults = {"image": str(tree), "network_mode": "host"}
     yield made
     await made.clean_up()
 
 
-@pytest.mark.skipif(shutil.which("apptainer") is None, reason="apptainer is not installed")
+@pytest.mark.slow
+@pytest.mark.docker
+@pytest.mark.xdist_group("docker")
 class TestApptainerRuntime(RuntimeContract):
     pass

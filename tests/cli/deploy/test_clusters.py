@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Det
 from tests.cli.deploy.conftest import until
+from tests.covers import covers
 
 from determined.cli.deploy import control, extras, layout, processes, specs, take_down
 from determined.common.api import authentication
@@ -266,6 +267,7 @@ def test_a_second_start_needs_no_password(det: Det, cluster: layout.Layout, port
     assert "logged in as determined" in up(det, port)
 
 
+@covers("agent-config 6.deploy_local")
 def test_master_and_agents_come_and_go_on_their_own(
     det: Det, cluster: layout.Layout, port: int
 ) -> None:

@@ -108,6 +108,7 @@ def test_exit_0_completes_it() -> None:
     assert effects == [t.ReportTrialEnd(experiment_id=7, request_id="r", end="clean")]
 
 
+@covers("scheduling-and-provisioning d.3.not_counted")
 @pytest.mark.parametrize("kind", ["lost", "preempted", "killed"])
 @covers("experiment-config 17.uncounted")
 def test_what_is_not_its_fault_starts_it_again_without_counting(kind) -> None:

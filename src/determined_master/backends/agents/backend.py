@@ -21,7 +21,7 @@ from determined_master.backends.agents.frames import (
     Send,
     shown_address,
 )
-from determined_master.backends.agents.registry import KnownAgent, Registry
+from determined_master.backends.agents.registry import KnownAgent, Registry, clock_ahead_us
 from determined_master.backends.agents.session import LinkTimes, Session, with_address
 from determined_master.domain.agent_switches import Switches
 from determined_master.ports import (
@@ -150,11 +150,17 @@ class AgentBackend:
             ),
         )
 
-    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
-        """Have a signal sent; returns when the agent has sent it. Raises NotConnected."""
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
+        """Have a signal sent; returns when the agent has sent it. Raises NotConnected.
+
+        Told the allocation, an agent that does not know the container reports it as ended.
+        """
         epoch = self._identity.epoch
         await self._order(
-            agent_id, lambda number: SignalContainer(number, epoch, container_id, signal)
+            agent_id,
+            lambda number: SignalContainer(number, epoch, container_id, signal, allocation_id),
         )
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
@@ -239,7 +245,7 @@ class AgentBackend:
                 "of date",
                 False,
             )
-        reason = self._joins.check(hello, frames.remote_address)
+        reason = self._joins.check(hello, frames.remote_address, certificate=frames.certificate)
         return None if reason is None else (reason, True)
 
     async def _admit(self, hello: Hello, frames: Frames) -> None:
@@ -258,10 +264,22 @@ class AgentBackend:
                         f"host {here.hostname} ({here.address}); this one is host "
                         f"{hello.hostname} ({address}): give one of them another `agent_id`",
                         is_final=True,
+                        unwanted=self._given_up(hello),
                     )
                     return
                 other.session.end("the agent has opened another connection")
                 other.disconnected()
+            if other is not None and self._may_return(other, hello):
+                self._await_return(other)
+                host = other.snapshot.hostname
+                wait_s = self._reconnect_wait_s(other.snapshot.pool)
+                await frames.refuse(
+                    f"the id '{hello.agent_id}' is that of host {host}, which is out of reach and "
+                    f"may come back to its tasks within {wait_s:g} s; this one is host "
+                    f"{hello.hostname} ({address}): give one of them another `agent_id`",
+                    is_final=False,
+                )
+                return
             registry = self._registry
             agent = registry.add(hello.agent_id, hello.resource_pool, clock.now())
             self._stop_waiting(hello.agent_id)
@@ -285,11 +303,36 @@ class AgentBackend:
                 agent.disconnected()
                 self._await_return(agent)
 
+    def _may_return(self, other: KnownAgent, hello: Hello) -> bool:
+        """Whether another machine claims the id of one that was lost but not yet given up.
+
+        To let it in would be to give up at once what the lost one still runs.
+        """
+        is_other_host = other.snapshot.hostname not in ("", hello.hostname)
+        return is_other_host and bool(self._events.wanted(hello.agent_id))
+
+    def _given_up(self, hello: Hello) -> tuple[str, ...]:
+        """Of an agent that comes too late: what it still runs and this master has given up.
+
+        While it was cut off another took its id; nobody but itself can end what it has.
+        """
+        if hello.cluster_id != self._identity.cluster_id:
+            return ()
+        wanted = self._events.wanted(hello.agent_id)
+        return tuple(c.container_id for c in hello.containers if c.container_id not in wanted)
+
     async def _welcome(
         self, agent: KnownAgent, hello: Hello, address: str, frames: Frames
     ) -> None:
         before = agent.snapshot.devices
         agent.joined(hello, address)
+        agent.clock_ahead_us = clock_ahead_us(hello, clock.now())
+        if agent.clock_ahead_us:
+            log.warning(
+                "an agent's clock differs from the master's: set both by the same time server; "
+                "until then times in its tasks' logs are corrected",
+                extra={"agent": hello.agent_id, "ahead_s": round(agent.clock_ahead_us / 1e6, 1)},
+            )
         if before and before != hello.devices:
             log.warning(  # what runs keeps its slots; the pool sees the new ones from now on
                 "an agent came back with other slots",

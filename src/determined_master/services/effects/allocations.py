@@ -78,7 +78,8 @@ class AllocationEffects:
             else:
                 failed[effect.container_id] = _is_away(effect.agent_id)
         types = [_device_type(effect, agents[effect.agent_id]) for effect, _ in here]
-        specs = await self._specs.build(state, [effect for effect, _ in here], types)
+        containers = [effect for effect, _ in here]
+        specs = await self._specs.build(state, containers, types, self._hosts())
         starts = (self._start(order, spec) for order, spec in zip(here, specs, strict=True))
         results = await asyncio.gather(*starts, return_exceptions=True)
         for (effect, _), error in zip(here, results, strict=True):
@@ -103,11 +104,16 @@ class AllocationEffects:
         except NotConnected as error:
             raise Deferred(str(error), topic=effect.agent_id) from error
 
+    def _hosts(self) -> dict[str, frozenset[str]]:
+        """Names and addresses of each agent's machine."""
+        agents = self._backend.agents()
+        return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
+
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
         """Send the signal; an agent that is away gets it when it is back."""
         try:
             await self._backend.signal_container(
-                effect.agent_id, effect.container_id, effect.signal
+                effect.agent_id, effect.container_id, effect.signal, ctx.aggregate_id
             )
         except NotConnected as error:
             raise Deferred(str(error), topic=effect.agent_id) from error
@@ -143,7 +149,8 @@ class AllocationEffects:
         ids = [container.id for container in state.containers]
         if not ids or await self._policies.has_seen_all(state.request.task_id, ids):
             return
-        if clock.now() - ctx.ordered_at < OUTPUT_LIMIT:
+        waited = clock.now() - ctx.ordered_at
+        if timedelta(0) <= waited < OUTPUT_LIMIT:  # below 0 the clock was set back
             raise Deferred(f"output of {ctx.aggregate_id} is on its way", retry_s=OUTPUT_POLL_S)
 
     async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
