@@ -29,6 +29,7 @@ from determined_agent import machine
 from determined_agent.logs import Disconnected
 from determined_agent.settings import Settings
 from determined_agent.socket import Identity, Link
+from determined_agent.supervisor import never_started
 from determined_wire.agent_link import (
     Address,
     ContainerReport,
@@ -47,8 +48,7 @@ KILLED = 137
 
 def settings_for(master_port: int) -> Settings:
     """What simulated agents of a master on this machine have in common."""
-    host = "127.0.0.1"
-    return Settings(master_host=host, master_port=master_port, advertised_address=host)
+    return Settings(master_host="127.0.0.1", master_port=master_port)
 
 
 class SimulatedAgent:
@@ -114,6 +114,8 @@ class SimulatedAgent:
                 self.orders += 1
                 self._start(order)
             case SignalContainer(container_id=container_id, signal=number):
+                if container_id not in self._containers:
+                    self.link.report(never_started(order))
                 self._step(container_id, machine.SignalOrdered(number))
             case ForgetContainer(container_id=container_id):
                 self._step(container_id, machine.ForgetOrdered())
@@ -189,8 +191,17 @@ class Fleet:
             agents: how many.
             slots: of each.
         """
-        names = [f"simulated-{n:04}" for n in range(agents)]
-        self.agents = [SimulatedAgent(replace(settings, agent_id=n), slots) for n in names]
+        self.agents = [
+            SimulatedAgent(
+                replace(
+                    settings,
+                    agent_id=f"simulated-{n:04}",
+                    advertised_address=f"127.1.{n // 250}.{n % 250 + 1}",  # a machine of its own
+                ),
+                slots,
+            )
+            for n in range(agents)
+        ]
 
     async def run(self) -> None:
         """Keep all links up until cancelled."""

@@ -176,4 +176,17 @@ async def test_a_gang_is_killed_whole_by_a_master_that_did_not_start_it(
         await until_state(client, trial_id, "STATE_CANCELED")
         await until(lambda: not any(a.reports() for a in agents.fleet.agents), what="tidy agents")
         assert agents.fleet.counts()["running"] == 0
-        assert await pool.fetchval("SELECT count(*) FROM outbox") == 0
+
+
+async def test_a_gang_is_killed_whole_whose_agents_are_away_for_good_before_they_heard_of_it(
+    database: Address, pool: Pool, passwords: Passwords, listener: Listener, agents: Agents
+) -> None:
+    async with master(database, passwords, listener, SETTINGS) as (app, client):
+        await until(lambda: agents.fleet.counts()["connected"] == AGENTS)
+        trial_id = await submit(client, AGENTS * SLOTS)
+        await until(lambda: [a for a in app.live.values() if a.containers], what="its slots")
+        for number in range(0, AGENTS, 2):
+            await agents.stop(number)
+        await client("POST", f"/api/v1/trials/{trial_id}/kill")
+        await until_state(client, trial_id, "STATE_CANCELED")
+        assert not list(app.live.values())
