@@ -111,12 +111,16 @@ class AllocationEffects:
         return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
-        """Send the signal; an agent that is away gets it when it is back."""
+        """Send the signal; an agent that is away gets it when it is back, unless it is given up."""
         try:
             await self._backend.signal_container(
                 effect.agent_id, effect.container_id, effect.signal, ctx.aggregate_id
             )
         except NotConnected as error:
+            state = await self._state(ctx)
+            over = {c.id for c in state.containers if c.state == "TERMINATED"} if state else set()
+            if effect.container_id in over:
+                return  # lost with its agent, which ends it when it comes back after all
             raise Deferred(str(error), topic=effect.agent_id) from error
 
     async def forget_container(self, effect: alloc.ForgetContainer, ctx: EffectContext) -> None:
