@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 TORCH_VENV := .venv-torch
 TORCH_DISK_GB := 15
 
-.PHONY: demo test test-unprivileged check bench bench-smoke test-compat docs clean
+.PHONY: demo test test-unprivileged check bench bench-smoke chaos test-compat docs clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -50,6 +50,9 @@ bench: $(STAMP)  ## every figure, one JSON object a line
 
 bench-smoke: $(STAMP)  ## every figure at a tenth of its load
 	@$(BIN)/python -m bench --smoke
+
+chaos: $(STAMP)  ## a cluster in simulated time: 200 seeds, 10^6 events, 100 kill instants a victim
+	@$(BIN)/python -m tests.chaos --seeds 200 --events 5000 --instants 100
 
 docs: $(STAMP)  ## make the generated pages anew
 	@for tool in tools/generate_*.py; do $(BIN)/python $$tool; done

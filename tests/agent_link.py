@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +41,17 @@ class Recorder:
         self.store_delay_s = 0.0
         self.failures: list[Exception] = []
         """Raised by the next stores, one each."""
+        self.before_welcome: Callable[[], Awaitable[None]] | None = None
+        """Happens once it is known what an agent that comes in shall keep."""
 
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
     ) -> tuple[str, ...]:
         self.joined.append((agent, containers))
-        return tuple(self.keep)
+        keep = tuple(self.keep)
+        if self.before_welcome is not None:
+            await self.before_welcome()
+        return keep
 
     def wanted(self, agent_id: str) -> frozenset[str]:
         return frozenset(self.keep)
@@ -99,7 +104,9 @@ class OpenDoor:
     def __init__(self, refusal: str | None = None) -> None:
         self.refusal = refusal
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
         return self.refusal
 
 

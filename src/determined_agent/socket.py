@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from pathlib import Path
 from typing import Protocol, assert_never
 
@@ -21,6 +20,7 @@ from determined_agent.logs import Disconnected
 from determined_agent.own_address import own_address
 from determined_agent.settings import Settings
 from determined_agent.streams import Inbox, Outbox
+from determined_agent.tls import BadTlsFile, link_context, problem_in_words
 from determined_wire.agent_link import (
     PROTOCOL,
     AgentAck,
@@ -192,13 +192,14 @@ class Link:
         return float(settings.agent_reconnect_backoff)
 
     async def _connection(self, containers: Containers) -> None:
-        scheme = "wss" if self._settings.security.tls.enabled else "ws"
+        tls = self._settings.security.tls
         host = self._settings.master_host
         shown = f"[{host}]" if ":" in host else host
         try:
             async with connect(
-                f"{scheme}://{shown}:{self._settings.master_port}/agents",
-                ssl=_tls(self._settings),
+                f"{'wss' if tls.enabled else 'ws'}://{shown}:{self._settings.master_port}/agents",
+                ssl=link_context(tls),
+                server_hostname=(tls.master_cert_name or None) if tls.enabled else None,
                 compression=None,
                 proxy=None,
                 max_size=MAX_FRAME_BYTES,
@@ -217,8 +218,11 @@ class Link:
                     self._is_up.clear()
                     self._socket = None
                     containers.disconnected()
+        except BadTlsFile as error:  # files are renewed while the agent runs
+            raise _Interrupted(str(error)) from error
         except (OSError, InvalidHandshake, ConnectionClosed, EOFError) as error:
-            raise _Interrupted(str(error) or type(error).__name__) from error
+            known = problem_in_words(error, self._settings)
+            raise _Interrupted(known or str(error) or type(error).__name__) from error
         except msgspec.DecodeError as error:
             raise _Interrupted(f"the master sent a frame that is none: {error}") from error
 
@@ -337,16 +341,3 @@ def _join_token(settings: Settings) -> str:
         return Path(settings.join_token_file).read_text().strip()
     except OSError as error:
         raise _Interrupted(f"join_token_file: {error}") from error
-
-
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    tls = settings.security.tls
-    if not tls.enabled:
-        return None
-    context = ssl.create_default_context(cafile=tls.master_cert or None)
-    if tls.skip_verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if tls.client_cert and tls.client_key:
-        context.load_cert_chain(tls.client_cert, tls.client_key)
-    return context

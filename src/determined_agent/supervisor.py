@@ -22,6 +22,8 @@ from determined_agent.directory import (
 from determined_agent.environment import MasterFacts, Start
 from determined_agent.logs import LogLink, LogPump
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
+from determined_agent.settings import TlsSettings
+from determined_agent.tls import with_trust
 from determined_wire.agent_link import (
     ContainerReport,
     ContainerState,
@@ -39,6 +41,7 @@ log = logging.getLogger(__name__)
 
 SHIP_FIRST_S = 3.0
 """For so long an end waits for the last output to be stored; its slots are taken until then."""
+NO_TLS = TlsSettings()
 _CONTAINER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -70,7 +73,12 @@ class Supervisor:
     """The containers of this agent."""
 
     def __init__(
-        self, runtime: Runtime, devices: tuple[Device, ...], root: Path, link: ReportLink
+        self,
+        runtime: Runtime,
+        devices: tuple[Device, ...],
+        root: Path,
+        link: ReportLink,
+        tls: TlsSettings = NO_TLS,
     ) -> None:
         """
         Args:
@@ -78,7 +86,9 @@ class Supervisor:
             devices: all slots of this machine.
             root: the directory that holds those of the containers.
             link: the way to the master.
+            tls: by whose word the agent, and so its tasks, trust the master.
         """
+        self._tls = tls
         self._cluster_id, self._epoch = "", 0
         self._runtime = runtime
         self._devices = {d.id: d for d in devices}
@@ -160,6 +170,8 @@ class Supervisor:
         entry = self._entries.get(order.container_id)
         if entry is None:
             log.info("an order for a container that is gone", extra=_fields(order))
+            if isinstance(order, SignalContainer) and order.allocation_id:
+                self._link.report(never_started(order))
         elif isinstance(order, SignalContainer):
             self._step(entry, machine.SignalOrdered(order.signal))
         elif isinstance(order, ForgetContainer):
@@ -196,11 +208,12 @@ class Supervisor:
             epoch=order.epoch,
         )
         directory = ContainerDirectory(self._root / order.container_id)
-        problem = None
+        problem, spec = None, order.spec
         try:
             directory.create(record)
+            spec = with_trust(spec, self._tls)
         except OSError as error:
-            problem = f"cannot make {directory.path}: {error.strerror}"
+            problem = f"cannot make or read {error.filename}: {error.strerror}"
         entry = self._add(record, directory)
         missing = [s for s in order.slot_ids if s not in self._devices]
         if missing:
@@ -211,7 +224,7 @@ class Supervisor:
         start = Start(
             container_id=order.container_id,
             devices=tuple(devices),
-            spec=order.spec,
+            spec=spec,
             master=self._master,
         )
         entry.task = asyncio.create_task(self._launch(entry, start))
@@ -323,6 +336,16 @@ class Supervisor:
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._removals.add(task)
         task.add_done_callback(self._removals.discard)
+
+
+def never_started(order: SignalContainer) -> ContainerReport:
+    """Whoever wants a container ended that is not here waits for its end."""
+    return ContainerReport(
+        container_id=order.container_id,
+        allocation_id=order.allocation_id,
+        state="TERMINATED",
+        failure=Failure("container_aborted", "ended before it ran"),
+    )
 
 
 def _fields(order: Order) -> dict[str, object]:

@@ -57,8 +57,13 @@ class ClusterBackend(Protocol):
     async def start_container(self, order: StartOrder) -> None:
         """Start a container once, however often it is ordered. Raises NotConnected."""
 
-    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
-        """Send a signal. Raises NotConnected."""
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
+        """Send a signal; a container that was never started is reported as ended.
+
+        Raises NotConnected.
+        """
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""
@@ -100,8 +105,16 @@ class AgentEvents(Protocol):
 class JoinPolicy(Protocol):
     """Who may join the cluster as an agent."""
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
-        """Why not, in words for the agent's admin; None when it may."""
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
+        """Why not, in words for the agent's admin; None when it may.
+
+        Args:
+            hello: what the agent says of itself.
+            remote_address: where it calls from.
+            certificate: subject of the certificate that it showed and that was verified.
+        """
 
 
 class Buckets(Protocol):

@@ -262,6 +262,9 @@ class SignalContainer(Message, frozen=True, tag="signal_container"):
     epoch: int
     container_id: str
     signal: int
+    allocation_id: str = ""
+    """Whose it is: an agent that does not know the container reports it as ended before it ran,
+    since the master may have given it up before it was ordered."""
 
 
 class ForgetContainer(Message, frozen=True, tag="forget_container"):

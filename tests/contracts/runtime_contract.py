@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.agent_link import processes_with, spec, until
+from tests.covers import covers
 
 from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
 from determined_agent.environment import MasterFacts, Start
@@ -234,6 +235,7 @@ class RuntimeContract:
         assert isinstance(again, Exit)
         assert again.exit_code == 9
 
+    @covers("agent-config 5.failed_restore")
     async def test_one_that_was_never_launched_is_found_lost(self, workshop: Workshop) -> None:
         directory, _ = workshop.make(spec("pass"))
         record = directory.record()

@@ -18,6 +18,7 @@ import psutil
 from tests.watchdog import Watchdog
 
 from determined.common.api import RetryPolicy, Session, authentication
+from determined.common.api.certs import Cert
 from determined.common.api.errors import APIException
 from determined_agent.runtimes.process_bound import remove_group
 
@@ -52,6 +53,17 @@ class Account(NamedTuple):
     home: str
 
 
+class Https(NamedTuple):
+    """Files by which a cluster speaks TLS."""
+
+    authority: Path
+    """Signed all certificates, and is trusted by all."""
+    cert: Path
+    key: Path
+    agent_cert: Path
+    agent_key: Path
+
+
 class Way(NamedTuple):
     """How a process is started, where that is not as usual."""
 
@@ -77,6 +89,7 @@ class Cluster:
         *,
         settings: str = "",
         pools: Sequence[str] = (),
+        https: Https | None = None,
     ) -> None:
         """
         Args:
@@ -86,17 +99,23 @@ class Cluster:
             account: who runs it, when that is not who runs the tests.
             settings: a master.yaml.
             pools: of the agents, in turn; without any they join the default pool.
+            https: the master serves HTTPS and takes only agents that show a certificate.
         """
         self.root = root
         self.settings = settings
         """The master's file, as it is at its next start."""
         self._pools = pools
         self.port = free_port()
-        self.address = f"http://127.0.0.1:{self.port}"
+        self.address = f"{'https' if https else 'http'}://127.0.0.1:{self.port}"
         self.port_of_agents = self.port
         """Where agents and tasks find the master; another one when something stands between."""
         self.master_options: tuple[str, ...] = ()
         self.agent_options: tuple[str, ...] = ("--container-runtime", "process")
+        self.https = https
+        self._cert: Cert | None = None
+        if https:
+            self._cert = Cert.from_file(str(https.authority))
+            self._trust(https)
         self.ways: dict[str, Way] = {}
         """Of processes that are not started as usual, by name."""
         self.host = "127.0.0.1"
@@ -107,6 +126,18 @@ class Cluster:
         self._agents = [f"agent-{n}" for n in range(agents)]
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._sessions: dict[str, Session] = {}
+
+    def _trust(self, https: Https) -> None:
+        self.master_options = (
+            *("--security-tls-cert", str(https.cert), "--security-tls-key", str(https.key)),
+            *("--resource-manager-require-authentication", "true"),
+            *("--resource-manager-client-ca", str(https.authority)),
+        )
+        self.agent_options += (
+            *("--security-tls-enabled", "--security-tls-master-cert", str(https.authority)),
+            *("--security-tls-client-cert", str(https.agent_cert)),
+            *("--security-tls-client-key", str(https.agent_key)),
+        )
 
     def start(self) -> None:
         """Start everything and wait until slots are listed."""
@@ -280,7 +311,8 @@ class Cluster:
     def session(self, user: str = "admin") -> Session:
         """A session of a user, opened once."""
         if user not in self._sessions:
-            options = authentication.Options(max_retries=RetryPolicy(total=10))
+            retries = RetryPolicy(total=10)
+            options = authentication.Options(cert=self._cert, max_retries=retries)
             self._sessions[user] = authentication.login(self.address, user, PASSWORD, options)
         return self._sessions[user]
 
@@ -355,12 +387,18 @@ class Cluster:
         master = self.processes["master"]
         assert master.poll() is None, f"the master ended: {self.log()[-3000:]}"
         try:
-            with socket.create_connection(("127.0.0.1", self.port), 1) as link:
+            with self._connected() as link:
                 link.settimeout(10)
                 link.sendall(b"GET /info HTTP/1.0\r\n\r\n")
                 return link.recv(64).startswith(b"HTTP/1.1 200")
         except OSError:
             return False
+
+    def _connected(self) -> socket.socket:
+        link = socket.create_connection(("127.0.0.1", self.port), 1)
+        if self._cert is None:
+            return link
+        return self._cert.ssl_context().wrap_socket(link, server_hostname="127.0.0.1")
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
@@ -390,4 +428,13 @@ class Cluster:
             )
 
 
-__all__ = ["ENDED", "PASSWORD", "APIException", "Account", "Cluster", "free_port", "until"]
+__all__ = [
+    "ENDED",
+    "PASSWORD",
+    "APIException",
+    "Account",
+    "Cluster",
+    "Https",
+    "free_port",
+    "until",
+]

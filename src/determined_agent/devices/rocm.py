@@ -11,7 +11,11 @@ from determined_wire.agent_link import Device
 
 log = logging.getLogger(__name__)
 
-_COMMAND = ("rocm-smi", "--showid", "--showuniqueid", "--showbus", "--showproductname", "--json")
+_COMMAND = (
+    "rocm-smi",
+    *("--showid", "--showuniqueid", "--showbus", "--showproductname", "--showdriverversion"),
+    "--json",
+)
 _TIMEOUT_S = 30
 
 
@@ -45,6 +49,8 @@ def parse_rocm_smi(output: str, visible: tuple[str, ...]) -> tuple[Device, ...]:
     """Devices from the tool's JSON: one object a card, among others. Raises MalformedOutput."""
     try:
         cards = json.loads(output)
+        if version := (cards.get("system") or {}).get("Driver version"):
+            log.info("ROCm driver %s", version)
         devices = []
         for name, card in cards.items():
             number = re.fullmatch(r"card(\d+)", name)

@@ -17,12 +17,12 @@ from determined_master.domain.schedule.view import (
     RunningView,
 )
 from determined_master.domain.states import AllocationState
-from determined_master.pools.occupancy import Occupancy
+from determined_master.pools.occupancy import Occupancy, held
 from determined_master.pools.resting import Resting
 from determined_master.pools.view import gone_view, request_view, running_view
 
 if TYPE_CHECKING:
-    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.allocation.messages import Allocation, Container
     from determined_master.ports import AgentSnapshot
 
 _K = TypeVar("_K")
@@ -65,6 +65,11 @@ class LiveAllocations:
         """A live allocation by its id."""
         return self._states.get(allocation_id)
 
+    def on_agent(self, agent_id: str) -> list[tuple[Allocation, list[Container]]]:
+        """The allocations that have containers on an agent which are not over, and these."""
+        found = [self._states[i] for i in self._occupancy.allocations_on(agent_id)]
+        return [(a, [c for c in held(a) if c.agent_id == agent_id]) for a in found]
+
     def of_job(self, job_id: str) -> list[Allocation]:
         """A job's live allocations, in no order."""
         return [self._states[i] for i in self._of_job.get(job_id, ())]
@@ -72,6 +77,10 @@ class LiveAllocations:
     def jobs(self) -> Iterable[str]:
         """Ids of the jobs that have live allocations."""
         return self._of_job.keys()
+
+    def one_of_each_job(self) -> Iterable[Allocation]:
+        """One live allocation of each job, in no order: all of a job have the same terms."""
+        return (self._states[next(iter(ids))] for ids in self._of_job.values())
 
     def states_of_experiment(self, experiment_id: int) -> list[AllocationState]:
         """States of an experiment's live allocations."""
@@ -208,9 +217,8 @@ def _forget(of: dict[_K, set[str]], key: _K, id: str) -> None:
 
 def _matters(before: Allocation, after: Allocation) -> bool:
     """Whether the scheduler would see a difference."""
-    held = [sum(c.state != "TERMINATED" for c in a.containers) for a in (before, after)]
     return (
-        held[0] != held[1]
+        len(held(before)) != len(held(after))
         or before.state != after.state
         or before.request != after.request
         or (before.preempt_reason, before.kill_cause) != (after.preempt_reason, after.kill_cause)

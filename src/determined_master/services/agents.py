@@ -50,12 +50,7 @@ class AgentReports:
                 cause = f"agent:{agent.id}:ended:{report.container_id}"
                 await self._post(agent.id, report, cause)
         keep: list[str] = []
-        for allocation in list(self._live.values()):
-            expected = [
-                c
-                for c in allocation.containers
-                if c.agent_id == agent.id and c.state != "TERMINATED"
-            ]
+        for allocation, expected in self._live.on_agent(agent.id):
             keep += [c.id for c in expected]
             missing = tuple(
                 c.id for c in expected if c.id not in reported and c.state != "ASSIGNED"
@@ -63,7 +58,7 @@ class AgentReports:
             if missing:
                 await self._lose(agent.id, allocation.id, missing, "it came back without it")
         self._nudge(agent.pool)
-        self._engine.retry_deferred()
+        self._engine.retry_deferred(agent.id)
         return tuple(keep)
 
     def wanted(self, agent_id: str) -> frozenset[str]:
@@ -77,14 +72,8 @@ class AgentReports:
 
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         """All that ran there is lost; its allocations start again elsewhere."""
-        for allocation in list(self._live.values()):
-            lost = tuple(
-                c.id
-                for c in allocation.containers
-                if c.agent_id == agent_id and c.state != "TERMINATED"
-            )
-            if lost:
-                await self._lose(agent_id, allocation.id, lost, reason)
+        for allocation, held in self._live.on_agent(agent_id):
+            await self._lose(agent_id, allocation.id, tuple(c.id for c in held), reason)
 
     async def container_changed(
         self, agent_id: str, boot_id: str, number: int, report: ContainerReport
@@ -145,14 +134,24 @@ class Join:
         is_open: bool,
         allow_process_runtime: bool,
         pools: Sequence[str] = ("default",),
+        needs_certificate: bool = False,
     ) -> None:
         self._pools = pools
         self._token = token
         self._is_open = is_open
         self._allow_process_runtime = allow_process_runtime
+        self._needs_certificate = needs_certificate
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
         """Why the agent may not join; None when it may."""
+        if self._needs_certificate and certificate is None:
+            return (
+                f"agent {hello.agent_id} at {remote_address} showed no certificate: set its "
+                "options `security.tls.client_cert` and `client_key` to one that an authority "
+                "of the master's `resource_manager.client_ca` has signed"
+            )
         good = hmac.compare_digest(hello.join_token.encode(), self._token.encode())
         if not self._is_open and not good:
             what = "a wrong join token" if hello.join_token else "no join token"
@@ -228,7 +227,6 @@ class Agents:
         """What runs on an agent."""
         return [
             (allocation, container)
-            for allocation in self._live.values()
-            for container in allocation.containers
-            if container.agent_id == agent_id and container.state != "TERMINATED"
+            for allocation, held in self._live.on_agent(agent_id)
+            for container in held
         ]

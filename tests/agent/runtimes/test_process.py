@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.agent_link import processes_with, spec, until
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+from tests.covers import covers
 
 from determined_agent.directory import Exit
 from determined_agent.output import Position, read_chunk
@@ -127,6 +128,7 @@ class TestTheMachineItRunsOn:
         )
         assert lines == [f"{mount.host_path} True"]
 
+    @covers("agent-config 5.logs")
     async def test_what_it_ignores_it_says_once_in_the_log(self, workshop: Workshop) -> None:
         directory, handle = await workshop.launch(
             spec("pass", image="an-image:1", add_capabilities=("NET_ADMIN",), shm_size_bytes=9)

@@ -88,6 +88,7 @@ class AgentBackend:
         self._tasks: set[asyncio.Task[None]] = set()
         self._waits: dict[str, asyncio.Task[None]] = {}
         self._is_open = False
+        self._opened = asyncio.Event()
         self._hostname = socket.gethostname()
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
@@ -101,6 +102,7 @@ class AgentBackend:
         for agent_id in list(self._waits):
             self._stop_waiting(agent_id)
         self._is_open = True
+        self._opened.set()
         self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
         self._registry = Registry(self._switches)
         for agent_id, pool in expected.items():
@@ -111,6 +113,7 @@ class AgentBackend:
     async def close(self) -> None:
         """Let go of all agents; their containers run on."""
         self._is_open = False
+        self._opened.clear()
         for agent in self._registry:
             if agent.session is not None:
                 agent.session.end("the master is going down")
@@ -147,16 +150,30 @@ class AgentBackend:
             ),
         )
 
-    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
-        """Have a signal sent; returns when the agent has sent it. Raises NotConnected."""
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
+        """Have a signal sent; returns when the agent has sent it. Raises NotConnected.
+
+        Told the allocation, an agent that does not know the container reports it as ended.
+        """
         epoch = self._identity.epoch
         await self._order(
-            agent_id, lambda number: SignalContainer(number, epoch, container_id, signal)
+            agent_id,
+            lambda number: SignalContainer(number, epoch, container_id, signal, allocation_id),
         )
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
-        """The container's end is stored. Raises NotConnected."""
+        """The container's end is stored. Raises NotConnected.
+
+        An agent that is away gets the order when it is back. Its welcome does not always tell it:
+        one that is coming in just now may have been promised before that it shall keep it.
+        """
         epoch = self._identity.epoch
+        agent = self._registry.find(agent_id)
+        if agent is not None and agent.session is None:
+            agent.orders.add(lambda number: ForgetContainer(number, epoch, container_id))
+            return
         await self._order(agent_id, lambda number: ForgetContainer(number, epoch, container_id))
 
     async def endpoint(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -164,7 +181,7 @@ class AgentBackend:
         frames = Frames(scope, receive, send)
         try:
             await frames.accept()
-            if not self._is_open:
+            if not await self._is_open_soon():
                 reason = "the master is not ready to accept agents; try again"
                 await frames.refuse(reason, is_final=False)
                 return
@@ -180,6 +197,19 @@ class AgentBackend:
             await frames.refuse(str(error), is_final=False)
         except Closed:
             return
+
+    async def _is_open_soon(self) -> bool:
+        """Whether agents are let in, now or in a moment.
+
+        A master that starts again has all of its agents at the door at once, before it has read
+        what they run: turned away, each would cost it a second opening.
+        """
+        try:
+            async with asyncio.timeout(self._times.open_s):
+                await self._opened.wait()
+        except TimeoutError:
+            return False
+        return self._is_open
 
     async def _order(self, agent_id: str, make: Callable[[int], Order]) -> None:
         agent = self._registry.get_connected(agent_id)
@@ -223,7 +253,7 @@ class AgentBackend:
                 "of date",
                 False,
             )
-        reason = self._joins.check(hello, frames.remote_address)
+        reason = self._joins.check(hello, frames.remote_address, certificate=frames.certificate)
         return None if reason is None else (reason, True)
 
     async def _admit(self, hello: Hello, frames: Frames) -> None:

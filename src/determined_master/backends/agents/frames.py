@@ -39,6 +39,9 @@ class Frames:
         self._send = send
         client = scope.get("client")
         self.remote_address: str = client[0] if client else ""
+        tls = (scope.get("extensions") or {}).get("tls") or {}
+        self.certificate: str | None = tls.get("client_cert_name")
+        """Subject of the certificate that the other end showed."""
         self.is_from_browser = any(name == b"origin" for name, _ in scope.get("headers", ()))
 
     async def accept(self) -> None:

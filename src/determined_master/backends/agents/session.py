@@ -39,6 +39,8 @@ _STALL_S = 2.0
 class LinkTimes(msgspec.Struct, frozen=True, kw_only=True):
     """How long this end waits."""
 
+    open_s: float = 5.0
+    """So long an agent waits at the door of a master that does not lead yet."""
     hello_s: float = 10.0
     ping_after_s: float = 15.0
     """An agent that is silent for so long is asked for a sign of life."""

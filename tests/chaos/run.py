@@ -1,0 +1,185 @@
+"""Running one history to its end, and finding the shortest that shows the same violation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from tests.chaos import history
+from tests.chaos.cluster import Cluster, LogChecks, Violation
+from tests.chaos.disturb import Disturber
+from tests.chaos.ending import check_end, is_over, left_behind
+from tests.chaos.loop import SimLoop
+from tests.chaos.patches import simulated
+
+MOST_ACTS = 100_000
+_LOOK_S = 10.0
+_END_S = 2 * 3600.0
+"""So long after all is mended an experiment may take."""
+_SETTLE_S = 1200.0
+"""So long after the last experiment something may be left."""
+_LOGGERS = ("determined_master", "determined_agent", "asyncio")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one history."""
+
+    seed: int
+    acts: int
+    events: int
+    experiments: int
+    simulated_s: float
+    violations: Sequence[str]
+    story: Sequence[str]
+
+
+Scenario = Callable[[Cluster], Awaitable[int]]
+"""Does something to a cluster that has just been started; gives the number of acts."""
+
+
+def run_seed(seed: int, *, events: int, acts: int = MOST_ACTS) -> Result:
+    """Run the history of a seed until so much has happened, or its first acts are done."""
+
+    async def disturb(cluster: Cluster) -> int:
+        return await _disturb(cluster, events, acts)
+
+    return run(seed, disturb)
+
+
+def run(seed: int, scenario: Scenario, shape: history.Shape | None = None) -> Result:
+    """Start a cluster, let a scenario loose, mend all, wait for the end and look."""
+    loop = SimLoop()
+    try:
+        with tempfile.TemporaryDirectory(prefix="chaos-", dir=_fast_directory()) as directory:
+            made = Cluster(loop, seed, shape or history.shape(seed), Path(directory))
+            dice = Random(f"{seed}/dice")
+            with (
+                simulated(loop.time, dice, made.network.dial, made.connect_database),
+                _listening(LogChecks(made.violate, made.tell)),
+            ):
+                acts = loop.run_until_complete(_whole(made, scenario))
+                made.close()
+            return Result(
+                seed=seed,
+                acts=acts,
+                events=made.events + acts,
+                experiments=len(made.submitted),
+                simulated_s=loop.time() - 1000,
+                violations=list(made.violations),
+                story=list(made.story),
+            )
+    finally:
+        loop.close()
+
+
+def shortest(seed: int, *, events: int, acts: int) -> Result:
+    """The run of the fewest acts of a seed that ends in a violation, found by halving.
+
+    Args:
+        acts: so many show one.
+    """
+    low, found = 0, run_seed(seed, events=events, acts=acts)
+    while low < found.acts and found.violations:
+        middle = (low + found.acts) // 2
+        tried = run_seed(seed, events=events, acts=middle)
+        if tried.violations:
+            found = tried
+            if tried.acts >= middle and middle == low:
+                break
+        else:
+            low = middle + 1
+    return found
+
+
+async def _whole(cluster: Cluster, scenario: Scenario) -> int:
+    cluster.start_master()
+    for machine in cluster.machines:
+        machine.start_agent()
+    acts = await scenario(cluster)
+    try:
+        if not cluster.violations:
+            await _finish(cluster)
+    except Violation as violation:
+        cluster.violate(str(violation))
+    return acts
+
+
+async def _disturb(cluster: Cluster, events: int, most: int) -> int:
+    disturber = Disturber(cluster)
+    done = 0
+    for act in islice(history.acts(cluster.seed), most):
+        await asyncio.sleep(act.after_s)
+        if cluster.violations or cluster.events + done >= events:
+            break
+        disturber.do(act)
+        done += 1
+    return done
+
+
+async def _finish(cluster: Cluster) -> None:
+    """Mend all, let every experiment end, and see what is left."""
+    cluster.heal()
+    until_s = cluster.loop.time() + _END_S
+    while not is_over(cluster):
+        if cluster.violations:
+            return
+        if cluster.loop.time() > until_s:
+            raise Violation(f"lost: {_open(cluster)} do not come to an end")
+        await asyncio.sleep(_LOOK_S)
+        cluster.ensure_master()
+    until_s = cluster.loop.time() + _SETTLE_S
+    while left_behind(cluster) and cluster.loop.time() < until_s:  # noqa: ASYNC110  simulated
+        await asyncio.sleep(_LOOK_S)
+    for what in left_behind(cluster):
+        cluster.violate(f"left behind: {what}")
+    check_end(cluster)
+
+
+def _open(cluster: Cluster) -> str:
+    rows = cluster.server.tables.table("experiments")
+    for id, row in rows.items():
+        if row["ended_at"] is None:
+            cluster.tell(f"left: {cluster.commits.states['experiment', str(id)]}")
+    for state in cluster.commits.open_runs():
+        cluster.tell(f"left: {state}")
+    for master in cluster.masters:
+        for decision in master.pool_loops.decisions():
+            cluster.tell(f"{master.process} sees {decision.view.agents}: {decision.plan}")
+    names = [
+        f"experiment {id} ({row['state']})" for id, row in rows.items() if row["ended_at"] is None
+    ]
+    return ", ".join(names) or "users' requests"
+
+
+def _fast_directory() -> str | None:
+    """Memory, where the system has a place for files in it."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+class _listening:
+    """While it lasts, what the program logs goes to one handler and nowhere else."""
+
+    def __init__(self, handler: logging.Handler) -> None:
+        self._handler = handler
+        self._before: list[tuple[logging.Logger, bool, int]] = []
+
+    def __enter__(self) -> None:
+        for name in _LOGGERS:
+            logger = logging.getLogger(name)
+            self._before.append((logger, logger.propagate, logger.level))
+            logger.propagate = False
+            logger.setLevel(logging.WARNING)
+            logger.addHandler(self._handler)
+
+    def __exit__(self, *error: object) -> None:
+        for logger, propagate, level in self._before:
+            logger.propagate = propagate
+            logger.setLevel(level)
+            logger.removeHandler(self._handler)
