@@ -41,6 +41,7 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
             pool.pool_name: PoolLayer(
                 task_container_defaults=pool.task_container_defaults,
                 default_priority=settings.scheduler_of(pool).default_priority,
+                has_priorities=settings.scheduler_of(pool).type == "priority",
             )
             for pool in settings.resource_pools
         },
