@@ -193,14 +193,11 @@ class App:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        checkpoints = Checkpoints(pool)
+        checkpoints, detached = Checkpoints(pool), Detached(engine, pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, configs, self.pools)
-        tasks = Tasks(pool)
         generic = GenericTasks(engine, pool, layers, self.pools)
-        lists = ExperimentLists(pool)
-        detached = Detached(engine, pool)
-        samples = SystemMetrics(pool)
+        tasks, lists, samples = Tasks(pool), ExperimentLists(pool), SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
