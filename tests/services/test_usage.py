@@ -15,6 +15,7 @@ from determined_master.domain.usage import Window
 from determined_master.ports import AgentSnapshot
 from determined_master.services.agent_stays import AgentStays
 from determined_master.services.usage import Usage
+from determined_master.store.job_queue import list_waits
 from determined_master.store.pool import Pool
 from determined_master.store.usage import upsert_day
 
@@ -63,6 +64,21 @@ async def test_waiting_times_are_averaged_by_pool_and_over_all(pool: Pool) -> No
     assert found["01", "queued", "a"] == 120
     assert found["01", "queued", "total"] == 480
     assert found["01", "queued_total", "total"] == 240
+
+
+async def test_statistics_of_the_queue_read_the_sums_of_days_that_have_them(pool: Pool) -> None:
+    for days, minutes in ((0, 2), (1, 4), (2, 6)):
+        began = STARTED + days * DAY + HOUR
+        wait = {"requested_at": began - minutes * MINUTE, "key": f"K{days}"}
+        await used(pool, began, began + HOUR, **wait)
+    await Usage(pool).sum_up(STARTED + 2 * DAY)
+    await pool.execute("UPDATE usage_days SET seconds = 7 WHERE type = 'queued'")
+    async with pool.acquire() as conn:
+        found = await list_waits(conn, ["default", "gone"], STARTED + DAY)
+    assert found == [
+        ("default", STARTED.date() + DAY, 7),
+        ("default", STARTED.date() + 2 * DAY, 360),
+    ]
 
 
 @covers(f"{E} e.5.kept e.5.names")
