@@ -29,6 +29,7 @@ from determined_agent import machine
 from determined_agent.logs import Disconnected
 from determined_agent.settings import Settings
 from determined_agent.socket import Identity, Link
+from determined_agent.supervisor import never_started
 from determined_wire.agent_link import (
     Address,
     ContainerReport,
@@ -43,6 +44,11 @@ from determined_wire.agent_link import (
 )
 
 KILLED = 137
+
+
+def settings_for(master_port: int) -> Settings:
+    """What simulated agents of a master on this machine have in common."""
+    return Settings(master_host="127.0.0.1", master_port=master_port)
 
 
 class SimulatedAgent:
@@ -108,6 +114,8 @@ class SimulatedAgent:
                 self.orders += 1
                 self._start(order)
             case SignalContainer(container_id=container_id, signal=number):
+                if container_id not in self._containers:
+                    self.link.report(never_started(order))
                 self._step(container_id, machine.SignalOrdered(number))
             case ForgetContainer(container_id=container_id):
                 self._step(container_id, machine.ForgetOrdered())
@@ -183,8 +191,17 @@ class Fleet:
             agents: how many.
             slots: of each.
         """
-        names = [f"simulated-{n:04}" for n in range(agents)]
-        self.agents = [SimulatedAgent(replace(settings, agent_id=n), slots) for n in names]
+        self.agents = [
+            SimulatedAgent(
+                replace(
+                    settings,
+                    agent_id=f"simulated-{n:04}",
+                    advertised_address=f"127.1.{n // 250}.{n % 250 + 1}",  # a machine of its own
+                ),
+                slots,
+            )
+            for n in range(agents)
+        ]
 
     async def run(self) -> None:
         """Keep all links up until cancelled."""
@@ -238,9 +255,7 @@ def main() -> None:
     parser.add_argument("--join-token", default="")
     args = parser.parse_args()
     logging.basicConfig(level=logging.ERROR)
-    settings = Settings(
-        master_host="127.0.0.1", master_port=args.master_port, join_token=args.join_token
-    )
+    settings = replace(settings_for(args.master_port), join_token=args.join_token)
     uvloop.run(serve(Fleet(settings, args.agents, args.slots)))
 
 

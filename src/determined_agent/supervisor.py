@@ -171,7 +171,7 @@ class Supervisor:
         if entry is None:
             log.info("an order for a container that is gone", extra=_fields(order))
             if isinstance(order, SignalContainer) and order.allocation_id:
-                self._link.report(_never_started(order))
+                self._link.report(never_started(order))
         elif isinstance(order, SignalContainer):
             self._step(entry, machine.SignalOrdered(order.signal))
         elif isinstance(order, ForgetContainer):
@@ -338,7 +338,7 @@ class Supervisor:
         task.add_done_callback(self._removals.discard)
 
 
-def _never_started(order: SignalContainer) -> ContainerReport:
+def never_started(order: SignalContainer) -> ContainerReport:
     """Whoever wants a container ended that is not here waits for its end."""
     return ContainerReport(
         container_id=order.container_id,

@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from bench.simulated_agents import Fleet
+from bench.simulated_agents import Fleet, settings_for
 from tests.agent_link import Listener, listening, until
 from tests.api.client import Client
 from tests.api.master import ADMIN
 from tests.scenarios.masters import master, submit
 
-from determined_agent.settings import Settings as AgentSettings
 from determined_master.app import App
 from determined_master.domain.allocation.container_rows import MAX_IN_STATE
 from determined_master.domain.allocation.messages import Allocation
@@ -51,8 +50,7 @@ class Agents:
     """Simulated agents that can be switched off one by one."""
 
     def __init__(self, port: int) -> None:
-        settings = AgentSettings(master_host="127.0.0.1", master_port=port)
-        self.fleet = Fleet(settings, AGENTS, SLOTS)
+        self.fleet = Fleet(settings_for(port), AGENTS, SLOTS)
         self._tasks = [asyncio.create_task(agent.run()) for agent in self.fleet.agents]
 
     async def stop(self, number: int) -> None:
@@ -178,4 +176,17 @@ async def test_a_gang_is_killed_whole_by_a_master_that_did_not_start_it(
         await until_state(client, trial_id, "STATE_CANCELED")
         await until(lambda: not any(a.reports() for a in agents.fleet.agents), what="tidy agents")
         assert agents.fleet.counts()["running"] == 0
-        assert await pool.fetchval("SELECT count(*) FROM outbox") == 0
+
+
+async def test_a_gang_is_killed_whole_whose_agents_are_away_for_good_before_they_heard_of_it(
+    database: Address, pool: Pool, passwords: Passwords, listener: Listener, agents: Agents
+) -> None:
+    async with master(database, passwords, listener, SETTINGS) as (app, client):
+        await until(lambda: agents.fleet.counts()["connected"] == AGENTS)
+        trial_id = await submit(client, AGENTS * SLOTS)
+        await until(lambda: [a for a in app.live.values() if a.containers], what="its slots")
+        for number in range(0, AGENTS, 2):
+            await agents.stop(number)
+        await client("POST", f"/api/v1/trials/{trial_id}/kill")
+        await until_state(client, trial_id, "STATE_CANCELED")
+        assert not list(app.live.values())

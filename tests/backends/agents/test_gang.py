@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
-from bench.simulated_agents import Fleet
+from bench.simulated_agents import Fleet, settings_for
 from tests.agent_link import Listener, OpenDoor, Recorder, identity, listening, order, spec, until
 
-from determined_agent.settings import Settings
 from determined_master.backends.agents.backend import AgentBackend
 
 pytestmark = pytest.mark.slow
@@ -34,7 +33,7 @@ async def listener() -> AsyncIterator[Listener]:
 
 @pytest.fixture
 async def fleet(listener: Listener) -> AsyncIterator[Fleet]:
-    made = Fleet(Settings(master_host="127.0.0.1", master_port=listener.port), AGENTS, slots=1)
+    made = Fleet(settings_for(listener.port), AGENTS, slots=1)
     running = asyncio.create_task(made.run())
     yield made
     running.cancel()
@@ -64,8 +63,9 @@ async def test_a_gang_of_200_starts_tells_each_state_once_and_ends(
     await until(lambda: len(events.changes) == len(STATES) * AGENTS, what="all states")
     told = Counter((report.container_id, report.state) for _, _, report in events.changes)
     assert told == Counter((c, state) for c in gang for state in STATES)
-    [address] = events.changes[-1][2].addresses
-    assert (address.host_ip, address.host_port) == ("127.0.0.1", 1734)
+    hosts = {a.host_ip for _, _, r in events.changes for a in r.addresses}
+    assert hosts == {agent.address for agent in backend.agents()}
+    assert len(hosts) == AGENTS
 
     await asyncio.gather(*(backend.signal_container(a, c, 9) for c, a in gang.items()))
     await until(lambda: len(events.changes) == 3 * AGENTS, what="all ends")
@@ -90,7 +90,7 @@ async def test_200_agents_find_a_new_master_at_once_and_keep_what_runs(
     second = backend_on(listener, events, 2)
     await until(lambda: joined(second) == AGENTS, what="all agents are back")
     reported = [r for _, reports in events.joined[AGENTS:] for r in reports]
-    assert Counter(r.container_id for r in reported) == Counter(gang)
+    assert Counter(r.container_id for r in reported) == Counter(list(gang))
     assert {r.state for r in reported} == {"RUNNING"}
     counts = fleet.counts()
     assert (counts["running"], counts["killed"], counts["started"]) == (AGENTS, 0, AGENTS)

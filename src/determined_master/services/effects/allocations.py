@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import CollectionEnded
+from determined_master.domain.task.messages import RunEnded
 from determined_master.domain.task_spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
@@ -110,12 +111,16 @@ class AllocationEffects:
         return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
-        """Send the signal; an agent that is away gets it when it is back."""
+        """Send the signal; an agent that is away gets it when it is back, unless it is given up."""
         try:
             await self._backend.signal_container(
                 effect.agent_id, effect.container_id, effect.signal, ctx.aggregate_id
             )
         except NotConnected as error:
+            state = await self._state(ctx)
+            over = {c.id for c in state.containers if c.state == "TERMINATED"} if state else set()
+            if effect.container_id in over:
+                return  # lost with its agent, which ends it when it comes back after all
             raise Deferred(str(error), topic=effect.agent_id) from error
 
     async def forget_container(self, effect: alloc.ForgetContainer, ctx: EffectContext) -> None:
@@ -126,12 +131,16 @@ class AllocationEffects:
             return
 
     async def report_end(self, effect: alloc.ReportAllocationEnd, ctx: EffectContext) -> None:
-        """Tell the trial, or the experiment whose checkpoints were deleted, how it ended."""
+        """Tell whose allocation it was how it ended: a trial, a generic task, an experiment."""
         state = await self._state(ctx)
         if state is None:
             return
         if state.request.task_type == "CHECKPOINT_GC":
             await _report_collection(state.request, effect.outcome, ctx)
+            return
+        if state.request.task_type == "GENERIC":
+            ended = RunEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
+            await ctx.post("task", state.request.task_id, ended)
             return
         if state.request.trial_id is None:
             return
