@@ -245,8 +245,10 @@ class LogChecks(logging.Handler):
         if process is not None and process.is_dead:
             return  # it is only unwound
         error = record.exc_info[1] if record.exc_info else None
-        text = f"{record.name}: {record.getMessage()} {error!r}" if error else (
-            f"{record.name}: {record.getMessage()} {getattr(record, 'error', '')}"
+        text = (
+            f"{record.name}: {record.getMessage()} {error!r}"
+            if error
+            else (f"{record.name}: {record.getMessage()} {getattr(record, 'error', '')}")
         )
         self._tell(text)
         if record.levelno >= logging.ERROR and not is_expected(error):
@@ -263,5 +265,3 @@ def is_expected(error: BaseException | None) -> bool:
         return all(is_expected(e) for e in error.exceptions)
     kinds = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, Unavailable)
     return isinstance(error, kinds)
-
-

@@ -173,9 +173,7 @@ class Disturber:
             self._cluster.use(lambda m: m.switches.enable_slot(CALLER, name, slot))
         else:
             drain = bool(act.which % 2)
-            self._cluster.use(
-                lambda m: m.switches.disable_slot(CALLER, name, slot, drain=drain)
-            )
+            self._cluster.use(lambda m: m.switches.disable_slot(CALLER, name, slot, drain=drain))
 
     # Network and database.
 

@@ -49,9 +49,7 @@ class _Steps:
         await asyncio.sleep(4.0)
         for verb, id in (("pause", 1), ("activate", 1), ("kill", 2)):
             if id in cluster.server.tables.table("experiments"):
-                cluster.use(
-                    lambda m, verb=verb, id=id: getattr(m.experiments, verb)(CALLER, id)
-                )
+                cluster.use(lambda m, verb=verb, id=id: getattr(m.experiments, verb)(CALLER, id))
             await asyncio.sleep(2.0)
         until_s = cluster.loop.time() + _LONG_S
         while cluster.loop.time() < until_s and not self._has_ended(cluster):  # noqa: ASYNC110

@@ -81,9 +81,7 @@ class Master:
         """Serve an agent's socket."""
         await self.door.endpoint(scope, receive, send)
 
-    def _join(
-        self, server: Server, settings: Settings, tell: Callable[[Decision], None]
-    ) -> None:
+    def _join(self, server: Server, settings: Settings, tell: Callable[[Decision], None]) -> None:
         pool: Any = SimPool(server)
 
         async def connect() -> Any:
@@ -217,9 +215,7 @@ INSERT_REPORT = "a report's row"
 class ReportRows:
     """Writes reports, each once; those of a run that is not the latest are refused."""
 
-    async def write(
-        self, conn: Conn, items: Sequence[Validation]
-    ) -> Sequence[DetError | None]:
+    async def write(self, conn: Conn, items: Sequence[Validation]) -> Sequence[DetError | None]:
         """None, or why not, for each."""
         await lock_rows(conn, sorted({v.trial_id for v in items}))
         refusals: list[DetError | None] = []

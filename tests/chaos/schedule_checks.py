@@ -90,9 +90,7 @@ class ScheduleChecks:
         newest = {_task(o.allocation_id): o.allocation_id for o in (*view.running, *view.pending)}
         asked = set(self._asked.values())
         known, self._newest = self._newest, newest
-        return any(
-            known.get(task, newest[task]) not in (newest[task], *asked) for task in newest
-        )
+        return any(known.get(task, newest[task]) not in (newest[task], *asked) for task in newest)
 
     def _check_patience(self, decision: Decision) -> None:
         """Nobody who could be held waits for ever, unless more urgent ones do."""

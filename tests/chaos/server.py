@@ -129,9 +129,7 @@ class Server:
         for connection in list(self.connections):
             for heard, listener in list(connection.listeners):
                 if heard == channel:
-                    loop.call_soon(
-                        connection.process.call, listener, connection, 0, channel, ""
-                    )
+                    loop.call_soon(connection.process.call, listener, connection, 0, channel, "")
 
 
 class SimConnection:

@@ -149,9 +149,7 @@ class _Run:
         return await ask(self.network, self.place, make)
 
 
-async def ask(
-    network: Network, place: str, make: Callable[[Master], Awaitable[Any]]
-) -> Any:
+async def ask(network: Network, place: str, make: Callable[[Master], Awaitable[Any]]) -> Any:
     """Ask the master until it answers.
 
     Raises:
