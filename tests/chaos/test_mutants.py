@@ -1,4 +1,4 @@
-"""The harness finds faults: with a part of the program broken on purpose it tells of a violation."""
+"""The harness finds faults: it tells of a part of the program that is broken on purpose."""
 
 from __future__ import annotations
 
