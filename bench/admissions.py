@@ -148,11 +148,12 @@ async def _measure(engine: Engine, pool: Pool, args: argparse.Namespace) -> dict
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    starts = load.starts  # the engine still stores what was decided before the end
     stored = await pool.fetchval(
         "SELECT count(*) FROM journal WHERE kind = 'allocation' AND event LIKE '%\"assigned\"%'"
     )
-    if stored < load.starts:
-        raise RuntimeError(f"{load.starts} starts were counted and {stored} stored")
+    if stored < starts:
+        raise RuntimeError(f"{starts} starts were counted and {stored} stored")
     return {
         "starts_per_s": round(counted / spent, 1),
         "starts": counted,

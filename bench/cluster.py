@@ -146,14 +146,20 @@ class Cluster:
 
 @contextlib.contextmanager
 def start_cluster(*, agents: int = 1) -> Iterator[Cluster]:
-    """A running cluster, logged in; it is gone after the block, however that ends."""
+    """A running cluster, logged in; it is gone after the block, however that ends.
+
+    Without agents of its own it may be used as soon as it answers.
+    """
     directory = Path(tempfile.mkdtemp(prefix="det-bench-"))
     directory.chmod(0o711)  # started by root, PostgreSQL runs under an account of its own
     cluster = Cluster(directory, free_port())
     try:
         try:
             cluster.up(agents)
-            cluster.wait_until_usable()
+            if agents:
+                cluster.wait_until_usable()
+            else:
+                cluster.log_in()
             yield cluster
         finally:
             cluster.down()
@@ -182,8 +188,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def until(claim: Callable[[], bool], limit_s: float, what: str) -> None:
-    """Wait for a claim to hold.
+def until(claim: Callable[[], bool], limit_s: float, what: str, *, pause_s: float = 0.005) -> None:
+    """Wait for a claim to hold, looking every `pause_s` seconds.
 
     Raises:
         TimeoutError: it does not within `limit_s` seconds.
@@ -192,7 +198,7 @@ def until(claim: Callable[[], bool], limit_s: float, what: str) -> None:
     while not claim():
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {limit_s:.0f} s in vain for {what}")
-        time.sleep(0.005)
+        time.sleep(pause_s)
 
 
 def _show_logs(cluster: Cluster) -> None:

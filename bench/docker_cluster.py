@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.docker_daemon import IMAGE, CannotRun, build_image, daemon
+from tests.debian_tree import CannotRun
+from tests.docker_daemon import IMAGE, build_image, daemon
 from tests.e2e.cluster import Cluster
 
 from bench.figure import CannotMeasure

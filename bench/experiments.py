@@ -37,13 +37,14 @@ def submission(
     *,
     variables: dict[str, str] | None = None,
     searcher: dict[str, Any] | None = None,
+    slots: int = 1,
 ) -> dict[str, Any]:
     """The body of a request that creates an experiment with a model directory of 20 files."""
     config = {
         "name": f"bench {Path(script).stem}",
         "entrypoint": f"python3 {script}",
         "searcher": searcher or {"name": "single", "metric": "loss"},
-        "resources": {"slots_per_trial": 1},
+        "resources": {"slots_per_trial": slots},
         "hyperparameters": {"learning_rate": {"type": "double", "minval": 0.01, "maxval": 0.1}}
         if searcher
         else {},

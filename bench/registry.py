@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bench.figure import Figure
 from bench.figures import (
     admission,
+    agents_1000,
     api_reads,
     asha_quality,
     chaos,
@@ -21,6 +22,7 @@ from bench.figures import (
     empty_trial,
     engine_steps,
     experiment_list,
+    gang_200,
     idle,
     log_ingest,
     log_post,
@@ -31,6 +33,7 @@ from bench.figures import (
     mlflow_ratio,
     plan_tick,
     report_call,
+    restart_1000,
     search_events,
     search_recovery,
     series_read,
@@ -46,6 +49,9 @@ FIGURES: Sequence[Figure] = (
     chaos.FIGURE,
     plan_tick.FIGURE,
     admission.FIGURE,
+    gang_200.FIGURE,
+    agents_1000.FIGURE,
+    restart_1000.FIGURE,
     checkpoint_throughput.FIGURE,
     search_events.FIGURE,
     search_recovery.FIGURE,

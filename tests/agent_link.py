@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
+from determined_agent.runtimes.process_bound import remove_group
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.agents.session import LinkTimes
 from determined_master.ports import AgentSnapshot, StartOrder
@@ -51,6 +52,9 @@ class Recorder:
         if self.before_welcome is not None:
             await self.before_welcome()
         return keep
+
+    def wanted(self, agent_id: str) -> frozenset[str]:
+        return frozenset(self.keep)
 
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         self.lost.append((agent_id, reason))
@@ -100,7 +104,9 @@ class OpenDoor:
     def __init__(self, refusal: str | None = None) -> None:
         self.refusal = refusal
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
         return self.refusal
 
 
@@ -244,8 +250,13 @@ def processes_with(marker: str) -> list[int]:
 
 
 def kill_leftovers(variables: Mapping[str, str]) -> None:
-    """End what a failed test has left behind."""
+    """End what a test has left behind, and the cgroups of its containers."""
     for name, value in variables.items():
-        for pid in processes_with(f"{name}={value}"):
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        give_up_at = time.monotonic() + 10
+        while (found := processes_with(f"{name}={value}")) and time.monotonic() < give_up_at:
+            for pid in found:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
+        if name == "DET_CONTAINER_ID":
+            remove_group(value)

@@ -2,11 +2,12 @@
 
     @covers("experiment-config 7.7")
     @covers("experiment-config 2.name 2.labels")
+    @covers("scheduling-and-provisioning b.4.in_vain")
 
 The first word names a file of `tests/data/references`, each further word a row: its section, a
-dot, and the row's key there. A row is covered when a test that carries its mark asserts that very
-behaviour; `tests/repo/test_covers.py` lists the rows that none covers. The mark also goes on
-single cases: `pytest.param(..., marks=covers("..."))`.
+dot, and the row's key there; both may have dots of their own. A row is covered when a test that
+carries its mark asserts that very behaviour; `tests/repo/test_covers.py` lists the rows that none
+covers. The mark also goes on single cases: `pytest.param(..., marks=covers("..."))`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Reference(NamedTuple):
     name: str
     rows: dict[str, str]
     later: dict[str, str]
-    """Row or whole section -> what is to be built first."""
+    """Row, section or chapter (`a` of `a.1`) -> what is to be built first."""
     nothing_to_build: dict[str, str]
     """Row -> why this project has nothing that could prove it."""
 
@@ -36,7 +37,12 @@ class Reference(NamedTuple):
         return {row for row in self.rows if row in self.nothing_to_build or self._waits(row)}
 
     def _waits(self, row: str) -> bool:
-        return row in self.later or row.split(".")[0] in self.later
+        return any(is_of(row, name) for name in self.later)
+
+
+def is_of(row: str, name: str) -> bool:
+    """Whether that is the row's own name, or that of what it stands in."""
+    return row == name or row.startswith(f"{name}.")
 
 
 @cache

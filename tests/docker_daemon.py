@@ -1,4 +1,4 @@
-"""A Docker daemon of the tests' own, and an image that has Python and little else.
+"""A Docker daemon of the tests' own.
 
 Everything lies in one temporary directory; nothing of a daemon that runs on the machine is
 touched. Bridges and packet filters are left alone: containers use the machine's network.
@@ -15,17 +15,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
+
+from tests.debian_tree import PATH, CannotRun, build_tree
+from tests.watchdog import Watchdog, unmount
 
 IMAGE = "determined-test:1"
-_PACKAGES = ("python3-minimal", "python3", "bash", "dash", "coreutils", "base-files")
-_PACKAGES += ("openssh-server", "openssh-client")
-
-
-class CannotRun(Exception):
-    """Docker cannot be had on this machine; the text says why."""
-
-
+BRIDGE_NET = "172.29.177"
+"""First three numbers of the addresses on `bridge`."""
 _START_S = 60.0
 _STOP_S = 30.0
 
@@ -138,7 +135,7 @@ class Daemon:
                 process.wait()
         self.process = self._containerd = None
 
-    def run(self, *arguments: str, stdin: bytes | None = None) -> str:
+    def run(self, *arguments: str, stdin: IO[bytes] | None = None) -> str:
         """Run a command of Docker's client; what it prints."""
         done = self._docker(*arguments, stdin=stdin)
         assert done.returncode == 0, done.stderr.decode()
@@ -149,11 +146,11 @@ class Daemon:
         return self.run("ps", "-aq", "--no-trunc").split()
 
     def _docker(
-        self, *arguments: str, stdin: bytes | None = None
+        self, *arguments: str, stdin: IO[bytes] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             ["docker", "-H", self.address, *arguments],
-            input=stdin,
+            stdin=stdin or subprocess.DEVNULL,
             capture_output=True,
             timeout=120,
             env={"PATH": os.environ["PATH"], "HOME": str(self.root)},
@@ -172,112 +169,62 @@ def processes_of(root: Path) -> list[int]:
 
 
 @contextlib.contextmanager
-def daemon(*options: str) -> Iterator[Daemon]:
-    """A daemon that is gone at the end, with all it had. Raises CannotRun."""
+def daemon(*options: str, data_bytes: int | None = None) -> Iterator[Daemon]:
+    """A daemon that is gone at the end, with all it had; its data on a disk of that size.
+
+    Raises CannotRun.
+    """
     reason = missing()
     if reason is not None:
         raise CannotRun(reason)
     root = Path(tempfile.mkdtemp(prefix="det-docker-", dir="/tmp"))
     root.chmod(0o711)
     made = Daemon(root, *options)
+    with Watchdog(root):
+        if data_bytes is not None:
+            (root / "data").mkdir()
+            size = f"size={data_bytes}"
+            command = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(root / "data")]
+            subprocess.run(command, check=True)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+            unmount(str(root))
+            shutil.rmtree(root, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def bridge() -> Iterator[str]:
+    """A bridge of the tests' own, which no packet filter knows; its name. Raises CannotRun."""
+    name = f"det{os.getpid()}"
+    commands = (
+        ("ip", "link", "add", name, "type", "bridge"),
+        ("ip", "address", "add", f"{BRIDGE_NET}.1/24", "dev", name),
+        ("ip", "link", "set", name, "up"),
+    )
     try:
-        made.start()
-        yield made
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, check=False)
+            if done.returncode:
+                said = done.stderr.decode().strip()
+                raise CannotRun(f"{' '.join(command)}: {said}")
+        yield name
     finally:
-        made.stop()
-        _unmount(root)
-        shutil.rmtree(root, ignore_errors=True)
+        subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
 
 
 def build_image(to: Daemon, scratch: Path) -> str:
-    """Make the image of Debian's packages and load it into a daemon; its name. Raises CannotRun.
-
-    The packages are unpacked, not configured: a tenth of the time that debootstrap takes.
-    """
-    packages, tree = scratch / "packages", scratch / "tree"
-    packages.mkdir(parents=True)
-    tree.mkdir()
-    try:
-        subprocess.run(
-            ["apt-get", "download", "-qq", *_with_dependencies()],
-            cwd=packages,
-            check=True,
-            capture_output=True,
-            timeout=240,
-        )
-    except subprocess.CalledProcessError as error:
-        said = error.stderr.decode()[-300:]
-        raise CannotRun(f"Debian's packages are not to be had: {said}") from error
-    for package in sorted(packages.glob("*.deb")):
-        subprocess.run(["dpkg-deb", "-x", str(package), str(tree)], check=True)
-    (tree / "etc").mkdir(exist_ok=True)
-    (tree / "etc/passwd").write_text(
-        "root:x:0:0:root:/root:/bin/bash\nsshd:x:101:101::/run/sshd:/bin/sh\n"
-    )
-    (tree / "etc/group").write_text("root:x:0:\n")
-    for name in ("bin/sh", "tmp", "root", "run", "run/sshd", "proc", "sys", "dev"):
-        path = tree / name
-        if name == "bin/sh":
-            path.unlink(missing_ok=True)
-            path.symlink_to("dash")
-        else:
-            path.mkdir(exist_ok=True)
-    (tree / "tmp").chmod(0o1777)
-    for name in ("usr/share/doc", "usr/share/locale", "usr/share/man", "var/lib/dpkg"):
-        shutil.rmtree(tree / name, ignore_errors=True)
-    _compile(tree)
-    with subprocess.Popen(["tar", "-C", str(tree), "-c", "."], stdout=subprocess.PIPE) as tar:
-        assert tar.stdout is not None
-        path = "ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        to.run("import", "--change", path, "-", IMAGE, stdin=tar.stdout.read())
+    """Make the image and load it into a daemon; its name. Raises CannotRun."""
+    build_tree(scratch / "tree")
+    import_image(to, scratch / "tree")
     shutil.rmtree(scratch)
     return IMAGE
 
 
-def _compile(tree: Path) -> None:
-    """As the packages' own configuration does: without it every start compiles what it imports."""
-    for library in tree.glob("usr/lib/python3*"):
-        for name in ("idlelib", "lib2to3", "pydoc_data", "distutils", "unittest"):
-            shutil.rmtree(library / name, ignore_errors=True)
-    command = ["chroot", str(tree), "python3", "-m", "compileall", "-q", "/usr/lib"]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
-
-
-def _with_dependencies() -> list[str]:
-    """The packages and all they need, without the package manager's own configuration."""
-    told = subprocess.run(
-        [
-            *("apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests"),
-            *("--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances", *_PACKAGES),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    left_out = ("debconf", "perl", "libperl", "dpkg", "tar", "mawk", "gawk", "original-awk")
-    left_out += ("adduser", "passwd", "procps", "ucf", "sensible-utils", "lsb-base", "runit")
-    left_out += ("usrmerge", "usr-is-merged", "libnewt", "libslang", "libtextwrap", "libdebian")
-    left_out += ("libelogind", "libproc2", "libfile-find", "libnumber-compare", "libtext-glob")
-    left_out += (
-        "sysv",
-        "init-",
-        "libpam-modules",
-        "libpam-runtime",
-        "cdebconf",
-        "mailcap",
-        "media-types",
-        "mime-",
-        "gcc-",
-        "install-info",
-    )
-    names = {
-        line.strip() for line in told.splitlines() if line and not line.startswith((" ", "<"))
-    }
-    return sorted(n for n in names if not n.startswith(left_out) and ":" not in n)
-
-
-def _unmount(root: Path) -> None:
-    """Let go of what a daemon that was killed has left mounted below its directory."""
-    mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    for path in sorted((m for m in mounted if m.startswith(f"{root}/")), reverse=True):
-        subprocess.run(["umount", "-l", path], capture_output=True, check=False)
+def import_image(to: Daemon, tree: Path) -> None:
+    """Make an image of a directory's files."""
+    with subprocess.Popen(["tar", "-C", str(tree), "-c", "."], stdout=subprocess.PIPE) as tar:
+        assert tar.stdout is not None
+        to.run("import", "--change", f"ENV PATH={PATH}", "-", IMAGE, stdin=tar.stdout)

@@ -22,6 +22,7 @@ from urllib.parse import quote
 import asyncpg
 import psutil
 import pytest
+from tests.watchdog import Watchdog
 
 from determined_master.store.embedded_files import Layout
 from determined_master.store.embedded_start import (
@@ -41,6 +42,8 @@ _TEMPLATE = "migrated_template"
 _numbers = itertools.count(1)
 _started: list[Server] = []
 """Holds on to the process that this worker started: dropped while alive, it would warn."""
+_watchdogs: list[Watchdog] = []
+"""Of a run that is killed nothing stays."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,11 +53,19 @@ def pytest_configure(config: pytest.Config) -> None:
         root = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir="/tmp")
         Path(root).chmod(0o711)
         os.environ[_ENV] = root
+        _watchdogs.append(Watchdog(Path(root)))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):
+    is_worker = hasattr(config, "workerinput")
+    if not is_worker:
         _remove(Path(os.environ.pop(_ENV)))
+        _watchdogs.pop().dismiss()
+    for child in (server.child for server in _started if server.child is not None):
+        if is_worker:
+            child.returncode = 0  # others use it still: the run's own process stops it
+        else:
+            child.wait()
 
 
 @pytest.fixture(scope="session")

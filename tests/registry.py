@@ -29,6 +29,10 @@ class Registry:
         self.cuts = 0
         """So many of the next downloads of the layer break off half-way."""
         self.pulls = 0
+        """Downloads of the layer that have begun."""
+        self.open = threading.Event()
+        """Cleared, downloads stop half-way until it is set."""
+        self.open.set()
         self._blobs: dict[str, tuple[str, bytes]] = {}
         layer = _layer()
         config = json.dumps(
@@ -47,6 +51,15 @@ class Registry:
             "layers": [self._described(self.layer)],
         }
         self._manifest = json.dumps(manifest).encode()
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """Let downloads of the layer stop half-way."""
+        self.open.clear()
+        try:
+            yield
+        finally:
+            self.open.set()
 
     def answer(self, path: str, user: str | None) -> tuple[int, str, bytes]:
         """Status, type and body for a path below /v2/."""
@@ -110,7 +123,11 @@ class _Handler(BaseHTTPRequestHandler):
             if made.cuts:
                 made.cuts -= 1
                 body = body[: len(body) // 2]
-        self.wfile.write(body)
+            self.wfile.write(body[: len(body) // 2])
+            made.open.wait(30)
+            body = body[len(body) // 2 :]
+        with contextlib.suppress(ConnectionError):
+            self.wfile.write(body)
 
     do_HEAD = do_GET
 

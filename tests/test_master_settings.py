@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.certificates import Authority
+from tests.covers import covers
 
 from determined_master.domain.config.storage import STORAGE
 from determined_master.services.defaults import config_layers
 from determined_master.settings import Settings, SettingsError, load
 
+E = "scheduling-and-provisioning"
 HOME = {"HOME": "/home/ada"}
 WIRE = Path(__file__).parent / "data" / "wire.json"
 
@@ -67,6 +70,7 @@ def test_the_version_needs_no_settings(argv: list[str]) -> None:
     assert load(argv, {"DET_PORT": "zip"}).command == "version"
 
 
+@covers(f"{E} e.1.unique")
 def test_every_error_is_told_with_its_path_and_source(tmp_path: Path) -> None:
     text = """
 prot: 1
@@ -107,7 +111,7 @@ CASES = {
     "4 half of TLS": ("security: {tls: {key: /k}}", "root.security.tls.cert: cert and key must"),
     "4 a certificate that is not there": (
         "security: {tls: {cert: /nope, key: /nope}}",
-        "root.security.tls.cert: there is no file /nope",
+        "root.security.tls.cert: /nope cannot be read: No such file",
     ),
     "4 RSA": ("security: {ssh: {key_type: RSA}}", "root.security.ssh.rsa_key_size: must be from"),
     "4 authz": ("security: {authz: {type: rbac}}", 'root.security.authz.type: "rbac" is not in'),
@@ -163,7 +167,7 @@ CASES = {
     ),
     "10 client certificates": (
         "resource_manager: {require_authentication: true}",
-        "root.resource_manager.require_authentication: is not in this version",
+        "root.resource_manager.require_authentication: needs HTTPS: set security.tls.cert",
     ),
     "13": ("additional_resource_managers: [{}]", "root.additional_resource_managers: are not in"),
     "14 provider": (
@@ -246,13 +250,13 @@ def test_only_a_master_that_this_machine_alone_reaches_trusts_its_agents(tmp_pat
 
 
 def test_the_port_follows_from_tls(tmp_path: Path) -> None:
-    cert = tmp_path / "cert.pem"
-    cert.touch()
     assert read(tmp_path).port == 8080
-    text = f"security: {{tls: {{cert: {cert}, key: {cert}}}}}"
+    pair = Authority(tmp_path).sign("master.example")
+    text = f"security: {{tls: {{cert: {pair.cert}, key: {pair.key}}}}}"
     assert read(tmp_path, text).port == 8443
 
 
+@covers(f"{E} e.1.older_names")
 def test_older_names_are_read_as_what_they_mean(tmp_path: Path) -> None:
     settings = read(
         tmp_path,
@@ -283,6 +287,28 @@ def test_words_are_booleans(tmp_path: Path) -> None:
     assert read(tmp_path, "", env={**HOME, "DET_LAUNCH_ERROR": "0"}).launch_error is False
 
 
+@covers(f"{E} e.1.defaults e.1.one")
+def test_without_pools_there_is_one_for_everything(tmp_path: Path) -> None:
+    settings = read(tmp_path)
+    assert [pool.pool_name for pool in settings.resource_pools] == ["default"]
+    manager = settings.resource_manager
+    assert manager.default_compute_resource_pool == "default"
+    assert manager.default_aux_resource_pool == "default"
+    chosen = "{default_compute_resource_pool: a, default_aux_resource_pool: b}"
+    text = f"resource_manager: {chosen}\nresource_pools: [{{pool_name: a}}, {{pool_name: b}}]"
+    layers = config_layers(read(tmp_path, text), None)
+    assert (layers.default_compute_pool, layers.default_aux_pool) == ("a", "b")
+
+
+@covers(f"{E} e.1.switched_off")
+def test_default_pools_cannot_be_switched_off(tmp_path: Path) -> None:
+    [said] = errors(tmp_path, "resource_manager: {no_default_resource_pools: true}")
+    assert said.endswith("name the default pools")
+    [said] = errors(tmp_path, 'resource_manager: {default_aux_resource_pool: ""}')
+    assert said.endswith('there is no pool ""; pools: default')
+
+
+@covers("scheduling-and-provisioning a.4.shown")
 def test_several_pools_reach_the_configuration_of_experiments(tmp_path: Path) -> None:
     settings = read(
         tmp_path,

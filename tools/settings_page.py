@@ -90,6 +90,11 @@ def _agent() -> Iterator[str]:
     yield ""
     for name, reason in agent.NOT_HERE.items():
         yield f"- `{name}`: {reason}"
+    yield ""
+    yield "Options of older agents that are read over, with a warning:"
+    yield ""
+    for name, reason in agent.NO_EFFECT.items():
+        yield f"- `{name}`: {reason}"
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -26,6 +26,8 @@ class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
     allocation_id: str
     task_id: str
     slot_ids: tuple[int, ...]
+    device_uuids: tuple[str, ...] = ()
+    """Of its slots: numbers may be given anew at the agent's next start."""
     ports: tuple[int, ...] = ()
     cluster_id: str = ""
     epoch: int = 0

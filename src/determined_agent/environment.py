@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from determined_agent.settings import Settings
+from determined_agent.settings import PROXIES, Settings
+from determined_agent.tls import task_variables
 from determined_wire.agent_link import ContainerSpec, Device
 
 CONTAINER_RUN_DIR = "/run/determined"
@@ -67,10 +68,9 @@ def agent_variables(start: Start, settings: Settings) -> dict[str, str]:
     }
     if start.devices:
         variables["DET_SLOT_TYPE"] = start.devices[0].type
-    if tls.master_cert_name:
-        variables["DET_MASTER_CERT_NAME"] = tls.master_cert_name
+    variables.update(task_variables(tls))
     given = {name.upper() for name in start.spec.environment}
-    for name in ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy"):
+    for name in PROXIES:
         value = getattr(settings, name)
         if value and name.upper() not in given:
             variables[name.upper()] = value
@@ -104,7 +104,7 @@ def process_environment(
         "HOME": host.home,
         "PYTHONUNBUFFERED": "1",
         **given,
-        **agent_variables(start, settings),
+        **{n: placed(v, run_dir) for n, v in agent_variables(start, settings).items()},
         **_gpu_variables(start.devices, host),
     }
     search = [host.pythonpath, given.get("PYTHONPATH", "")]

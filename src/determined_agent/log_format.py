@@ -9,27 +9,37 @@ from datetime import UTC, datetime
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WARNING}
 
+_COLORS = {logging.DEBUG: 2, logging.WARNING: 33, logging.ERROR: 31, logging.CRITICAL: 31}
+"""ANSI's numbers; lines of the usual level have none."""
+
 
 class LineFormatter(logging.Formatter):
     """Time, level, message, then the fields that were logged with it as `name=value`."""
+
+    def __init__(self, *, is_colored: bool = False) -> None:
+        super().__init__()
+        self._is_colored = is_colored
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the exception's below it."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         fields = "".join(f" {k}={v}" for k, v in vars(record).items() if k not in _STANDARD)
-        line = f"{at.replace('+00:00', 'Z')} {record.levelname:<8} {record.getMessage()}{fields}"
+        level = f"{record.levelname:<8}"
+        if self._is_colored and record.levelno in _COLORS:
+            level = f"\x1b[{_COLORS[record.levelno]}m{level}\x1b[0m"
+        line = f"{at.replace('+00:00', 'Z')} {level} {record.getMessage()}{fields}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return line
 
 
-def configure_logging(level: str) -> None:
-    """Write the log to standard error from that level on.
+def configure_logging(level: str, *, color: bool = False) -> None:
+    """Write the log to standard error from that level on, on a terminal perhaps with colours.
 
     The socket library stays quiet also on `debug`: it would write frames, and tokens in them.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LineFormatter())
+    handler.setFormatter(LineFormatter(is_colored=color and sys.stderr.isatty()))
     root = logging.getLogger()
     root.handlers = [handler]
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import logging
 import os
 import signal
 import socket as net
-import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
 
 from determined_agent import entropy
+from determined_agent.debug_server import CannotListen, debug_server
 from determined_agent.devices.detect import detect
 from determined_agent.devices.rocm import MalformedOutput
 from determined_agent.log_format import configure_logging
@@ -24,6 +25,7 @@ from determined_agent.runtimes.process import ProcessRuntime
 from determined_agent.settings import Settings, SettingsError, load
 from determined_agent.socket import GivenUp, Identity, JoinRefused, Link
 from determined_agent.supervisor import Supervisor
+from determined_agent.tls import BadTlsFile, link_context
 from determined_wire.agent_link import Device
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,9 @@ log = logging.getLogger(__name__)
 EXIT_CONNECTION_LOST = 1
 EXIT_CANNOT_START = 2
 EXIT_REFUSED = 3
+HOOK_S = 60.0
+_ENDING_S = 20.0
+"""What the master has given up has so long to end before a refused agent goes."""
 
 
 class CannotStart(Exception):
@@ -49,7 +54,7 @@ async def run(settings: Settings) -> int:
         return EXIT_CANNOT_START
     try:
         return await _run(settings, root)
-    except (RuntimeUnavailable, MalformedOutput) as error:
+    except (RuntimeUnavailable, MalformedOutput, CannotListen) as error:
         log.error("%s", error)
         return EXIT_CANNOT_START
     finally:
@@ -67,20 +72,23 @@ async def _run(settings: Settings, root: Path) -> int:
         devices=devices,
     )
     link = Link(settings, identity)
-    supervisor = Supervisor(runtime, devices, root, link)
+    supervisor = Supervisor(runtime, devices, root, link, settings.security.tls)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     try:
         await supervisor.attach_all()
-        return await _serve(link, supervisor, stop)
+        async with debug_server(settings, lambda: _health(settings, identity, link)):
+            return await _serve(link, supervisor, stop)
     except GivenUp as error:
         log.error("%s", error)
-        _run_hook(settings.hooks.on_connection_lost)
+        await _run_hook(settings.hooks.on_connection_lost)
         return EXIT_CONNECTION_LOST
     except JoinRefused as error:
         log.error("the master refused this agent: %s", error)
+        await supervisor.end_unwanted(error.unwanted, _ENDING_S)
+        await _run_hook(settings.hooks.on_connection_lost)
         return EXIT_REFUSED
     finally:
         await supervisor.detach()
@@ -137,13 +145,34 @@ def _runtime(settings: Settings, root: Path, devices: tuple[Device, ...]) -> Run
     return ApptainerRuntime(settings, root)
 
 
-def _run_hook(command: tuple[str, ...]) -> None:
+def _health(settings: Settings, identity: Identity, link: Link) -> dict[str, object]:
+    return {
+        "agent_id": settings.agent_id,
+        "version": identity.version,
+        "resource_pool": settings.resource_pool,
+        "slots": len(identity.devices),
+        "is_connected": link.connection > 0,
+    }
+
+
+async def _run_hook(command: tuple[str, ...]) -> None:
+    """Run what the admin wants when the master is lost, to shut the machine down for instance."""
     if not command:
         return
     try:
-        subprocess.run(command, check=True, timeout=60)
-    except (OSError, subprocess.SubprocessError) as error:
+        process = await asyncio.create_subprocess_exec(*command)
+        try:
+            code = await asyncio.wait_for(process.wait(), HOOK_S)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            log.error("hooks.on_connection_lost did not end within %.0f s", HOOK_S)
+            return
+    except OSError as error:
         log.error("hooks.on_connection_lost failed: %s", error)
+        return
+    if code:
+        log.error("hooks.on_connection_lost failed: %s ended with %d", command[0], code)
 
 
 def _version() -> str:
@@ -156,11 +185,15 @@ def _version() -> str:
 def main() -> None:
     """The command `determined-agent`."""
     try:
-        settings = load(sys.argv[1:], os.environ)
-    except SettingsError as error:
+        settings, warnings = load(sys.argv[1:], os.environ)
+        link_context(settings.security.tls)
+    except (SettingsError, BadTlsFile) as error:
         sys.stderr.write(f"determined-agent: {error}\n")
         sys.exit(EXIT_CANNOT_START)
-    configure_logging(settings.log.level)
+    configure_logging(settings.log.level, color=settings.log.color)
+    for warning in warnings:
+        log.warning(warning)
+    log.info("configuration: %s", json.dumps(settings.masked(), sort_keys=True))
     sys.exit(asyncio.run(run(settings)))
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from determined_agent.settings_sources import SettingsError, Sources
 
-__all__ = ["Settings", "SettingsError", "load"]
+__all__ = ["Loaded", "Settings", "SettingsError", "load"]
 
 SlotType = Literal["auto", "cuda", "gpu", "rocm", "cpu", "none"]
 ContainerRuntime = Literal["docker", "podman", "apptainer", "process"]
@@ -147,31 +148,55 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ftp_proxy: Annotated[str, Meta(description="Given to tasks as FTP_PROXY.")] = ""
     no_proxy: Annotated[str, Meta(description="Given to tasks as NO_PROXY.")] = ""
     debug: Annotated[bool, Meta(description="The same as log.level debug.")] = False
+    container_auto_remove_disabled: Annotated[
+        bool, Meta(description="Keep containers that have ended, to look into them; for Docker.")
+    ] = False
+    api_enabled: Annotated[
+        bool,
+        Meta(description="Serve /health and /debug/stacks, for who looks into this agent."),
+    ] = False
+    bind_ip: Annotated[
+        str, Meta(description="Address that api_enabled listens on; 0.0.0.0 for all.")
+    ] = "127.0.0.1"
+    bind_port: Annotated[
+        int, Meta(ge=0, le=65535, description="Port that api_enabled listens on.")
+    ] = 9090
+    tls: Annotated[bool, Meta(description="Whether api_enabled serves HTTPS.")] = False
+    tls_cert: Annotated[str, Meta(description="File of its certificate chain.")] = ""
+    tls_key: Annotated[str, Meta(description="File of its private key.")] = ""
 
     def masked(self) -> dict[str, Any]:
-        """All options as JSON values, the join token as `********`."""
+        """All options as JSON values, secrets as `********`."""
         shown: dict[str, Any] = msgspec.to_builtins(self)
+        for name in PROXIES:
+            shown[name] = _CREDENTIALS.sub(rf"\g<1>{MASK}@", shown[name])
         return {**shown, "join_token": MASK if self.join_token else ""}
+
+
+class Loaded(NamedTuple):
+    """Settings, and what the admin should know about them."""
+
+    settings: Settings
+    warnings: tuple[str, ...]
 
 
 NOT_HERE: dict[str, str] = {
     "label": "was removed: use resource_pool",
     "image_root": "belongs to another way of running containers: images are kept by the runtime",
-    "api_enabled": "this agent has no server of its own: read its log",
-    "bind_ip": "this agent has no server of its own",
-    "bind_port": "this agent has no server of its own",
-    "tls": "this agent has no server of its own; for the master's TLS use security.tls.enabled",
-    "tls_cert": "this agent has no server of its own; for the master use security.tls.master_cert",
-    "tls_key": "this agent has no server of its own; for the master use security.tls.client_key",
-    "container_auto_remove_disabled": (
-        "containers are always kept until their end and output are stored; remove the option"
-    ),
-    "fluent": "tasks' output is read by the agent itself; remove the section",
+    "config_file": "names this very file: give it as --config-file or DET_CONFIG_FILE",
 }
 """Options of older agents that mean nothing here, and what to do instead."""
 
+NO_EFFECT: dict[str, str] = {
+    "fluent": "has no effect: the agent itself reads what tasks write; remove the section",
+}
+"""Options of older agents that changed nothing there either: a warning names them."""
 
-def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = None) -> Settings:
+PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
+_CREDENTIALS = re.compile(r"((?:^|//))[^/@]*@")
+
+
+def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = None) -> Loaded:
     """Read all sources.
 
     Args:
@@ -183,36 +208,59 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
         SettingsError: with every error and its path.
         SystemExit: for `--help`, `version` and for flags that nobody knows.
     """
-    sources = Sources(Settings, NOT_HERE)
+    sources = Sources(Settings, NOT_HERE, NO_EFFECT)
     sources.read(argv, env)
     tree = sources.tree
-    tls = (tree.get("security") or {}).get("tls") or {}
+    _check(sources)
+    root = os.geteuid() == 0 if is_root is None else is_root
+    defaults = {
+        "master_port": 443 if _section(tree, "security", "tls").get("enabled") else 80,
+        "agent_id": socket.gethostname(),
+        "visible_gpus": env.get("ROCR_VISIBLE_DEVICES", env.get("CUDA_VISIBLE_DEVICES", "")),
+        "work_dir": _work_dir(env, root),
+        "resource_pool": "default",
+    }
+    for key, value in defaults.items():
+        tree[key] = tree.get(key) or value
+    if tree.get("debug") is True:
+        tree["log"] = {**(tree.get("log") or {}), "level": "debug"}
+    return Loaded(sources.build(), tuple(sources.warnings))
+
+
+def _check(sources: Sources) -> None:
+    """Note what does not fit together."""
+    tree = sources.tree
+    tls = _section(tree, "security", "tls")
     if not tree.get("master_host"):
         sources.problem("master_host", "is required: set it to the host of the master")
     if tls.get("skip_verify") and tls.get("master_cert"):
         sources.problem("security.tls", "skip_verify and master_cert must not both be set")
     if bool(tls.get("client_cert")) != bool(tls.get("client_key")):
         sources.problem("security.tls", "client_cert and client_key must both be set, or neither")
+    for name in sorted(tls) if not tls.get("enabled") else ():
+        if tls[name]:
+            text = "has no effect: the master is called without TLS; set security.tls.enabled"
+            sources.warnings.append(f"security.tls.{name} {text}")
     if tree.get("join_token") and tree.get("join_token_file"):
         sources.problem("join_token", "and join_token_file must not both be set")
-    root = os.geteuid() == 0 if is_root is None else is_root
-    defaults = {
-        "master_port": 443 if tls.get("enabled") else 80,
-        "agent_id": socket.gethostname(),
-        "visible_gpus": env.get("ROCR_VISIBLE_DEVICES", env.get("CUDA_VISIBLE_DEVICES", "")),
-        "work_dir": _work_dir(env, root),
-    }
-    for key, value in defaults.items():
-        tree[key] = tree.get(key) or value
-    tree["resource_pool"] = tree.get("resource_pool") or "default"
-    name = tree["agent_id"]
-    if isinstance(name, str) and ("/" in name or name.startswith(".")):
+    if tree.get("api_enabled") and tree.get("tls"):
+        for name in ("tls_cert", "tls_key"):
+            if not tree.get(name):
+                sources.problem(name, "is required when api_enabled and tls are set")
+    runtime = tree.get("container_runtime")
+    if tree.get("container_auto_remove_disabled") and runtime in ("process", "apptainer"):
+        text = f"is for docker and podman: of {runtime} nothing is left to look into; remove it"
+        sources.problem("container_auto_remove_disabled", text)
+    name = tree.get("agent_id") or ""
+    if "/" in name or name.startswith("."):
         text = f'"{name}" is no name for a directory: leave out slashes and leading dots'
         sources.problem("agent_id", text)
-    if tree.get("debug") is True:
-        tree["log"] = {**(tree.get("log") or {}), "level": "debug"}
-    built: Settings = sources.build()
-    return built
+
+
+def _section(tree: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    for part in path:
+        tree = tree.get(part) or {}
+    return tree
 
 
 def _work_dir(env: Mapping[str, str], is_root: bool) -> str:

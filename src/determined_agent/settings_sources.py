@@ -16,7 +16,10 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 
+from determined_agent.completion import SHELLS, completion_script
+
 DEFAULT_FILE = "/etc/determined/agent.yaml"
+COMMANDS = ("run", "version", "help", "completion")
 _WORDS = {"yes": True, "on": True, "no": False, "off": False}
 
 
@@ -81,8 +84,21 @@ def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[O
 class Sources:
     """Collects the values of all sources, and all that is wrong with them."""
 
-    def __init__(self, cls: type[msgspec.Struct], not_here: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        cls: type[msgspec.Struct],
+        not_here: Mapping[str, str],
+        no_effect: Mapping[str, str],
+    ) -> None:
+        """
+        Args:
+            cls: the struct of all options.
+            not_here: options of older agents that are refused, with the reason.
+            no_effect: those that are read over, with the reason.
+        """
         self.tree: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        self._no_effect = no_effect
         self._cls = cls
         self._not_here = not_here
         self._options = {option.path: option for option in options(cls)}
@@ -141,6 +157,8 @@ class Sources:
                     self._take(value, here)
                 elif value is not None:
                     self.problem(name, "must be a map of options")
+            elif name in self._no_effect:
+                self.warnings.append(f"{name} {self._no_effect[name]}")
             elif name in self._not_here:
                 self.problem(name, self._not_here[name])
             else:
@@ -164,7 +182,8 @@ class Sources:
     def _unknown(self, path: tuple[str, ...]) -> str:
         known = [p[len(path) - 1] for p in self._options if p[: len(path) - 1] == path[:-1]]
         near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.75)
-        return "unknown option" + (f"; did you mean {near[0]}?" if near else "")
+        remedy = f"did you mean {near[0]}?" if near else "remove it, or see --help for all options"
+        return f"unknown option; {remedy}"
 
 
 def _spelled(option: Option, value: Any) -> Any:
@@ -178,7 +197,7 @@ def _spelled(option: Option, value: Any) -> Any:
 def _parse(known: Sequence[Option], argv: Sequence[str]) -> dict[str, Any]:
     parser = argparse.ArgumentParser(
         prog="determined-agent",
-        usage="determined-agent [OPTION ...] [run|version]",
+        usage="determined-agent [OPTION ...] [run|version|help|completion SHELL]",
         description="The agent that runs a Determined cluster's tasks on this machine.",
         epilog=(
             "Every option can also be given by its DET_* variable (--log-level, DET_LOG_LEVEL) or "
@@ -187,7 +206,8 @@ def _parse(known: Sequence[Option], argv: Sequence[str]) -> dict[str, Any]:
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
     )
-    parser.add_argument("command", nargs="?", choices=["run", "version"], default="run")
+    parser.add_argument("command", nargs="?", choices=COMMANDS, default="run")
+    parser.add_argument("shell", nargs="?", choices=SHELLS, default=None, help="of completion")
     parser.add_argument(
         "--config-file", help=f"File of options, or DET_CONFIG_FILE (default: {DEFAULT_FILE})"
     )
@@ -198,6 +218,7 @@ def _parse(known: Sequence[Option], argv: Sequence[str]) -> dict[str, Any]:
         is_switch = isinstance(option.default, bool)
         default = "" if not option.default else f" (default: {option.default})"
         parser.add_argument(
+            *(("-l",) if option.name == "log.level" else ()),
             option.flag,
             dest=option.name,
             metavar="true|false" if is_switch else "|".join(option.words) or _value(option),
@@ -206,8 +227,17 @@ def _parse(known: Sequence[Option], argv: Sequence[str]) -> dict[str, Any]:
             const="true" if is_switch else None,
         )
     flags = vars(parser.parse_args(argv))
-    if flags.pop("version", False) or flags.pop("command") == "version":
+    command, shell = flags.pop("command"), flags.pop("shell", None)
+    if (command == "completion") != bool(shell):
+        parser.error(f"completion needs a shell: one of {', '.join(SHELLS)}")
+    if flags.pop("version", False) or command == "version":
         sys.stdout.write(f"determined-agent {_version()}\n")
+        raise SystemExit(0)
+    if command == "help":
+        parser.print_help()
+        raise SystemExit(0)
+    if shell:
+        sys.stdout.write(completion_script(shell, ["--config-file", *(o.flag for o in known)]))
         raise SystemExit(0)
     return flags
 

@@ -8,9 +8,10 @@ the lock on descriptor 3 while it lives, and keeps everything else in the task's
 * `output/`: the task's output (see `spool`);
 * `status`: how the task ended, written at once or not at all.
 
-Signals sent to it go on to the task's process group; SIGRTMIN kills everything below it. When
-the task's program has ended, whatever it left behind is killed: the shim is the subreaper of
-all its descendants, so none escapes by becoming a daemon.
+Signals sent to it go on to the task's process group, or to its first process alone where that
+hands them on itself (twice would end a program that is just leaving); SIGRTMIN kills everything
+below it. When the task's program has ended, whatever it left behind is killed: the shim is the
+subreaper of all its descendants, so none escapes by becoming a daemon.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import resource
 import select
 import signal
 import sys
@@ -26,7 +28,7 @@ import time
 
 from determined_agent.spool import READ_BYTES, STDERR, STDOUT, SpoolWriter
 
-MAGIC = b"determined-shim-1"
+MAGIC = b"determined-shim-2"
 LOCK_FD = 3
 FORWARDED = (
     signal.SIGHUP,
@@ -59,8 +61,11 @@ class Order:
         self.uid = int(fields[2])
         self.gid = int(fields[3])
         self.spool_bytes = int(fields[4])
-        last_argument = 6 + int(fields[5])
-        self.argv = fields[6:last_argument]
+        self.max_processes = int(fields[5])
+        self.is_relay = fields[6] == b"1"
+        self.group = os.fsdecode(fields[7])
+        last_argument = 9 + int(fields[8])
+        self.argv = fields[9:last_argument]
         self.env = dict(item.partition(b"=")[::2] for item in fields[last_argument:-1])
 
 
@@ -108,14 +113,18 @@ class _Task:
         self._spool = spool
         self._wake = wake
         self._pid = 0
+        self._is_relay = False
         self._status: int | None = None
         self._streams: dict[int, int] = {}
+        self._group = ""
 
     def start(self, order: Order, libc: ctypes.CDLL) -> None:
+        self._group = order.group
         out_r, out_w = os.pipe()
         err_r, err_w = os.pipe()
         fail_r, fail_w = os.pipe()
         shim_pid = os.getpid()
+        self._is_relay = order.is_relay
         self._pid = os.fork()
         if self._pid == 0:
             _become(order, libc, shim_pid, (out_w, err_w, fail_w))
@@ -156,7 +165,7 @@ class _Task:
             elif number == KILL_ALL:
                 self._kill_all()
             elif self._status is None:
-                _kill(-self._pid, number)
+                _kill(self._pid if self._is_relay else -self._pid, number)
 
     def _copy(self, fd: int, poll: select.poll) -> int:
         data = os.read(fd, READ_BYTES)
@@ -181,6 +190,9 @@ class _Task:
                 self._status = status
 
     def _kill_all(self) -> None:
+        if self._group:  # nothing is born any more: a fork bomb would outrun us
+            with contextlib.suppress(OSError):
+                _write(os.path.join(self._group, "pids.max"), b"0\n")
         for pid in descendants(os.getpid()):
             _kill(pid, signal.SIGKILL)
 
@@ -241,6 +253,8 @@ def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int,
             signal.signal(number, signal.SIG_DFL)  # Python ignores them; ignoring is inherited
         os.dup2(out_w, 1)
         os.dup2(err_w, 2)
+        stage = "bound its processes"
+        _bound(order)
         if os.getuid() == 0 and order.uid != 0:
             stage = f"become user {order.uid}, group {order.gid}"
             os.setgroups([order.gid])
@@ -256,6 +270,26 @@ def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int,
     except Exception as error:  # whatever it is, this process must not live on as a second shim
         os.write(fail_w, f"cannot {stage}: {_why(error, order)}".encode())
     os._exit(255)
+
+
+def _bound(order: Order) -> None:
+    """Let the task's program, and all that it starts, be no more than so many processes."""
+    if order.group:
+        _write(os.path.join(order.group, "cgroup.procs"), b"0\n")
+    elif order.max_processes:
+        _, most = resource.getrlimit(resource.RLIMIT_NPROC)
+        limit = order.max_processes
+        if most != resource.RLIM_INFINITY:
+            limit = min(limit, most)
+        resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
 
 
 def _why(error: Exception, order: Order) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from pathlib import Path
 from typing import Protocol, assert_never
 
@@ -21,6 +20,7 @@ from determined_agent.logs import Disconnected
 from determined_agent.own_address import own_address
 from determined_agent.settings import Settings
 from determined_agent.streams import Inbox, Outbox
+from determined_agent.tls import BadTlsFile, link_context, problem_in_words
 from determined_wire.agent_link import (
     PROTOCOL,
     AgentAck,
@@ -63,9 +63,28 @@ class GivenUp(Exception):
 class JoinRefused(Exception):
     """The master does not want this agent; the text tells why and what to do."""
 
+    def __init__(self, reason: str, unwanted: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.unwanted = unwanted
+        """Containers here that the master has given up."""
+
 
 class _Interrupted(Exception):
     """The connection failed or ended; it is tried again."""
+
+
+class Keepalive(msgspec.Struct, frozen=True, kw_only=True):
+    """When this end takes a silent connection for lost.
+
+    Well before the master gives the agent up: that takes its own look at the silence (45 s) and
+    the pool's `agent_reconnect_wait`.
+    """
+
+    ping_s: float = 10.0
+    answer_s: float = 20.0
+
+
+KEEPALIVE = Keepalive()
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,18 +192,19 @@ class Link:
         return float(settings.agent_reconnect_backoff)
 
     async def _connection(self, containers: Containers) -> None:
-        scheme = "wss" if self._settings.security.tls.enabled else "ws"
+        tls = self._settings.security.tls
         host = self._settings.master_host
         shown = f"[{host}]" if ":" in host else host
         try:
             async with connect(
-                f"{scheme}://{shown}:{self._settings.master_port}/agents",
-                ssl=_tls(self._settings),
+                f"{'wss' if tls.enabled else 'ws'}://{shown}:{self._settings.master_port}/agents",
+                ssl=link_context(tls),
+                server_hostname=(tls.master_cert_name or None) if tls.enabled else None,
                 compression=None,
                 proxy=None,
                 max_size=MAX_FRAME_BYTES,
-                ping_interval=15,
-                ping_timeout=45,
+                ping_interval=KEEPALIVE.ping_s,
+                ping_timeout=KEEPALIVE.answer_s,
                 open_timeout=10,
                 close_timeout=2,
             ) as socket:
@@ -198,8 +218,11 @@ class Link:
                     self._is_up.clear()
                     self._socket = None
                     containers.disconnected()
+        except BadTlsFile as error:  # files are renewed while the agent runs
+            raise _Interrupted(str(error)) from error
         except (OSError, InvalidHandshake, ConnectionClosed, EOFError) as error:
-            raise _Interrupted(str(error) or type(error).__name__) from error
+            known = problem_in_words(error, self._settings)
+            raise _Interrupted(known or str(error) or type(error).__name__) from error
         except msgspec.DecodeError as error:
             raise _Interrupted(f"the master sent a frame that is none: {error}") from error
 
@@ -214,7 +237,7 @@ class Link:
             raise _Interrupted(f"no welcome within {_WELCOME_S:.0f} s") from error
         if isinstance(answer, Refused):
             if answer.is_final:
-                raise JoinRefused(answer.reason)
+                raise JoinRefused(answer.reason, answer.unwanted)
             raise _Interrupted(f"the master refused this agent: {answer.reason}")
         if not isinstance(answer, Welcome):
             raise _Interrupted(f"instead of a welcome the master sent {type(answer).__name__}")
@@ -255,6 +278,7 @@ class Link:
             acknowledged_epoch=epoch,
             acknowledged=self._inbox.last if self._inbox.epoch == epoch else 0,
             cluster_id=cluster_id,
+            sent_at_us=int(clock.now().timestamp() * 1e6),
         )
 
     async def _serve(self, socket: ClientConnection, containers: Containers) -> None:
@@ -317,16 +341,3 @@ def _join_token(settings: Settings) -> str:
         return Path(settings.join_token_file).read_text().strip()
     except OSError as error:
         raise _Interrupted(f"join_token_file: {error}") from error
-
-
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    tls = settings.security.tls
-    if not tls.enabled:
-        return None
-    context = ssl.create_default_context(cafile=tls.master_cert or None)
-    if tls.skip_verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if tls.client_cert and tls.client_key:
-        context.load_cert_chain(tls.client_cert, tls.client_key)
-    return context

@@ -22,6 +22,8 @@ from determined_agent.directory import (
 from determined_agent.environment import MasterFacts, Start
 from determined_agent.logs import LogLink, LogPump
 from determined_agent.runtimes.base import Handle, LaunchFailed, Runtime
+from determined_agent.settings import TlsSettings
+from determined_agent.tls import with_trust
 from determined_wire.agent_link import (
     ContainerReport,
     ContainerState,
@@ -39,6 +41,7 @@ log = logging.getLogger(__name__)
 
 SHIP_FIRST_S = 3.0
 """For so long an end waits for the last output to be stored; its slots are taken until then."""
+NO_TLS = TlsSettings()
 _CONTAINER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -51,9 +54,14 @@ class ReportLink(LogLink, Protocol):
 
 class _Entry:
     def __init__(
-        self, container: machine.Container, directory: ContainerDirectory, pump: LogPump
+        self,
+        container: machine.Container,
+        record: ContainerRecord,
+        directory: ContainerDirectory,
+        pump: LogPump,
     ) -> None:
         self.container = container
+        self.record = record
         self.directory = directory
         self.pump = pump
         self.handle: Handle | None = None
@@ -65,7 +73,12 @@ class Supervisor:
     """The containers of this agent."""
 
     def __init__(
-        self, runtime: Runtime, devices: tuple[Device, ...], root: Path, link: ReportLink
+        self,
+        runtime: Runtime,
+        devices: tuple[Device, ...],
+        root: Path,
+        link: ReportLink,
+        tls: TlsSettings = NO_TLS,
     ) -> None:
         """
         Args:
@@ -73,7 +86,9 @@ class Supervisor:
             devices: all slots of this machine.
             root: the directory that holds those of the containers.
             link: the way to the master.
+            tls: by whose word the agent, and so its tasks, trust the master.
         """
+        self._tls = tls
         self._cluster_id, self._epoch = "", 0
         self._runtime = runtime
         self._devices = {d.id: d for d in devices}
@@ -132,6 +147,21 @@ class Supervisor:
             if entry.container.container_id not in keep:
                 self._step(entry, machine.Unwanted())
 
+    async def end_unwanted(self, container_ids: tuple[str, ...], patience_s: float) -> None:
+        """End containers that the master has given up, and wait for their ends, within bounds."""
+        ending = []
+        for container_id in container_ids:
+            entry = self._entries.get(container_id)
+            if entry is not None and entry.container.state != "TERMINATED":
+                log.warning(
+                    "ending a container that the master has given up",
+                    extra={"container": container_id},
+                )
+                self._step(entry, machine.Unwanted())
+                ending += [entry.task] if entry.task is not None else []
+        if ending:
+            await asyncio.wait(ending, timeout=patience_s)
+
     def obey(self, order: Order) -> None:
         """Carry an order out, or store it so that a restart of the agent does not lose it."""
         if isinstance(order, StartContainer):
@@ -141,7 +171,7 @@ class Supervisor:
         if entry is None:
             log.info("an order for a container that is gone", extra=_fields(order))
             if isinstance(order, SignalContainer) and order.allocation_id:
-                self._link.report(_never_started(order))
+                self._link.report(never_started(order))
         elif isinstance(order, SignalContainer):
             self._step(entry, machine.SignalOrdered(order.signal))
         elif isinstance(order, ForgetContainer):
@@ -166,21 +196,24 @@ class Supervisor:
         if not _CONTAINER_ID.fullmatch(order.container_id):
             log.error("refused a container whose id is no file name", extra=_fields(order))
             return
+        devices = [self._devices[s] for s in order.slot_ids if s in self._devices]
         record = ContainerRecord(
             container_id=order.container_id,
             allocation_id=order.allocation_id,
             task_id=order.spec.task_id,
             slot_ids=order.slot_ids,
+            device_uuids=tuple(d.uuid for d in devices if d.uuid),
             ports=order.spec.ports,
             cluster_id=self._master.cluster_id,
             epoch=order.epoch,
         )
         directory = ContainerDirectory(self._root / order.container_id)
-        problem = None
+        problem, spec = None, order.spec
         try:
             directory.create(record)
+            spec = with_trust(spec, self._tls)
         except OSError as error:
-            problem = f"cannot make {directory.path}: {error.strerror}"
+            problem = f"cannot make or read {error.filename}: {error.strerror}"
         entry = self._add(record, directory)
         missing = [s for s in order.slot_ids if s not in self._devices]
         if missing:
@@ -190,8 +223,8 @@ class Supervisor:
             return
         start = Start(
             container_id=order.container_id,
-            devices=tuple(self._devices[s] for s in order.slot_ids),
-            spec=order.spec,
+            devices=tuple(devices),
+            spec=spec,
             master=self._master,
         )
         entry.task = asyncio.create_task(self._launch(entry, start))
@@ -201,6 +234,7 @@ class Supervisor:
             self._step(entry, machine.Progressed(state))
 
         try:
+            await self._wait_for_devices(entry)
             handle = await self._runtime.launch(entry.directory, start, progress)
         except LaunchFailed as error:
             self._end(entry, Exit(failure=error.failure))
@@ -214,6 +248,28 @@ class Supervisor:
         entry.handle = handle
         self._step(entry, machine.Launched(handle.addresses()))
         await self._watch(entry, handle)
+
+    async def _wait_for_devices(self, entry: _Entry) -> None:
+        """Let whoever holds the same devices end first.
+
+        The master gives a slot away again when it gives an agent up, and the agent that comes
+        back still has to end what ran there.
+        """
+        wanted = set(entry.record.device_uuids)
+        for earlier in list(self._entries.values()):
+            if earlier is entry:
+                return
+            if wanted.isdisjoint(earlier.record.device_uuids) or earlier.task is None:
+                continue
+            if earlier.container.state != "TERMINATED":
+                log.info(
+                    "waiting for a container that still holds the devices",
+                    extra={
+                        "container": entry.record.container_id,
+                        "holder": earlier.record.container_id,
+                    },
+                )
+                await asyncio.wait({earlier.task})
 
     async def _watch(self, entry: _Entry, handle: Handle) -> None:
         end = await handle.wait()
@@ -236,7 +292,7 @@ class Supervisor:
         container = machine.Container(
             container_id=record.container_id, allocation_id=record.allocation_id
         )
-        entry = _Entry(container, directory, LogPump(record, directory, self._link))
+        entry = _Entry(container, record, directory, LogPump(record, directory, self._link))
         self._entries[record.container_id] = entry
         entry.pumping = asyncio.create_task(self._pump(entry))
         return entry
@@ -282,7 +338,7 @@ class Supervisor:
         task.add_done_callback(self._removals.discard)
 
 
-def _never_started(order: SignalContainer) -> ContainerReport:
+def never_started(order: SignalContainer) -> ContainerReport:
     """Whoever wants a container ended that is not here waits for its end."""
     return ContainerReport(
         container_id=order.container_id,

@@ -19,6 +19,7 @@ from determined_master.leading import Lead
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
+from determined_master.services.agent_stays import AgentStays
 from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import AgentReports, Agents, Join
 from determined_master.services.allocations import Allocations
@@ -30,6 +31,7 @@ from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
+from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, pool_configs, task_defaults
@@ -37,6 +39,7 @@ from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
+from determined_master.services.effects.generic_tasks import GenericTaskEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
@@ -44,6 +47,7 @@ from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
+from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -58,6 +62,7 @@ from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.passwords import Passwords
+from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
@@ -75,6 +80,7 @@ from determined_master.services.templates import Templates
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
+from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
@@ -83,6 +89,7 @@ from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
+from determined_master.sweeps.usage import sum_up_days, watch_agents
 
 if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
@@ -124,6 +131,8 @@ class App:
         self.door = self._door(cluster)
         self.backend = backend or self.door
         self.pools = Pools(settings, self.backend, self.live)
+        self.bindings = PoolBindings(pool, self.pools)
+        self.queue = JobQueue(pool, self.live, self.pools)
         self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
             pool_configs(settings),
@@ -145,6 +154,7 @@ class App:
         self.api = Api(all_routes(), self.services, self.identities)
         self.engine.feed.listen("allocation", self._on_allocation)
         self.engine.feed.listen("trial", self._on_trial)
+        self.engine.feed.listen("task", self._on_generic_task)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -154,6 +164,7 @@ class App:
             is_open=_is_join_open(settings),
             allow_process_runtime=bool(settings.security.allow_process_runtime),
             pools=[p.pool_name for p in settings.resource_pools],
+            needs_certificate=settings.resource_manager.require_authentication,
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -171,24 +182,22 @@ class App:
         pool, engine, settings = self._pool, self.engine, self.settings
         ExperimentEffects(engine, pool).register()
         TrialEffects(engine, pool, tokens, self.pools).register()
+        GenericTaskEffects(engine, pool, tokens).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
-        specs = ContainerSpecs(pool, tokens, task_defaults(settings))
+        defaults = task_defaults(settings)
+        specs = ContainerSpecs(pool, tokens, defaults)
         AllocationEffects(engine, self.backend, specs, self._policies).register()
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        pools = self.pools
-        checkpoints = Checkpoints(pool)
+        checkpoints, detached = Checkpoints(pool), Detached(engine, pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
-        experiments = Experiments(engine, pool, configs, pools)
-        tasks = Tasks(pool)
-        lists = ExperimentLists(pool)
-        detached = Detached(engine, pool)
-        queue = JobQueue(pool, self.live, pools)
-        samples = SystemMetrics(pool)
+        experiments = Experiments(engine, pool, configs, self.pools)
+        generic = GenericTasks(engine, pool, layers, self.pools)
+        tasks, lists, samples = Tasks(pool), ExperimentLists(pool), SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -202,9 +211,9 @@ class App:
             run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
-            experiment_edits=ExperimentEdits(pool, self._collections, self.terms),
+            experiment_edits=ExperimentEdits(pool, self._collections, self.terms, self.pools),
             experiment_bulk=ExperimentBulk(pool),
-            continuations=Continuations(engine, pool, configs),
+            continuations=Continuations(engine, pool, configs, self.bindings),
             trials=trials,
             detached=detached,
             system_metrics=samples,
@@ -215,24 +224,28 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(tasks, trials, experiments, self.live),
+            task_control=TaskControl(tasks, trials, experiments, generic, self.live),
+            generic_tasks=generic,
             templates=Templates(pool),
+            config_policies=ConfigPolicies(pool),
             models=Models(pool),
             model_versions=ModelVersions(pool),
             trial_sources=TrialSources(pool),
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
-            pools=pools,
-            workspaces=Workspaces(pool, pools, self.deletions),
+            pools=self.pools,
+            pool_bindings=self.bindings,
+            workspaces=Workspaces(pool, self.bindings, self.deletions),
             projects=Projects(pool, self.deletions),
             identities=self.identities,
-            job_queue=queue,
-            job_changes=JobChanges(pool, queue, pools, self.terms),
+            job_queue=self.queue,
+            job_changes=JobChanges(pool, self.queue, self.pools, self.bindings, self.terms),
             job_terms=self.terms,
             job_why=self.job_why,
             search_previews=SearchPreviews(layers),
             stories=Stories(pool),
+            usage=Usage(pool),
             live=self.live,
             serve_agent=self.door.serve,
         )
@@ -247,6 +260,7 @@ class App:
         switches = self.services.agent_switches
         lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
+        stays = AgentStays(self._pool, self.backend)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading()
@@ -256,6 +270,8 @@ class App:
                 partial(keep_house, self._pool),
                 partial(watch_silence, self.services.detached),
                 partial(watch_collections, waits),
+                partial(sum_up_days, self.services.usage),
+                partial(watch_agents, stays, self._longest_way_back_s()),
                 partial(self.wait_lines.run, self.pool_loops.decisions),
                 self.deletions.run,
                 self._retention.run,
@@ -266,6 +282,9 @@ class App:
                 group.create_task(keep_running(loop))
             ready.set()
             await lead.let_agents_in()
+
+    def _longest_way_back_s(self) -> float:
+        return max(p.agent_reconnect_wait_s for p in self.settings.resource_pools)
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)
@@ -279,6 +298,10 @@ class App:
     def _on_trial(self, change: Changed) -> None:
         if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
             self.logs.tell(change.state.task_id)
+
+    def _on_generic_task(self, change: Changed) -> None:
+        if change.state.state in TERMINAL:
+            self.logs.tell(change.id)
 
 
 def _is_join_open(settings: Settings) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from determined_master.domain.errors import DetError
+from determined_master.engine import PARTS
 from determined_master.engine.kinds import ALLOCATION
 from determined_master.store.losses import DATABASE_ERRORS
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LOOK_S = 10.0
 """Between looks at whether what users have set is carried out."""
-OPEN_ALLOCATIONS = """
-    SELECT g.state, g.version FROM aggregates g JOIN allocations a ON a.id = g.id
-     WHERE g.kind = 'allocation' AND a.ended_at IS NULL
+OPEN_ALLOCATIONS = f"""
+    SELECT a.state, a.version, {PARTS} FROM aggregates a JOIN allocations o ON o.id = a.id
+     WHERE a.kind = 'allocation' AND o.ended_at IS NULL
 """
 
 
@@ -63,7 +64,8 @@ class Lead:
         known = self.live.known()
         rows = await self.pool.fetch(OPEN_ALLOCATIONS)
         decode = ALLOCATION.codec.state
-        self.live.reconcile(known, [(decode(row["state"]), row["version"]) for row in rows])
+        states = [(decode(row["state"], row["parts"]), row["version"]) for row in rows]
+        self.live.reconcile(known, states)
 
     async def keep_terms(self) -> None:
         """Tell live requests what was set for their jobs, should that have been lost."""

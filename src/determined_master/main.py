@@ -10,13 +10,21 @@ import os
 import signal
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
 import uvloop
 
-from determined_master import __version__, app, database, settings, simulation
+from determined_master import (
+    __version__,
+    app,
+    database,
+    open_files,
+    settings,
+    simulation,
+)
 from determined_master.corked import CorkedHttp
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
@@ -25,6 +33,8 @@ from determined_master.services.passwords import Passwords
 from determined_master.store.backup import back_up, restore
 from determined_master.store.errors import DatabaseError
 from determined_master.store.pool import Address, connect, open_pool
+from determined_master.sweeps.running import keep_running
+from determined_master.tls import AgentSocket, follow_renewals, server_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +89,7 @@ async def _run(chosen: settings.Settings) -> None:
 
 
 async def _serve(chosen: settings.Settings, address: Address) -> None:
+    open_files.allow_many()
     listener = _listen(chosen)
     passwords = Passwords()
     pool = await open_pool(address)
@@ -87,25 +98,8 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
             pool, passwords, chosen.security.initial_user_password, database.secrets_dir(chosen)
         )
         master = app.App(chosen, address, pool, cluster, passwords)
-        server = _Server(
-            uvicorn.Config(
-                master.api,
-                http=CorkedHttp,
-                ws="websockets-sansio",
-                loop="none",
-                lifespan="off",
-                access_log=False,
-                proxy_headers=False,
-                log_config=None,
-                server_header=False,
-                date_header=False,
-                ws_max_size=32 * 1024 * 1024,
-                ws_ping_interval=15.0,
-                ws_ping_timeout=60.0,
-                timeout_graceful_shutdown=2,
-                backlog=2048,
-            )
-        )
+        await master.services.pool_bindings.check_defaults()
+        server = _Server(_web(chosen, master))
         _spare_the_collector()
         await _until_signal(master, server, listener)
         master.close()
@@ -113,6 +107,34 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
         pool.terminate()
         passwords.close()
         listener.close()
+
+
+def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
+    """How the API is served."""
+    config = uvicorn.Config(
+        master.api,
+        http=CorkedHttp,
+        ws=AgentSocket,
+        loop="none",
+        lifespan="off",
+        access_log=False,
+        proxy_headers=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        ws_max_size=32 * 1024 * 1024,
+        ws_ping_interval=15.0,
+        ws_ping_timeout=60.0,
+        timeout_graceful_shutdown=2,
+        backlog=2048,
+    )
+    tls = chosen.security.tls
+    if tls.cert:
+        config.load()
+        manager = chosen.resource_manager
+        ca = manager.client_ca if manager.require_authentication else ""
+        config.ssl = server_context(tls, ca)
+    return config
 
 
 async def _until_signal(master: app.App, server: _Server, listener: socket.socket) -> None:
@@ -125,14 +147,24 @@ async def _until_signal(master: app.App, server: _Server, listener: socket.socke
         running = group.create_task(master.run(ready))
         await ready.wait()
         serving = group.create_task(server.serve(sockets=[listener]))
+        background = [running]
+        if context := server.config.ssl:
+            renewals = partial(follow_renewals, context, master.settings.security.tls)
+            background.append(group.create_task(keep_running(renewals)))
         log.info(
             "the master is ready",
-            extra={"address": f"{master.settings.host}:{master.settings.port}"},
+            extra={"address": _shown_address(master.settings)},
         )
         await stop.wait()
         server.should_exit = True
         await serving
-        running.cancel()
+        for task in background:
+            task.cancel()
+
+
+def _shown_address(chosen: settings.Settings) -> str:
+    scheme = "https" if chosen.security.tls.cert else "http"
+    return f"{scheme}://{chosen.host}:{chosen.port}"
 
 
 def _spare_the_collector() -> None:

@@ -87,6 +87,9 @@ class AgentEvents(Protocol):
     ) -> tuple[str, ...]:
         """An agent is in; the answer lists the containers that it shall keep."""
 
+    def wanted(self, agent_id: str) -> frozenset[str]:
+        """The containers that are to run on an agent now."""
+
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         """An agent did not come back in time."""
 
@@ -102,8 +105,16 @@ class AgentEvents(Protocol):
 class JoinPolicy(Protocol):
     """Who may join the cluster as an agent."""
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
-        """Why not, in words for the agent's admin; None when it may."""
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
+        """Why not, in words for the agent's admin; None when it may.
+
+        Args:
+            hello: what the agent says of itself.
+            remote_address: where it calls from.
+            certificate: subject of the certificate that it showed and that was verified.
+        """
 
 
 class Buckets(Protocol):

@@ -10,6 +10,7 @@ from determined_master.domain.config.problems import Problem, Report
 from determined_master.domain.config.storage import STORAGE
 from determined_master.domain.cron import parse_cron
 from determined_master.settings_reader import Duration
+from determined_master.tls import BadCertificate, server_context
 
 if TYPE_CHECKING:
     from determined_master.settings import Settings
@@ -45,8 +46,10 @@ def upgrade(tree: dict[str, Any], report: Report) -> None:
     pools = tree.get("resource_pools")
     for pool in pools if isinstance(pools, list) else ():
         if isinstance(pool, dict):
-            old = "max_cpu_containers_per_agent"
-            _rename(pool, old, "max_aux_containers_per_agent", report)
+            old, new = "max_cpu_containers_per_agent", "max_aux_containers_per_agent"
+            if old in pool and pool.pop(new, None) is not None:
+                report.warn(old, f"is set beside {new} and wins: remove it")
+            _rename(pool, old, new, report)
     internal = tree.get("__internal")
     if isinstance(internal, dict) and "preemption_timeout" in internal:
         defaults = tree.setdefault("task_container_defaults", {})
@@ -88,16 +91,33 @@ def _check_security(settings: Settings, report: Report) -> None:
     if bool(tls.cert) != bool(tls.key):
         missing = "key" if tls.cert else "cert"
         report.problem(f"root.security.tls.{missing}", "cert and key must both be set, or neither")
-    for key in ("cert", "key"):
-        path = getattr(tls, key)
-        if path and not os.path.isfile(path):
-            report.problem(f"root.security.tls.{key}", f"there is no file {path}")
+    _check_tls(settings, report)
     if ssh.key_type == "RSA" and ssh.rsa_key_size < 1:
         text = "must be from 1 to 16384 when key_type is RSA; 4096 is a good choice"
         report.problem("root.security.ssh.rsa_key_size", text)
     if 0 <= token.max_lifespan_days < token.default_lifespan_days:
         text = f"must be <= max_lifespan_days ({token.max_lifespan_days})"
         report.problem("root.security.token.default_lifespan_days", text)
+
+
+def _check_tls(settings: Settings, report: Report) -> None:
+    tls, manager = settings.security.tls, settings.resource_manager
+    if tls.cert and tls.key:
+        try:
+            server_context(tls, manager.client_ca)
+        except BadCertificate as error:
+            section = "resource_manager" if error.part == "client_ca" else "security.tls"
+            report.problem(f"root.{section}.{error.part}", str(error))
+    if manager.require_authentication:
+        if not tls.cert:
+            text = "needs HTTPS: set security.tls.cert and security.tls.key"
+            report.problem("root.resource_manager.require_authentication", text)
+        if not manager.client_ca:
+            text = "must name the authorities of agents' certificates for require_authentication"
+            report.problem("root.resource_manager.client_ca", text)
+    elif manager.client_ca:
+        text = "has no effect unless resource_manager.require_authentication is set"
+        report.warn("root.resource_manager.client_ca", text)
 
 
 def _check_pools(settings: Settings, report: Report) -> None:
@@ -118,6 +138,9 @@ def _check_pools(settings: Settings, report: Report) -> None:
     for i, pool in enumerate(settings.resource_pools):
         if pool.scheduler is not None:
             schedulers[f"root.resource_pools[{i}].scheduler"] = pool.scheduler
+        if not pool.agent_reattach_enabled:
+            at = f"root.resource_pools[{i}].agent_reattach_enabled"
+            report.warn(at, "agents always find their tasks again: remove this")
     for at, scheduler in schedulers.items():
         if scheduler.type == "round_robin":
             report.problem(f"{at}.type", "round_robin is not available any more: use priority")
@@ -169,9 +192,6 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
     )
     text = "is not in this version: name the default pools"
     yield "resource_manager.no_default_resource_pools", manager.no_default_resource_pools, text
-    for key in ("require_authentication", "client_ca"):
-        text = "is not in this version: set security.agent_join to token"
-        yield f"resource_manager.{key}", getattr(manager, key), text
     text = "are not in this version: run a second master"
     yield "additional_resource_managers", settings.additional_resource_managers, text
     for i, pool in enumerate(settings.resource_pools):

@@ -132,8 +132,12 @@ class ResourceManager(Struct, frozen=True, kw_only=True):
         str, Meta(description="Pool of tasks with slots.")
     ] = "default"
     no_default_resource_pools: bool = False
-    require_authentication: bool = False
-    client_ca: str = ""
+    require_authentication: Annotated[
+        bool, Meta(description="Whether agents must show a certificate; needs HTTPS.")
+    ] = False
+    client_ca: Annotated[
+        str, Meta(description="File of the authorities that sign agents' certificates.")
+    ] = ""
 
 
 class ResourcePool(Struct, frozen=True, kw_only=True):

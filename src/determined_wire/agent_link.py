@@ -171,6 +171,8 @@ class Hello(Message, frozen=True, tag="hello"):
     """The cluster whose epoch that is; epochs of another cluster do not compare."""
     address: str = ""
     """Where other machines reach this one; empty leaves it to the master to tell by the socket."""
+    sent_at_us: int = 0
+    """The agent's clock, in microseconds since 1970-01-01T00:00:00Z; 0 when it does not say."""
 
 
 class ContainerChanged(Message, frozen=True, tag="container_changed"):
@@ -238,6 +240,8 @@ class Refused(Message, frozen=True, tag="refused"):
 
     reason: str
     is_final: bool = False
+    unwanted: tuple[str, ...] = ()
+    """Of its containers, those that the master has given up: the agent ends them."""
 
 
 class StartContainer(Message, frozen=True, tag="start_container"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.agent_link import spec
+from tests.covers import covers
 
 from determined_agent.environment import (
     Host,
@@ -37,6 +38,7 @@ def start(**overrides: Any) -> Start:
     )
 
 
+@covers("agent-config 5.env")
 def test_the_agents_variables_are_those_of_the_contract() -> None:
     devices = (Device(0, "b", "u0", "cpu"), Device(2, "b", "u2", "cpu"))
     assert agent_variables(start(devices=devices), settings()) == {
@@ -53,6 +55,8 @@ def test_the_agents_variables_are_those_of_the_contract() -> None:
     }
 
 
+@covers("agent-config 2.container_master_host 2.container_master_port")
+@covers("agent-config 2.tls.master_cert_name 5.env_cert_name")
 def test_tasks_may_reach_the_master_by_another_address_and_tls() -> None:
     tls = SecuritySettings(tls=TlsSettings(enabled=True, master_cert_name="name"))
     variables = agent_variables(
@@ -64,11 +68,14 @@ def test_tasks_may_reach_the_master_by_another_address_and_tls() -> None:
     assert variables["DET_MASTER_CERT_NAME"] == "name"
 
 
+@covers("agent-config 2.proxies 5.env_proxies")
 def test_a_proxy_is_added_unless_the_task_has_its_own_in_any_case() -> None:
     given = start(environment={"http_Proxy": "own"})
-    variables = agent_variables(given, settings(http_proxy="p", https_proxy="q"))
+    proxies = settings(http_proxy="p", https_proxy="q", ftp_proxy="r", no_proxy="s")
+    variables = agent_variables(given, proxies)
     assert "HTTP_PROXY" not in variables
-    assert variables["HTTPS_PROXY"] == "q"
+    names = ("HTTPS_PROXY", "FTP_PROXY", "NO_PROXY")
+    assert [variables[name] for name in names] == ["q", "r", "s"]
 
 
 @pytest.mark.parametrize(

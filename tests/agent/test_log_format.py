@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 import sys
 
-from determined_agent.log_format import LineFormatter
+import pytest
+from tests.covers import covers
+
+from determined_agent.log_format import LineFormatter, configure_logging
 
 
 def test_a_line_has_time_level_message_and_fields() -> None:
@@ -22,3 +25,22 @@ def test_an_exception_is_written_below_its_line() -> None:
     except ValueError:
         record = logging.makeLogRecord({"msg": "failed", "exc_info": sys.exc_info()})
     assert LineFormatter().format(record).endswith("\nValueError: why")
+
+
+@covers("agent-config 2.log.color")
+@pytest.mark.parametrize(
+    ("is_terminal", "color", "begins"),
+    [(True, True, "\x1b[33mWARNING"), (True, False, "WARNING"), (False, True, "WARNING")],
+)
+def test_a_terminal_gets_colours_unless_it_wants_none(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, color: bool, begins: str
+) -> None:
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", root.handlers)
+    monkeypatch.setattr(root, "level", root.level)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    configure_logging("info", color=color)
+    record = logging.makeLogRecord({"msg": "m", "levelname": "WARNING", "levelno": 30})
+    line = root.handlers[0].format(record)
+    assert line.split(" ", 1)[1].startswith(begins)
+    assert line.endswith("m")

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from tests.covers import covers
 
 from determined_agent import machine
 from determined_agent.machine import (
@@ -45,6 +46,7 @@ def reported(effects: list[machine.ContainerEffect]) -> list[str]:
     return [e.report.state for e in effects if isinstance(e, Report)]
 
 
+@covers("agent-config 5.states")
 def test_a_life_is_reported_state_by_state() -> None:
     address = Address("", 1, "", 1)
     state, effects = play(
@@ -77,6 +79,7 @@ def test_files_go_once_it_ended_is_stored_and_forgotten_in_any_order(
 
 @pytest.mark.parametrize("signal", [9, 15])
 @pytest.mark.parametrize("reached", ["ASSIGNED", "PULLING", "STARTING"])
+@covers("agent-config 5.failed_aborted")
 def test_a_container_told_to_end_before_it_ran_is_aborted(signal: int, reached: Any) -> None:
     state, effects = play(container(state=reached), SignalOrdered(signal), SignalOrdered(signal))
     assert effects == [CancelLaunch()]

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.covers import covers
 
+from determined_agent import settings as module
+from determined_agent import settings_sources
 from determined_agent.settings import NOT_HERE, Settings, SettingsError, load
 
 ENV = {"HOME": "/home/ada", "DET_MASTER_HOST": "m"}
@@ -21,7 +24,13 @@ def read(
 ) -> Settings:
     file = tmp_path / "agent.yaml"
     file.write_text(text)
-    return load(["--config-file", str(file), *argv], env, is_root=is_root)
+    return load(["--config-file", str(file), *argv], env, is_root=is_root).settings
+
+
+def warnings(tmp_path: Path, text: str) -> tuple[str, ...]:
+    file = tmp_path / "agent.yaml"
+    file.write_text(text)
+    return load(["--config-file", str(file)], ENV).warnings
 
 
 def errors(tmp_path: Path, text: str, *argv: str, env: Mapping[str, str] = ENV) -> list[str]:
@@ -32,6 +41,7 @@ def errors(tmp_path: Path, text: str, *argv: str, env: Mapping[str, str] = ENV) 
     return [line.strip() for line in lines]
 
 
+@covers("agent-config 1.precedence 1.flags 1.variables")
 def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Path) -> None:
     env = {**ENV, "DET_AGENT_ID": "variable", "DET_SLOT_TYPE": "none", "DET_RESOURCE_POOL": ""}
     text = "agent_id: file\nslot_type: cpu\nresource_pool: gpus\nlog: {level: warn}\n"
@@ -43,18 +53,39 @@ def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Pa
     assert settings.container_runtime == "docker"
 
 
+@covers("agent-config 2.master_port")
 @pytest.mark.parametrize(("text", "port"), [("", 80), ("security: {tls: {enabled: true}}", 443)])
 def test_the_masters_port_follows_from_tls(tmp_path: Path, text: str, port: int) -> None:
     assert read(tmp_path, text).master_port == port
 
 
-def test_defaults_come_from_the_machine(tmp_path: Path) -> None:
+@covers("scheduling-and-provisioning d.5.id")
+@covers("agent-config 2.agent_id 2.visible_gpus")
+def test_defaults_come_from_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.socket, "gethostname", lambda: "gpu-7")
     settings = read(tmp_path, env={**ENV, "CUDA_VISIBLE_DEVICES": "0,2"})
-    assert settings.agent_id != ""
+    assert settings.agent_id == "gpu-7"
     assert settings.visible_gpus == "0,2"
     assert settings.agent_reconnect_attempts is None
     both = {**ENV, "CUDA_VISIBLE_DEVICES": "0", "ROCR_VISIBLE_DEVICES": "1"}
     assert read(tmp_path, env=both).visible_gpus == "1"
+    both["ROCR_VISIBLE_DEVICES"] = ""  # defined, so it counts
+    assert read(tmp_path, env=both).visible_gpus == ""
+
+
+@covers("agent-config 1.order")
+def test_what_follows_from_other_options_is_filled_in_once_all_are_merged(tmp_path: Path) -> None:
+    env = {**ENV, "DET_SECURITY_TLS_ENABLED": "true"}
+    text = "security: {tls: {enabled: false}}\ncontainer_master_host: inner\n"
+    settings = read(tmp_path, text, env=env)
+    assert (settings.master_port, settings.container_master_host) == (443, "inner")
+    assert (settings.slot_type, settings.resource_pool) == ("auto", "default")
+
+
+@covers("agent-config 2.resource_pool 4.empty_pool")
+def test_an_empty_pool_is_the_default_one(tmp_path: Path) -> None:
+    assert read(tmp_path, "resource_pool: ''").resource_pool == "default"
+    assert read(tmp_path).resource_pool == "default"
 
 
 def test_tasks_directories_follow_from_who_runs_the_agent(tmp_path: Path) -> None:
@@ -64,6 +95,7 @@ def test_tasks_directories_follow_from_who_runs_the_agent(tmp_path: Path) -> Non
     assert read(tmp_path, "work_dir: /w", is_root=True).work_dir == "/w"
 
 
+@covers("agent-config 1.flags 1.variables")
 def test_nested_options_have_flags_and_variables(tmp_path: Path) -> None:
     env = {**ENV, "DET_SECURITY_TLS_ENABLED": "yes", "DET_AGENT_RECONNECT_ATTEMPTS": "3"}
     settings = read(tmp_path, "", "--security-tls-master-cert", "/c", env=env)
@@ -77,10 +109,90 @@ def test_the_hook_is_a_list_of_the_file(tmp_path: Path) -> None:
     assert settings.hooks.on_connection_lost == ("shutdown", "now")
 
 
+@covers("agent-config 2.debug")
 def test_debug_is_a_level_of_the_log(tmp_path: Path) -> None:
     assert read(tmp_path, "", "--debug").log.level == "debug"
 
 
+@covers("agent-config 2.log.level 2.log.color")
+def test_the_log_has_a_short_flag_and_variables(tmp_path: Path) -> None:
+    assert read(tmp_path, "", "-l", "warn").log.level == "warn"
+    env = {**ENV, "DET_LOG_LEVEL": "trace", "DET_LOG_COLOR": "false"}
+    log = read(tmp_path, "", env=env).log
+    assert (log.level, log.color) == ("trace", False)
+    assert read(tmp_path).log.color
+
+
+@covers("agent-config 2.config_file")
+def test_the_file_is_named_by_a_variable_or_a_flag(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_text(f"agent_id: {name}")
+    env = {**ENV, "DET_CONFIG_FILE": str(tmp_path / "one")}
+    assert load([], env).settings.agent_id == "one"
+    flag = ["--config-file", str(tmp_path / "two")]
+    assert load(flag, env).settings.agent_id == "two"
+
+
+@covers("agent-config 1.file 1.file_missing")
+def test_the_usual_file_is_read_and_may_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert settings_sources.DEFAULT_FILE == "/etc/determined/agent.yaml"
+    usual = tmp_path / "agent.yaml"
+    monkeypatch.setattr(settings_sources, "DEFAULT_FILE", str(usual))
+    assert load([], ENV).settings.slot_type == "auto"
+    usual.write_text("slot_type: none")
+    assert load([], ENV).settings.slot_type == "none"
+
+
+@covers("agent-config 2.fluent")
+def test_options_that_never_had_an_effect_are_named_in_a_warning(tmp_path: Path) -> None:
+    text = "fluent: {image: i, port: 1, container_name: c}"
+    [warning] = warnings(tmp_path, text)
+    assert warning.startswith("fluent has no effect: ")
+    assert warning.endswith("remove the section")
+    assert warnings(tmp_path, "") == ()
+
+
+def test_tls_that_is_not_used_is_named_in_a_warning(tmp_path: Path) -> None:
+    [warning] = warnings(tmp_path, "security: {tls: {master_cert: c}}")
+    assert warning == (
+        "security.tls.master_cert has no effect: the master is called without TLS; set "
+        "security.tls.enabled"
+    )
+    assert warnings(tmp_path, "security: {tls: {master_cert: c, enabled: true}}") == ()
+
+
+@covers("agent-config 2.tls.client")
+def test_the_agents_own_certificate_is_two_files(tmp_path: Path) -> None:
+    text = "security: {tls: {enabled: true, client_cert: c, client_key: k}}"
+    tls = read(tmp_path, text).security.tls
+    assert (tls.client_cert, tls.client_key) == ("c", "k")
+
+
+@covers("agent-config 2.api_enabled 2.bind_ip 2.bind_port 2.tls_cert")
+def test_the_server_for_looking_into_an_agent_needs_both_files_for_tls(tmp_path: Path) -> None:
+    settings = read(tmp_path, "api_enabled: true\nbind_ip: 0.0.0.0\n")
+    assert (settings.api_enabled, settings.bind_ip, settings.bind_port) == (True, "0.0.0.0", 9090)
+    assert errors(tmp_path, "api_enabled: true\ntls: true\ntls_cert: c\n") == [
+        "root.tls_key: is required when api_enabled and tls are set"
+    ]
+    assert read(tmp_path, "tls: true").tls  # without the server nothing is missing
+
+
+@covers("agent-config 2.container_auto_remove_disabled")
+@pytest.mark.parametrize("runtime", ["process", "apptainer"])
+def test_only_containers_can_be_kept(tmp_path: Path, runtime: str) -> None:
+    keep = "container_auto_remove_disabled: true"
+    assert read(tmp_path, keep).container_auto_remove_disabled
+    [found] = errors(tmp_path, f"{keep}\ncontainer_runtime: {runtime}")
+    assert found == (
+        "root.container_auto_remove_disabled: is for docker and podman: of "
+        f"{runtime} nothing is left to look into; remove it"
+    )
+
+
+@covers("agent-config 1.unknown 2.container_runtime 2.master_host 2.tls.skip_verify 2.log.level")
 def test_every_error_is_told_with_its_path_and_source(tmp_path: Path) -> None:
     text = (
         "slot_typ: cpu\nlog: {level: loud}\nsecurity: {tls: {skip_verify: true, master_cert: c}}"
@@ -97,11 +209,29 @@ def test_every_error_is_told_with_its_path_and_source(tmp_path: Path) -> None:
     ]
 
 
+@covers("agent-config 1.unknown 2.label 2.image_root 2.config_file")
 @pytest.mark.parametrize("name", NOT_HERE)
 def test_options_that_mean_nothing_here_are_refused_with_the_reason(
     tmp_path: Path, name: str
 ) -> None:
     assert errors(tmp_path, f"{name}: 1") == [f"root.{name}: {NOT_HERE[name]}"]
+
+
+@covers("agent-config 1.unknown")
+def test_an_unknown_option_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    assert errors(tmp_path, "zzz: 1\nsecurity: {tls: {enabeld: true}}") == [
+        "root.security.tls.enabeld: unknown option; did you mean enabled?",
+        "root.zzz: unknown option; remove it, or see --help for all options",
+    ]
+
+
+@covers("agent-config 2.slot_type")
+def test_slots_are_of_a_known_type(tmp_path: Path) -> None:
+    for known in ("auto", "cuda", "gpu", "rocm", "cpu", "none"):
+        assert read(tmp_path, f"slot_type: {known}").slot_type == known
+    assert errors(tmp_path, "slot_type: tpu") == [
+        "root.slot_type: must be one of auto, cuda, gpu, rocm, cpu, none but found 'tpu'"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +255,17 @@ def test_a_bad_token_is_not_shown(tmp_path: Path) -> None:
     assert read(tmp_path, "join_token: SECRET").masked()["join_token"] == "********"
 
 
+def test_what_is_shown_of_a_proxy_has_no_password(tmp_path: Path) -> None:
+    text = "http_proxy: http://ada:SECRET@proxy:80\nhttps_proxy: ada:SECRET@proxy\nno_proxy: a,b"
+    settings = read(tmp_path, text)
+    shown = settings.masked()
+    assert settings.http_proxy == "http://ada:SECRET@proxy:80"
+    assert shown["http_proxy"] == "http://********@proxy:80"
+    assert shown["https_proxy"] == "********@proxy"
+    assert shown["no_proxy"] == "a,b"
+
+
+@covers("agent-config 1.file_missing")
 def test_a_file_that_was_named_must_be_there() -> None:
     with pytest.raises(SettingsError, match=r"file /nope/agent\.yaml does not exist"):
         load(["--config-file", "/nope/agent.yaml"], ENV)
@@ -136,7 +277,8 @@ def test_a_file_that_is_no_map_is_named(tmp_path: Path, text: str) -> None:
         read(tmp_path, text)
 
 
-@pytest.mark.parametrize("argv", [["version"], ["--version"], ["--help"]])
+@covers("agent-config 1.subcommands")
+@pytest.mark.parametrize("argv", [["version"], ["--version"], ["--help"], ["help"]])
 def test_version_and_help_need_no_settings(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.agent_link import until
 
 from determined_agent import supervisor as subject
@@ -20,11 +21,13 @@ from determined_wire.agent_link import (
     ContainerReport,
     ContainerSpec,
     ContainerState,
+    Device,
     Failure,
     LogBatch,
     LogStored,
     SignalContainer,
     StartContainer,
+    Welcome,
 )
 
 LINES = 2500
@@ -149,6 +152,67 @@ async def test_the_end_does_not_wait_for_ever_for_a_master_that_stores_nothing(
     link.is_acknowledging = False
     supervisor.obey(order())
     await until(lambda: "TERMINATED" in link.states())
+
+
+class Clinging(Talkative):
+    """A runtime whose tasks end when they are told to, and not at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.launched: list[str] = []
+        self.may_end = asyncio.Event()
+        self.is_told = asyncio.Event()
+
+    async def launch(
+        self,
+        directory: ContainerDirectory,
+        start: Start,
+        progress: Callable[[ContainerState], None],
+    ) -> Clinging:
+        self.launched.append(start.container_id)
+        return self
+
+    async def wait(self) -> Exit:
+        await self.may_end.wait()
+        return Exit(exit_code=137, ended_us=2)
+
+    def signal(self, number: int) -> None:
+        self.is_told.set()
+
+
+async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
+    tmp_path: Path, link: Recorded
+) -> None:
+    """The master has given the agent up and is back: the old container is unwanted, not gone."""
+    runtime = Clinging()
+    devices = (Device(0, "b", "u0", "cuda"), Device(1, "b", "u1", "cuda"))
+    supervisor = link.supervisor = Supervisor(runtime, devices, tmp_path, link)
+    try:
+        supervisor.obey(replace(order(), container_id="old", slot_ids=(0,)))
+        await until(lambda: runtime.launched == ["old"])
+        supervisor.welcome(
+            Welcome(
+                protocol=1,
+                epoch=1,
+                master_id="m",
+                cluster_id="c",
+                cluster_name="n",
+                version="0",
+                keep=(),
+            )
+        )
+        await until(runtime.is_told.is_set)
+        supervisor.obey(replace(order(), container_id="other", slot_ids=(1,)))
+        await until(lambda: runtime.launched == ["old", "other"])
+        supervisor.obey(replace(order(), container_id="new", slot_ids=(0, 1)))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert runtime.launched == ["old", "other"]
+        runtime.may_end.set()
+        await until(lambda: runtime.launched == ["old", "other", "new"])
+    finally:
+        runtime.may_end.set()
+        await supervisor.detach()
 
 
 async def test_the_end_of_what_was_never_started_is_told_to_who_wants_it_ended(

@@ -8,6 +8,7 @@ import pytest
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.samples import World
+from tests.api.several_pools import several_pools
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -65,3 +66,10 @@ async def world(database: Address, pool: Pool, passwords: Passwords) -> AsyncIte
         opened = await services.auth.login("admin", PASSWORD, is_hashed=False)
         yield World(services, engine, {}, {"admin": Client(api, opened.token)})
         api.close()
+
+
+@pytest.fixture
+async def pools(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[World]:
+    """A master with several resource pools."""
+    async with several_pools(database, pool, passwords) as made:
+        yield made

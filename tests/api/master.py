@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from determined_master import clock
 from determined_master.app import App
@@ -16,7 +19,7 @@ from determined_master.backends.agents.registry import switched
 from determined_master.domain.access import Caller
 from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
-from determined_master.ports import AgentSnapshot, StartOrder
+from determined_master.ports import AgentSnapshot, ClusterBackend, StartOrder
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
 from determined_master.services.passwords import Passwords
@@ -26,7 +29,23 @@ from determined_master.store.pool import Address, Pool
 from determined_wire.agent_link import Device
 
 PASSWORD = "Secret-1234"
+SETTINGS = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"})
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
+
+
+def snapshot(agent_id: str, **overrides: Any) -> AgentSnapshot:
+    """An agent of one CPU slot on a machine of its own name."""
+    values: dict[str, Any] = {
+        "id": agent_id,
+        "pool": "default",
+        "hostname": agent_id,
+        "address": "127.0.0.1",
+        "devices": (Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu"),),
+        "is_connected": True,
+        "registered_at": clock.now(),
+        "version": "0.39.0",
+    }
+    return AgentSnapshot(**(values | overrides))
 
 
 class OneAgent:
@@ -34,6 +53,7 @@ class OneAgent:
 
     def __init__(self) -> None:
         self.orders: list[StartOrder] = []
+        self.others: list[AgentSnapshot] = []
         self._switches: Mapping[str, Switches] = {}
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
@@ -41,18 +61,7 @@ class OneAgent:
         self._switches = switches
 
     def agents(self) -> Sequence[AgentSnapshot]:
-        device = Device(id=0, brand="cpu x 2 cores", uuid="GenuineIntel", type="cpu")
-        agent = AgentSnapshot(
-            id="a1",
-            pool="default",
-            hostname="a1",
-            address="127.0.0.1",
-            devices=(device,),
-            is_connected=True,
-            registered_at=clock.now(),
-            version="0.39.0",
-        )
-        return [switched(agent, self._switches)]
+        return [switched(agent, self._switches) for agent in (snapshot("a1"), *self.others)]
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""
@@ -69,12 +78,20 @@ class OneAgent:
 
 @contextlib.asynccontextmanager
 async def running_services(
-    address: Address, pool: Pool, passwords: Passwords
+    address: Address,
+    pool: Pool,
+    passwords: Passwords,
+    settings: Settings = SETTINGS,
+    backend: ClusterBackend | None = None,
+    **overrides: Any,
 ) -> AsyncIterator[tuple[Services, Engine]]:
-    """All services and the engine, which leads while this lasts; metrics are flushed."""
-    settings = Settings(checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"})
+    """All services and the engine, which leads while this lasts; metrics are flushed.
+
+    Settings of the master by name are taken over.
+    """
+    settings = msgspec.structs.replace(settings, **overrides)
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
-    app = App(settings, address, pool, cluster, passwords, backend=OneAgent())
+    app = App(settings, address, pool, cluster, passwords, backend=backend or OneAgent())
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
     async with asyncio.TaskGroup() as group:

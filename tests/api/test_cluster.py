@@ -91,6 +91,7 @@ async def test_an_admin_changes_the_level_of_the_log(
 
 
 @covers("experiment-config 11.capacity 25.capacity")
+@covers("scheduling-and-provisioning e.4.refused e.4.warned e.4.prefix")
 async def test_a_trial_larger_than_its_pool_is_refused_or_warned_of(
     admin: Client, services: Services
 ) -> None:

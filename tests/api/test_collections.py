@@ -74,6 +74,7 @@ def left(uuid: str, **resources: str) -> dict[str, Any]:
 
 
 @covers("experiment-config 14.gc_triggers 14.gc_result 14.gc_task")
+@covers("scheduling-and-provisioning a.4.preemptible b.5.gc_single")
 async def test_a_task_deletes_what_a_policy_does_not_keep_and_tells_what_is_left(
     world: World,
 ) -> None:
@@ -86,6 +87,9 @@ async def test_a_task_deletes_what_a_policy_does_not_keep_and_tells_what_is_left
     answer = await admin("PATCH", f"{PATH}/{number}", {"checkpointStorage": KEEP_NONE})
     assert answer.status == 200, answer.body
     [allocation_id] = await collections_of(world)
+    asked = world.services.live.find(allocation_id)
+    assert asked is not None
+    assert (asked.request.is_preemptible, asked.request.is_single_node) == (False, True)
     names = await run(world, allocation_id)
     spec = await spec_of(world, names)
     assert spec.entrypoint[:5] == (

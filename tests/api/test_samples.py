@@ -15,9 +15,12 @@ from tests.api import (
     cases_lives,
     cases_machines,
     cases_models,
+    cases_policies,
     cases_projects,
     cases_search,
+    cases_tasks,
     cases_templates,
+    cases_usage,
     cases_users,
 )
 from tests.api.client import Client
@@ -38,12 +41,15 @@ CASES: dict[str, Case] = {
     **cases_lives.CASES,
     **cases_machines.CASES,
     **cases_models.CASES,
+    **cases_policies.CASES,
     **cases_detached.CASES,
     **cases_search.CASES,
+    **cases_tasks.CASES,
     **cases_templates.CASES,
     **cases_cluster.CASES,
     **cases_lists.CASES,
     **cases_projects.CASES,
+    **cases_usage.CASES,
 }
 SAMPLES = load()
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}

@@ -13,6 +13,8 @@ from tests.compat.client import MODEL, Client, NotInstalled, Said, install
 from tests.e2e.cluster import PASSWORD, Cluster
 from tests.e2e.conftest import running
 
+SETTINGS = "resource_pools: [{pool_name: default}, {pool_name: rig}]"
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -33,8 +35,8 @@ def python() -> Path:
 
 @pytest.fixture(scope="session")
 def cluster(python: Path) -> Iterator[Cluster]:
-    """Two agents of one slot each."""
-    with running(agents=2, slots=1) as made:
+    """Two agents of one slot each, and a second pool that has none."""
+    with running(agents=2, slots=1, settings=SETTINGS) as made:
         yield made
 
 

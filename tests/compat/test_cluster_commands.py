@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.compat.client import VERSION, Client, shown
+from tests.compat.client import MODEL, VERSION, Client, shown
+from tests.compat.conftest import created
 from tests.e2e.cluster import PASSWORD, Cluster, until
 
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
@@ -90,3 +94,83 @@ def test_slots_are_listed_free(client: Client, cluster: Cluster) -> None:
     }
     assert {row["Allocation ID"] for row in rows} == {"FREE"}
     assert len(client.det("slot", "list", "--json").json()) == len(devices)
+
+
+def rows_of(client: Client, noun: str, id: str) -> list[dict[str, str]]:
+    rows: list[dict[str, str]] = client.det(noun, "list", "--csv").rows()
+    return [row for row in rows if row["Agent ID"] == id]
+
+
+def agent(cluster: Cluster, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = cluster.get(f"/api/v1/agents/{name}")["agent"]
+    return found
+
+
+@pytest.fixture
+def everything_on(cluster: Cluster) -> Iterator[None]:
+    yield
+    for name in ("agent-0", "agent-1"):
+        cluster.post(f"/api/v1/agents/{name}/enable")
+
+
+def test_an_agent_is_disabled_drained_and_enabled(
+    client: Client, cluster: Cluster, everything_on: None
+) -> None:
+    client.det("agent", "disable", "agent-0")
+    [row] = rows_of(client, "agent", "agent-0")
+    assert (row["Enabled"], row["Draining"]) == ("False", "False")
+    assert rows_of(client, "slot", "agent-0")[0]["Enabled"] == "False"
+    client.det("agent", "disable", "agent-0", "--drain")
+    [row] = rows_of(client, "agent", "agent-0")
+    assert (row["Enabled"], row["Draining"]) == ("False", "True")
+    client.det("agent", "enable", "agent-0")
+    assert rows_of(client, "agent", "agent-0")[0]["Enabled"] == "True"
+    client.det("agent", "disable", "--all")
+    assert not agent(cluster, "agent-0")["enabled"]
+    assert not agent(cluster, "agent-1")["enabled"]
+    client.det("agent", "enable", "--all")
+    assert {row["Enabled"] for row in client.det("agent", "list", "--csv").rows()} == {"True"}
+    assert "agent 'nobody' not found" in client.det("agent", "disable", "nobody", code=1).err
+
+
+def test_a_drained_agent_goes_on_with_its_task_which_is_named(
+    client: Client, cluster: Cluster, everything_on: None, endless: Path
+) -> None:
+    experiment = created(client.det("experiment", "create", endless, MODEL))
+    tasks = "/api/v1/tasks"
+
+    def place() -> Any:
+        found = cluster.get(tasks)["allocationIdToSummary"].values()
+        return next(((t, r) for t in found for r in t["resources"]), None)
+
+    task, resources = until(place, what="a task with slots")
+    [name] = resources["agentDevices"]
+    said = client.det("agent", "disable", name, "--drain", "--json")
+    assert task["taskId"] in said.out
+    rows = client.det("slot", "list", "--csv").rows()
+    [busy] = [row for row in rows if row["Agent ID"] == name]
+    assert busy["Allocation ID"] == task["allocationId"]
+    assert cluster.trials(experiment)[0]["state"] == "STATE_RUNNING"
+    client.det("agent", "disable", name)
+
+    def is_elsewhere() -> bool:
+        found = place()
+        return found is not None and name not in found[1]["agentDevices"]
+
+    until(is_elsewhere, what="the task on the other agent")
+    client.det("experiment", "kill", experiment)
+    cluster.wait(experiment)
+
+
+def test_a_slot_is_disabled_and_enabled(
+    client: Client, cluster: Cluster, everything_on: None
+) -> None:
+    client.det("slot", "disable", "agent-1", 0)
+    [row] = rows_of(client, "slot", "agent-1")
+    assert row["Enabled"] == "False"
+    assert agent(cluster, "agent-1")["enabled"]
+    client.det("slot", "enable", "agent-1", 0)
+    assert rows_of(client, "slot", "agent-1")[0]["Enabled"] == "True"
+    assert "slot '9' not found" in client.det("slot", "disable", "agent-1", 9, code=1).err
+    said = client.det("slot", "enable", "nobody", 0, code=1).err
+    assert "agent 'nobody' not found" in said

@@ -39,7 +39,7 @@ def job_of(cluster: Cluster, experiment: int) -> str:
 def test_jobs_are_listed_in_the_order_of_the_queue(
     client: Client, cluster: Cluster, queued: list[int]
 ) -> None:
-    rows = client.det("job", "list", "--csv").rows()
+    rows = client.det("job", "list", "-p", "default", "--csv").rows()
     assert [row["ID"] for row in rows] == [j["jobId"] for j in jobs(cluster)]
     assert [row["#"] for row in rows] == ["0", "1", "2"]
     assert [row["Priority"] for row in rows] == ["42", "42", "42"]
@@ -47,7 +47,7 @@ def test_jobs_are_listed_in_the_order_of_the_queue(
         lambda: sorted(j["allocatedSlots"] for j in jobs(cluster)) == [0, 1, 1],
         what="two jobs with slots",
     )
-    shown = client.det("job", "list", "--csv").rows()
+    shown = client.det("job", "list", "-p", "default", "--csv").rows()
     assert [row["State"].upper().rsplit("STATE_")[-1] for row in shown].count("QUEUED") == 1
 
 
@@ -73,3 +73,42 @@ def test_what_cannot_be_changed_is_told(
     said = client.det("job", "update", job, "--resource-pool", "gone", code=1).err
     assert "invalid resource pool name gone" in said
     assert "not found" in client.det("job", "update", "nobody", "--weight", 2, code=1).err
+
+
+def test_a_batch_is_sent_one_by_one_up_to_its_first_mistake(
+    client: Client, cluster: Cluster, queued: list[int]
+) -> None:
+    first, second, third = (job_of(cluster, number) for number in queued)
+    operations = (f"{first}.priority=30", f"{second}.resource-pool=gone", f"{third}.priority=31")
+    said = client.det("job", "update-batch", *operations, code=1).err
+    assert "invalid resource pool name gone" in said
+    now = {j["jobId"]: j["priority"] for j in jobs(cluster)}
+    assert now[first] == 30
+    assert now[third] != 31
+    client.det("job", "update-batch", f"{first}.colour=1", code=1)
+
+
+def test_the_queue_is_shown_in_pages_and_as_json(
+    client: Client, cluster: Cluster, queued: list[int]
+) -> None:
+    listed = [job["jobId"] for job in jobs(cluster)]
+    told = client.det("job", "list", "--resource-pool", "default", "--json").out
+    assert all(job_id in told for job_id in listed)
+    first = client.det("job", "list", "-p", "default", "--csv", "--limit", 1, "--pages", 1).rows()
+    assert [row["ID"] for row in first] == listed[:1]
+    last = client.det("job", "list", "-p", "default", "--csv", "--reverse").rows()
+    assert [row["ID"] for row in last] == listed[::-1]
+
+
+def test_a_paused_experiment_is_still_a_job_that_can_be_changed(
+    client: Client, cluster: Cluster, queued: list[int]
+) -> None:
+    paused = queued[0]
+    job = job_of(cluster, paused)
+    client.det("experiment", "pause", paused)
+    until(lambda: job not in {j["jobId"] for j in jobs(cluster)}, what="one job less")
+    client.det("job", "update", job, "--priority", 5)
+    client.det("experiment", "activate", paused)
+    until(lambda: job in {j["jobId"] for j in jobs(cluster)}, what="the job again")
+    [found] = [j for j in jobs(cluster) if j["jobId"] == job]
+    assert found["priority"] == 5

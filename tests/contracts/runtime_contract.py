@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.agent_link import processes_with, spec, until
+from tests.covers import covers
 
 from determined_agent.directory import ContainerDirectory, ContainerRecord, Exit
 from determined_agent.environment import MasterFacts, Start
@@ -29,6 +30,7 @@ class Workshop:
         self.root = root
         self.states: list[ContainerState] = []
         self.handles: list[Handle] = []
+        self.made: list[str] = []
         self.defaults: dict[str, Any] = {}
         """What this runtime's containers need besides."""
 
@@ -48,6 +50,7 @@ class Workshop:
             ports=what.ports,
         )
         directory.create(record)
+        self.made.append(container_id)
         start = Start(
             container_id=container_id,
             devices=(),
@@ -73,6 +76,8 @@ class Workshop:
             handle.signal(9)
             await asyncio.wait_for(handle.wait(), 30)
             handle.detach()
+        for container_id in self.made:
+            await self.runtime.remove(container_id)
 
 
 def lines_of(directory: ContainerDirectory, end: Exit | None = None) -> list[str]:
@@ -230,6 +235,7 @@ class RuntimeContract:
         assert isinstance(again, Exit)
         assert again.exit_code == 9
 
+    @covers("agent-config 5.failed_restore")
     async def test_one_that_was_never_launched_is_found_lost(self, workshop: Workshop) -> None:
         directory, _ = workshop.make(spec("pass"))
         record = directory.record()

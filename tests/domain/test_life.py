@@ -38,10 +38,10 @@ class Life(RuleBasedStateMachine):
     def begin(self, slots, max_restarts) -> None:
         self.world = World(slots, max_restarts)
 
-    @rule(pick=picks, times=st.sampled_from([1, 1, 2]))
-    def deliver(self, pick, times) -> None:
+    @rule(pick=picks, times=st.sampled_from([1, 1, 2]), place=st.sampled_from([0, 0, 1, 2]))
+    def deliver(self, pick, times, place) -> None:
         if busy := self.world.busy():
-            self.world.deliver(busy[pick % len(busy)], times)
+            self.world.deliver(busy[pick % len(busy)], times, place)
 
     @rule()
     def deliver_everything(self) -> None:

@@ -1,7 +1,7 @@
 """The three machines in one memory, with agents, users and timers that a test moves as it likes.
 
-It stands for the engine: effects of one aggregate are carried out in their order, those of
-different ones in any; what is told under one cause counts once.
+It stands for the engine: effects of one aggregate are carried out in their order, those about
+different things and of different aggregates in any; what is told under one cause counts once.
 """
 
 from __future__ import annotations
@@ -131,9 +131,14 @@ class World:
     def busy(self) -> list[Key]:
         return sorted(key for key, queue in self.outbox.items() if queue)
 
-    def deliver(self, key: Key, times: int = 1) -> None:
-        """Carry out an aggregate's next effect, once or again after a lost answer."""
-        name, effect = self.outbox[key].popleft()
+    def deliver(self, key: Key, times: int = 1, place: int = 0) -> None:
+        """Carry out an aggregate's next effect, once or again after a lost answer.
+
+        With a place one that need not wait for those before it, if there is one there.
+        """
+        queue = self.outbox[key]
+        name, effect = queue[min(place, side_by_side(queue) - 1)]
+        queue.remove((name, effect))
         for _ in range(times):
             self._carry_out(key, name, effect)
 
@@ -362,6 +367,16 @@ class World:
 
     def alive(self) -> list[str]:
         return sorted(c for c, (state, _, _) in self.processes.items() if state != "TERMINATED")
+
+
+def side_by_side(queue: deque[tuple[str, Effect]]) -> int:
+    """How many effects at the head do not wait for each other: they are about different things."""
+    seen: set[str] = set()
+    for _, effect in queue:
+        if effect.about is None or effect.about in seen:
+            break
+        seen.add(effect.about)
+    return max(len(seen), 1)
 
 
 def through_json(value: Any, as_type: Any) -> Any:

@@ -10,14 +10,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+from tests.watchdog import Watchdog
 
 from determined.common.api import RetryPolicy, Session, authentication
+from determined.common.api.certs import Cert
 from determined.common.api.errors import APIException
+from determined_agent.runtimes.process_bound import remove_group
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "Secret-1234"
@@ -50,6 +53,30 @@ class Account(NamedTuple):
     home: str
 
 
+class Https(NamedTuple):
+    """Files by which a cluster speaks TLS."""
+
+    authority: Path
+    """Signed all certificates, and is trusted by all."""
+    cert: Path
+    key: Path
+    agent_cert: Path
+    agent_key: Path
+
+
+class Way(NamedTuple):
+    """How a process is started, where that is not as usual."""
+
+    tuning: Mapping[str, Any] = {}
+    """As `tuned.py` takes it."""
+    prefix: tuple[str, ...] = ()
+    """A command that runs it, such as `ip netns exec NAME`."""
+    master_host: str = "127.0.0.1"
+    """Where it reaches the master."""
+    options: tuple[str, ...] = ()
+    """Stand last, so they win."""
+
+
 class Cluster:
     """One master and its agents; each can be killed and started again."""
 
@@ -62,6 +89,7 @@ class Cluster:
         *,
         settings: str = "",
         pools: Sequence[str] = (),
+        https: Https | None = None,
     ) -> None:
         """
         Args:
@@ -71,24 +99,49 @@ class Cluster:
             account: who runs it, when that is not who runs the tests.
             settings: a master.yaml.
             pools: of the agents, in turn; without any they join the default pool.
+            https: the master serves HTTPS and takes only agents that show a certificate.
         """
         self.root = root
-        self._settings = settings
+        self.settings = settings
+        """The master's file, as it is at its next start."""
         self._pools = pools
         self.port = free_port()
-        self.address = f"http://127.0.0.1:{self.port}"
+        self.address = f"{'https' if https else 'http'}://127.0.0.1:{self.port}"
         self.port_of_agents = self.port
         """Where agents and tasks find the master; another one when something stands between."""
         self.master_options: tuple[str, ...] = ()
         self.agent_options: tuple[str, ...] = ("--container-runtime", "process")
+        self.https = https
+        self._cert: Cert | None = None
+        if https:
+            self._cert = Cert.from_file(str(https.authority))
+            self._trust(https)
+        self.ways: dict[str, Way] = {}
+        """Of processes that are not started as usual, by name."""
+        self.host = "127.0.0.1"
+        """Where the master listens."""
+        self._watchdog: Watchdog | None = None
         self._account = account
         self._slots = slots
         self._agents = [f"agent-{n}" for n in range(agents)]
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._sessions: dict[str, Session] = {}
 
+    def _trust(self, https: Https) -> None:
+        self.master_options = (
+            *("--security-tls-cert", str(https.cert), "--security-tls-key", str(https.key)),
+            *("--resource-manager-require-authentication", "true"),
+            *("--resource-manager-client-ca", str(https.authority)),
+        )
+        self.agent_options += (
+            *("--security-tls-enabled", "--security-tls-master-cert", str(https.authority)),
+            *("--security-tls-client-cert", str(https.agent_cert)),
+            *("--security-tls-client-key", str(https.agent_key)),
+        )
+
     def start(self) -> None:
         """Start everything and wait until slots are listed."""
+        self._watchdog = Watchdog(self.root)
         self.start_master()
         for name in self._agents:
             self.start_agent(name)
@@ -99,7 +152,7 @@ class Cluster:
         self._spawn(
             "master",
             "determined_master.main",
-            *("--host", "127.0.0.1", "--port", str(self.port)),
+            *("--host", self.host, "--port", str(self.port)),
             *("--db-data-dir", str(self.root / "db" / "pg")),
             *("--security-initial-user-password", PASSWORD),
             *self.master_options,
@@ -108,10 +161,10 @@ class Cluster:
         until(self._answers, what="an answer of the master")
 
     def _config_file(self) -> Sequence[str]:
-        if not self._settings:
+        if not self.settings:
             return ()
         path = self.root / "master.yaml"
-        path.write_text(self._settings)
+        path.write_text(self.settings)
         return "--config-file", str(path)
 
     def run_master(
@@ -128,7 +181,10 @@ class Cluster:
         )
 
     def start_twin(self, agent: str) -> subprocess.Popen[bytes]:
-        """Start another agent of the same id, as on a machine of its own."""
+        """Start another agent of the same id, as on a machine of its own.
+
+        The way of process `twin` is its own.
+        """
         self._start_agent_as("twin", agent, "twins")
         return self.processes.pop("twin")
 
@@ -137,13 +193,16 @@ class Cluster:
         self._start_agent_as(name, name, "agents")
 
     def _start_agent_as(self, process: str, name: str, directory: str) -> None:
+        way = self.ways.get(process, Way())
         self._spawn(
             process,
             "determined_agent.main",
-            *("run", "--master-host", "127.0.0.1", "--master-port", str(self.port_of_agents)),
+            *("run", "--master-host", way.master_host),
+            *("--master-port", str(self.port_of_agents)),
             *("--agent-id", name, "--work-dir", str(self.root / directory)),
             *("--artificial-slots", str(self._slots), *self.agent_options),
             *self._pool_of(name),
+            *way.options,
         )
 
     def _pool_of(self, name: str) -> Sequence[str]:
@@ -213,6 +272,10 @@ class Cluster:
         for process in self.leftovers():
             left.append(" ".join(process.info["cmdline"] or ()))
             process.kill()
+        for directory in self.root.glob("*/agent-*/*"):
+            remove_group(directory.name.removeprefix("gone-"))
+        if self._watchdog is not None:
+            self._watchdog.dismiss()
         return left
 
     def leftovers(self) -> list[psutil.Process]:
@@ -248,7 +311,8 @@ class Cluster:
     def session(self, user: str = "admin") -> Session:
         """A session of a user, opened once."""
         if user not in self._sessions:
-            options = authentication.Options(max_retries=RetryPolicy(total=10))
+            retries = RetryPolicy(total=10)
+            options = authentication.Options(cert=self._cert, max_retries=retries)
             self._sessions[user] = authentication.login(self.address, user, PASSWORD, options)
         return self._sessions[user]
 
@@ -323,12 +387,18 @@ class Cluster:
         master = self.processes["master"]
         assert master.poll() is None, f"the master ended: {self.log()[-3000:]}"
         try:
-            with socket.create_connection(("127.0.0.1", self.port), 1) as link:
+            with self._connected() as link:
                 link.settimeout(10)
                 link.sendall(b"GET /info HTTP/1.0\r\n\r\n")
                 return link.recv(64).startswith(b"HTTP/1.1 200")
         except OSError:
             return False
+
+    def _connected(self) -> socket.socket:
+        link = socket.create_connection(("127.0.0.1", self.port), 1)
+        if self._cert is None:
+            return link
+        return self._cert.ssl_context().wrap_socket(link, server_hostname="127.0.0.1")
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
@@ -340,9 +410,13 @@ class Cluster:
     def _spawn(self, name: str, module: str, *arguments: str) -> None:
         log = (self.root / f"{name}.log").open("ab")
         account = self._account
+        way = self.ways.get(name, Way())
+        program = ("-m", module)
+        if way.tuning:
+            program = (str(ROOT / "tests/e2e/tuned.py"), json.dumps(way.tuning), module)
         with log:
             self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
+                [*way.prefix, sys.executable, *program, *arguments],
                 stdout=log,
                 stderr=log,
                 cwd=self.root,
@@ -354,4 +428,13 @@ class Cluster:
             )
 
 
-__all__ = ["ENDED", "PASSWORD", "APIException", "Account", "Cluster", "free_port", "until"]
+__all__ = [
+    "ENDED",
+    "PASSWORD",
+    "APIException",
+    "Account",
+    "Cluster",
+    "Https",
+    "free_port",
+    "until",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,22 @@ from tests.e2e.cluster import Account, Cluster
 
 @contextmanager
 def running(
-    agents: int = 1, slots: int = 2, account: Account | None = None, **more: Any
+    agents: int = 1,
+    slots: int = 2,
+    account: Account | None = None,
+    prepare: Callable[[Cluster], None] = lambda cluster: None,
+    **more: Any,
 ) -> Iterator[Cluster]:
-    """A cluster that is gone at the end; `more` as its class takes it."""
+    """A cluster that is gone at the end; `more` as its class takes it.
+
+    `prepare` is called before anything is started.
+    """
     root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
     root.chmod(0o711)
     made = Cluster(root, agents, slots, account, **more)
     if account is not None:
         os.chown(root, account.uid, account.gid)
+    prepare(made)
     try:
         made.start()
         yield made

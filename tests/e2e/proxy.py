@@ -1,4 +1,4 @@
-"""Stands between clients and a master, and loses answers when it is told to."""
+"""Stands between clients and a master; loses answers, or swallows all, when it is told to."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ class LossyProxy:
         self._lock = threading.Lock()
         self._wanted: tuple[bytes, Callable[[], None]] | None = None
         self._is_closed = False
+        self._closing = threading.Event()
+        self._is_swallowing = False
+        self._swallowed = 0
+        """How often it began to swallow: connections of before stay half-open for ever."""
         self._links: set[threading.Thread] = set()
         self.has_struck = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -32,9 +36,19 @@ class LossyProxy:
         with self._lock:
             self._wanted = (path, strike)
 
+    def swallow(self) -> None:
+        """Pass nothing on any more, in no direction; all connections stay open."""
+        self._is_swallowing = True
+        self._swallowed += 1
+
+    def heal(self) -> None:
+        """Pass new connections on; those of before stay as they are."""
+        self._is_swallowing = False
+
     def close(self) -> None:
         """Cut every connection and wait for the threads."""
         self._is_closed = True
+        self._closing.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._accepting.join()
@@ -62,11 +76,16 @@ class LossyProxy:
 
     def _pass_on(self, client: socket.socket, master: socket.socket) -> None:
         is_marked = False
+        swallowed = self._swallowed
         with selectors.DefaultSelector() as selector:
             for end in (client, master):
                 selector.register(end, selectors.EVENT_READ)
             while not self._is_closed:
-                for key, _ in selector.select(0.2):
+                ready = selector.select(0.2)
+                if self._is_swallowing or swallowed != self._swallowed:
+                    self._closing.wait()
+                    return
+                for key, _ in ready:
                     if key.fileobj is client:
                         data = client.recv(CHUNK)
                         is_marked |= self._is_wanted(data)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import APIException, Cluster, until
+from tests.e2e.command_line import det
 from tests.e2e.test_life import config
 
 from determined.common.api.errors import ForbiddenException
+from determined_agent import main
+from determined_agent.devices.detect import artificial_devices
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -33,6 +39,8 @@ def everything_on(pair: Cluster) -> Any:
         assert cluster_agent["enabled"]
 
 
+@covers("agent-config 7.agent_switch")
+@covers("scheduling-and-provisioning b.6.disable")
 def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster) -> None:
     experiment = pair.submit(config(), {"t.py": scripts.WAITS})
     [first] = until(lambda: running_on(pair), what="a running task")
@@ -47,6 +55,8 @@ def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster)
     assert "(reason: agent disabled)" in pair.text(trial["id"])
 
 
+@covers("agent-config 7.agent_switch 7.drain")
+@covers("scheduling-and-provisioning b.6.drain")
 def test_a_draining_agent_keeps_its_task_and_gets_no_other(pair: Cluster) -> None:
     first = pair.submit(config("sleep 3"), {})
     [place] = until(lambda: running_on(pair), what="a running task")
@@ -58,6 +68,8 @@ def test_a_draining_agent_keeps_its_task_and_gets_no_other(pair: Cluster) -> Non
     assert agent(pair, place)["enabled"] is False
 
 
+@covers("agent-config 7.slot_switch 7.not_schedulable")
+@covers("scheduling-and-provisioning b.6.slot_disable")
 def test_a_slot_that_is_disabled_gets_no_task_until_it_is_enabled(pair: Cluster) -> None:
     for name in ("agent-0", "agent-1"):
         slot = pair.post(f"/api/v1/agents/{name}/slots/0/disable", {"drain": False})["slot"]
@@ -69,6 +81,7 @@ def test_a_slot_that_is_disabled_gets_no_task_until_it_is_enabled(pair: Cluster)
     assert pair.wait(experiment) == "COMPLETED"
 
 
+@covers("scheduling-and-provisioning d.3.back d.4.switches_kept")
 def test_switches_survive_the_master(pair: Cluster) -> None:
     pair.post("/api/v1/agents/agent-0/disable", {"drain": True})
     pair.post("/api/v1/agents/agent-1/slots/0/disable", {"drain": False})
@@ -81,6 +94,7 @@ def test_switches_survive_the_master(pair: Cluster) -> None:
     assert other["slots"]["/agents/agent-1/slots/0"]["enabled"] is False
 
 
+@covers("scheduling-and-provisioning b.6.unknown_agent b.6.bad_slot b.6.unknown_slot")
 def test_what_is_not_there_cannot_be_switched(pair: Cluster) -> None:
     for path, status, said in (
         ("agents/nobody/disable", 404, "agent 'nobody' not found"),
@@ -93,3 +107,44 @@ def test_what_is_not_there_cannot_be_switched(pair: Cluster) -> None:
         assert said in str(refused.value)
     with pytest.raises(ForbiddenException):
         pair.post("/api/v1/agents/agent-0/disable", {}, user="determined")
+
+
+@covers("agent-config 7.fields 3.slot")
+def test_an_agent_is_shown_with_all_that_it_told(pair: Cluster) -> None:
+    shown = agent(pair, "agent-1")
+    [expected] = artificial_devices("agent-1", 1)
+    [slot] = shown["slots"].values()
+    assert slot["device"] == {
+        "id": 0,
+        "brand": expected.brand,
+        "uuid": expected.uuid,
+        "type": "TYPE_CPU",
+    }
+    assert (slot["id"], slot["enabled"], slot["draining"]) == ("0", True, False)
+    assert (shown["id"], shown["enabled"], shown["draining"]) == ("agent-1", True, False)
+    assert datetime.fromisoformat(shown["registeredTime"]) < datetime.now(UTC)
+    assert shown["version"] == main._version()
+    assert shown["resourcePools"] == ["default"]
+    assert shown["containers"] == {}
+    assert len(shown["addresses"]) == 1
+
+
+@covers("scheduling-and-provisioning b.6.cli_drain b.6.cli_all")
+def test_the_command_line_drains_agents_and_names_what_still_runs(pair: Cluster) -> None:
+    experiment = pair.submit(config(), {"t.py": scripts.WAITS})
+    [place] = until(lambda: running_on(pair), what="a running task")
+    [trial] = pair.trials(experiment)
+    told = det(pair, "agent", "disable", "--all", "--drain")
+    assert f"{place}" in told
+    assert trial["taskId"] in told
+    assert [a["draining"] for a in pair.get("/api/v1/agents")["agents"]] == [True, True]
+    assert running_on(pair) == [place]
+    listed = json.loads(det(pair, "agent", "disable", place, "--drain", "--json"))
+    assert [row["task_id"] for row in listed] == [trial["taskId"]]
+    pair.post(f"/api/v1/experiments/{experiment}/kill")
+    assert pair.wait(experiment) == "CANCELED"
+    until(lambda: not running_on(pair), what="an idle cluster")
+    assert "Nothing runs there any more." in det(pair, "agent", "disable", place, "--drain")
+    det(pair, "agent", "enable", "--all")
+    assert [a["enabled"] for a in pair.get("/api/v1/agents")["agents"]] == [True, True]
+    assert "name one agent, or give --all" in det(pair, "agent", "disable", code=1)

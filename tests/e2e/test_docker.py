@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.docker_daemon import IMAGE, Daemon
+from tests.docker_daemon import Daemon
 from tests.e2e import scripts
 from tests.e2e.cluster import Cluster, until
+from tests.e2e.docker_cluster import config, docker_cluster, gang
 
 pytestmark = [
     pytest.mark.e2e,
@@ -37,54 +34,25 @@ time.sleep(600)
 
 SSH = """
 import os, subprocess, determined as det
-from determined.launch import _ssh
+from determined.launch import _peers, _ssh
 info = det.get_cluster_info()
-if info.container_rank == 1:
+open("/run/determined/who", "w").write(info.agent_id)
+if info.container_rank > 0:
     raise SystemExit(_ssh.serve(info))
-_ssh.wait_for_servers(info.container_addrs[1:])
-command = ["ssh", "-p", os.environ["DTRAIN_SSH_PORT"], info.container_addrs[1]]
-code = subprocess.run([*command, "echo this came over $SSH_CONNECTION; exit 7"]).returncode
-print("ssh ended with", code, flush=True)
+_ssh.wait_for_servers(info)
+for name in _peers.ssh_names(info)[1:]:
+    command = ["ssh", *_peers.ssh_port_options(), name]
+    told = "echo this came to $(cat /run/determined/who) over $SSH_CONNECTION; exit 7"
+    code = subprocess.run([*command, told]).returncode
+    print("ssh to", name, "ended with", code, flush=True)
 """
 
 
 @pytest.fixture(scope="module")
 def cluster(docker: Daemon) -> Iterator[Cluster]:
-    """Two agents of one slot each, on one daemon."""
-    root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
-    root.chmod(0o711)
-    settings = {
-        "task_container_defaults": {"network_mode": "host", "image": IMAGE},
-        "checkpoint_storage": {"type": "shared_fs", "host_path": str(root / "storage")},
-    }
-    (root / "master.yaml").write_text(json.dumps(settings))
-    made = Cluster(root, agents=2, slots=1)
-    made.master_options = ("--config-file", str(root / "master.yaml"))
-    made.agent_options = ("--container-runtime", "docker", "--docker-host", docker.address)
-    try:
-        made.start()
+    """Three agents of one slot each, on one daemon."""
+    with docker_cluster(docker, agents=3) as made:
         yield made
-        made.settle()
-        until(lambda: docker.containers() == [], what="the removal of all containers")
-    finally:
-        left = made.stop()
-        shutil.rmtree(root, ignore_errors=True)
-    assert left == [], "processes outlived their cluster"
-
-
-def config(entrypoint: str, **more: Any) -> dict[str, Any]:
-    return {
-        "name": "docker",
-        "entrypoint": entrypoint,
-        "searcher": {"name": "single", "metric": "loss"},
-        "max_restarts": 0,
-        **more,
-    }
-
-
-def gang(script: str, **more: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    entrypoint = "python3 -m determined.launch.simple python3 t.py"
-    return config(entrypoint, resources={"slots_per_trial": 2}, **more), {"t.py": script}
 
 
 def test_a_trial_in_a_container_trains_saves_and_survives_its_agent(cluster: Cluster) -> None:
@@ -101,7 +69,7 @@ def test_a_trial_in_a_container_trains_saves_and_survives_its_agent(cluster: Clu
     experiment = cluster.submit(submitted, {"t.py": scripts.LEDGER})
     until(lambda: any("reported" in p.read_text() for p in ledger.glob("*.jsonl")))
     [trial] = cluster.trials(experiment)
-    for name in ("agent-0", "agent-1"):
+    for name in ("agent-0", "agent-1", "agent-2"):
         cluster.kill(name)
         cluster.start_agent(name)
     assert cluster.wait(experiment) == "COMPLETED"
@@ -119,23 +87,23 @@ def test_a_gang_of_two_containers_meets_and_is_ranked_by_agent_id(cluster: Clust
     [trial] = cluster.trials(experiment)
     lines = list(cluster.lines(trial["id"]))
     gathered = [line for line in lines if "gathered" in line["log"]]
-    assert {(line["agentId"], line["rankId"]) for line in gathered} == {
-        ("agent-0", 0),
-        ("agent-1", 1),
-    }
+    ranks = {line["rankId"]: line["agentId"] for line in gathered}
+    assert ranks.keys() == {0, 1}
+    assert ranks[0] < ranks[1]
     reached = [line for line in lines if "all 2 containers reach each other" in line["log"]]
-    assert {line["agentId"] for line in reached} == {"agent-0", "agent-1"}
+    assert {line["agentId"] for line in reached} == set(ranks.values())
 
 
-def test_containers_of_a_gang_reach_each_other_over_ssh(cluster: Cluster) -> None:
-    """As the horovod and deepspeed launchers do: the worker serves, and ends with the chief."""
-    settings, files = gang(SSH)
+def test_containers_of_one_machine_reach_each_other_over_ssh(cluster: Cluster) -> None:
+    """As the horovod and deepspeed launchers do: workers serve, and end with the chief."""
+    settings, files = gang(SSH, slots=3)
     experiment = cluster.submit({**settings, "entrypoint": "python3 t.py"}, files)
     assert cluster.wait(experiment) == "COMPLETED"
     [trial] = cluster.trials(experiment)
     text = cluster.text(trial["id"])
-    assert "this came over" in text
-    assert "ssh ended with 7" in text
+    for rank in (1, 2):
+        assert f"this came to agent-{rank} over" in text
+        assert f"ssh to container-{rank} ended with 7" in text
 
 
 def test_one_container_that_dies_ends_the_gang_with_its_log_first(cluster: Cluster) -> None:

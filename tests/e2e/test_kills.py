@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import ENDED, Cluster, until
 from tests.e2e.conftest import running
@@ -69,6 +70,7 @@ def stop_master_for_a_while(cluster: Cluster, length_s: float = 3) -> None:
     os.kill(process.pid, signal.SIGCONT)
 
 
+@covers("scheduling-and-provisioning d.4.restored")
 @pytest.mark.parametrize(
     ("victim", "seed"),
     [

@@ -28,11 +28,12 @@ def config(entrypoint: str = "python3 t.py", **more: Any) -> dict[str, Any]:
     }
 
 
-def ledger_config(cluster: Cluster, name: str, **more: Any) -> dict[str, Any]:
+def ledger_config(cluster: Cluster, name: str, step_s: float = 0.0, **more: Any) -> dict[str, Any]:
     where = cluster.root / name
     where.mkdir()
     where.chmod(0o777)  # tasks may run as another user
-    return config(environment={"environment_variables": [f"LEDGER={where}", "STEPS=8"]}, **more)
+    variables = [f"LEDGER={where}", "STEPS=8", f"STEP_S={step_s}"]
+    return config(environment={"environment_variables": variables}, **more)
 
 
 @covers("experiment-config 3.bootstrap")
@@ -80,8 +81,13 @@ def test_a_trial_that_the_search_stops_leaves_with_its_checkpoint(cluster: Clust
         ledger_config(
             cluster,
             "asha",
+            step_s=0.2,  # a verdict takes some milliseconds to reach its trial
+            # one trial after the other, from a seed: the same verdicts each time
+            reproducibility={"experiment_seed": 7},
             searcher={
                 "name": "adaptive_asha",
+                "mode": "aggressive",
+                "max_concurrent_trials": 1,
                 "metric": "loss",
                 "max_trials": 6,
                 "max_time": 8,

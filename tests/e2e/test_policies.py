@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import APIException, Cluster, until
 from tests.e2e.test_life import config, ledger_config
@@ -40,6 +41,7 @@ def policy(action: str, pattern: str) -> dict[str, Any]:
     return {"name": "broken", "pattern": pattern, "action": action}
 
 
+@covers("scheduling-and-provisioning b.5.exclude_node")
 def test_a_log_policy_keeps_the_next_run_from_an_agent(pair: Cluster) -> None:
     policies = [policy("exclude_node", "disk of .* is broken")]
     experiment = pair.submit(config(max_restarts=2, log_policies=policies), {"t.py": FAILS_ON})
@@ -54,16 +56,19 @@ def test_a_log_policy_keeps_the_next_run_from_an_agent(pair: Cluster) -> None:
     assert (found["logPolicyMatched"], found["restarts"]) == ("broken", 1)
 
 
+@covers("scheduling-and-provisioning e.4.restart")
 def test_a_trial_that_no_agent_may_run_any_more_ends_and_says_why(pair: Cluster) -> None:
     always = FAILS_ON.replace('== "1"', '!= "0"')
     policies = [policy("exclude_node", "disk of .* is broken")]
     experiment = pair.submit(config(max_restarts=9, log_policies=policies), {"t.py": always})
     assert pair.wait(experiment) == "ERROR"
     [trial] = pair.trials(experiment)
-    assert "log policies exclude agent-0, agent-1" in pair.text(trial["id"])
+    said = "slots requested exceeds default resource pool capacity: log policies exclude "
+    assert f"{said}agent-0, agent-1" in pair.text(trial["id"])
     assert pair.get(f"/api/v1/trials/{trial['id']}")["trial"]["restarts"] == 2
 
 
+@covers("scheduling-and-provisioning b.5.cancel_retries")
 def test_a_log_policy_makes_a_failure_final_also_by_its_last_line(pair: Cluster) -> None:
     script = "import sys; sys.stdout.write('out of luck'); sys.exit(4)"  # not even a line's end
     policies = [policy("cancel_retries", "out of luck")]

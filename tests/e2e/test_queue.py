@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.covers import covers
 from tests.e2e import scripts
-from tests.e2e.cluster import PASSWORD, ROOT, APIException, Cluster, until
+from tests.e2e.cluster import APIException, Cluster, until
+from tests.e2e.command_line import det
 from tests.e2e.conftest import running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -77,6 +75,7 @@ def await_running(cluster: Cluster, experiment: int) -> None:
     until(lambda: has_slots(cluster, experiment), what=f"experiment {experiment} running")
 
 
+@covers("scheduling-and-provisioning b.1.reason b.1.graceful")
 def test_a_more_urgent_job_preempts_and_the_other_saves_and_resumes(cluster: Cluster) -> None:
     lower = submit(cluster, scripts.WAITS, slots_per_trial=1)
     await_running(cluster, lower)
@@ -120,6 +119,7 @@ def test_a_change_of_priority_acts_on_what_waits_and_runs(cluster: Cluster) -> N
     await_running(cluster, first)
 
 
+@covers("scheduling-and-provisioning a.3.ahead_behind a.3.restart a.5.pool_change")
 def test_a_job_is_moved_ahead_of_another_and_to_another_pool(cluster: Cluster) -> None:
     first, second, third = submit(cluster), submit(cluster), submit(cluster)
     until(lambda: len(jobs(cluster)) == 3, what="three jobs")
@@ -128,6 +128,12 @@ def test_a_job_is_moved_ahead_of_another_and_to_another_pool(cluster: Cluster) -
     until(
         lambda: [j["entityId"] for j in jobs(cluster)] == [str(first), str(third), str(second)],
         what="the third before the second",
+    )
+    cluster.kill("master")
+    cluster.start_master()
+    until(
+        lambda: [j["entityId"] for j in jobs(cluster)] == [str(first), str(third), str(second)],
+        what="the same order of a new master",
     )
     update(cluster, jobId=job_of(cluster, first), behindOf=job_of(cluster, second))
     await_running(cluster, third)
@@ -138,6 +144,10 @@ def test_a_job_is_moved_ahead_of_another_and_to_another_pool(cluster: Cluster) -
     assert found["resourcePool"] == "side"
 
 
+@covers(
+    "scheduling-and-provisioning a.5.unknown_job a.5.priority_range a.5.weight_range "
+    "a.5.pool_same a.5.no_action"
+)
 def test_updates_that_cannot_be_made_are_refused_with_the_reason(cluster: Cluster) -> None:
     experiment = submit(cluster)
     await_running(cluster, experiment)
@@ -187,11 +197,15 @@ def test_why_tells_what_holds_a_job(cluster: Cluster) -> None:
     assert "nothing of it waits" in det(cluster, "job", "why", str(second))
 
 
+@covers("scheduling-and-provisioning a.5.cli a.6.columns")
 def test_the_command_line_lists_and_updates_jobs(cluster: Cluster) -> None:
     first, second = submit(cluster), submit(cluster)
     until(lambda: len(jobs(cluster)) == 2, what="two jobs")
     listed = det(cluster, "job", "list", "--resource-pool", "main", "--csv").splitlines()
-    assert listed[0].startswith("#,ID,Type,Job Name,Priority,Submitted")
+    columns = "#,ID,Type,Job Name,{},Submitted,Slots (acquired/needed),State,User"
+    assert listed[0] == columns.format("Priority")
+    side = det(cluster, "job", "list", "--resource-pool", "side", "--csv").splitlines()
+    assert side == [columns.format("Weight")]
     assert [line.split(",")[3] for line in listed[1:]] == [
         f"queued ({first})",
         f"queued ({second})",
@@ -199,33 +213,16 @@ def test_the_command_line_lists_and_updates_jobs(cluster: Cluster) -> None:
     one, other = job_of(cluster, first), job_of(cluster, second)
     det(cluster, "job", "update", other, "--priority", "7")
     det(cluster, "job", "update-batch", f"{one}.priority=8", f"{other}.weight=2.5")
+    for batch in (f"{one}.colour=1", f"{one}.priority", "priority=1", f"{one}.priority=high"):
+        assert batch in det(cluster, "job", "update-batch", batch, code=1)
+    det(cluster, "job", "update", one, code=1)
+    det(cluster, "job", "update", one, "--priority", "1", "--weight", "2", code=2)
     shown = {j["jobId"]: (j["priority"], j["weight"]) for j in jobs(cluster)}
     assert shown == {one: (8, 1), other: (7, 2.5)}
     stats = cluster.get("/api/v1/job-queues/stats", resourcePools=["main", "nowhere"])["results"]
     assert [s["resourcePool"] for s in stats] == ["main"]
     assert sum(stats[0]["stats"].values()) == 2
     assert stats[0]["aggregates"]
-
-
-def det(cluster: Cluster, *arguments: str) -> str:
-    """Run our command line as the admin; what it prints."""
-    environment = {
-        **{k: v for k, v in os.environ.items() if not k.startswith("DET_")},
-        "DET_MASTER": cluster.address,
-        "DET_USER": "admin",
-        "DET_PASS": PASSWORD,
-        "HOME": str(cluster.root),
-        "PYTHONPATH": str(ROOT / "src"),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "determined.cli", *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_a_trial_that_waits_long_is_told_why_in_its_log(cluster: Cluster) -> None:

@@ -1,4 +1,5 @@
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.engine import toy
@@ -75,3 +76,37 @@ async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
     await engine.wait_for("tally", "c", lambda tally: tally.ticks, 10)
     assert tries("a timer's event failed") == 2
     assert await toy_pool.fetchval("SELECT id FROM timers") == "a"
+
+
+@pytest.mark.slow
+async def test_a_jump_of_the_clock_makes_no_timer_shorter_or_longer(
+    database: Address, toy_pool: Pool
+) -> None:
+    clock = Shifted()
+    async with make_engine(database, toy_pool, now=clock.now) as engine:
+        await engine.wait_until_leading()
+        await engine.post("tally", "long", toy.Added(1, tick_s=600), cause="1")
+        await engine.post("tally", "short", toy.Added(1, tick_s=2), cause="1")
+        for hours in (2, -3):
+            clock.ahead += timedelta(hours=hours)
+            async with asyncio.timeout(10):
+                while not 500 < await seconds_left(toy_pool, clock) <= 600:  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+        await engine.wait_for("tally", "short", lambda tally: tally.ticks == 1, 10)
+        assert (await engine.read("tally", "long")).ticks == 0
+
+
+class Shifted:
+    """A clock that can be set."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta(0)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+async def seconds_left(pool: Pool, clock: Shifted) -> float:
+    """Until the long timer is due."""
+    due_at = await pool.fetchval("SELECT due_at FROM timers WHERE id = 'long'")
+    return float((due_at - clock.now()).total_seconds())

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
-from tests.domain.builders import T0, alloc, exited, run, running, waiting
+from tests.covers import covers
+from tests.domain.builders import T0, alloc, assigned, changed, exited, run, running, waiting
 
+from determined_master import clock
+from determined_master.domain.schedule import reasons
+from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.line import PREEMPTED
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
@@ -45,6 +50,7 @@ def test_slots_of_containers_that_are_not_over_are_in_use() -> None:
     assert held.view("default", [snapshot("a")]).agents[0].free_slots == (0, 1)
 
 
+@covers("scheduling-and-provisioning b.6.draining b.6.disabled")
 def test_disabled_and_draining_slots_are_not_given_away() -> None:
     agents = [
         snapshot("shut", is_enabled=False),
@@ -60,7 +66,60 @@ def test_disabled_and_draining_slots_are_not_given_away() -> None:
         "away": False,
         "part": True,
     }
-    assert (seen["part"].slots, seen["part"].free_slots) == (3, (2, 3))
+    assert (seen["part"].slots, seen["part"].free_slots) == (2, (2, 3))
+
+
+@covers("scheduling-and-provisioning b.6.slot_drain")
+@pytest.mark.parametrize("switch", ["disabled_slots", "draining_slots"])
+def test_a_slot_that_is_shut_while_in_use_is_told_with_who_holds_it(switch: str) -> None:
+    held = live(running("a"))
+    seen = held.view("default", [snapshot("a", 3, **{switch: frozenset({0, 2})})])
+    [shut] = seen.agents
+    assert (shut.slots, shut.free_slots) == (1, (1,))
+    assert shut.shut == ((running("a").id, 1),)
+    state, _ = run(exited("a", 0), state=held.find(running("a").id))
+    held.changed(state, 2)
+    [shut] = held.view("default", [snapshot("a", 3, **{switch: frozenset({0, 2})})]).agents
+    assert (shut.slots, shut.free_slots, shut.shut) == (1, (1,), ())
+
+
+@covers("scheduling-and-provisioning b.6.enabled b.5.aux_restart")
+def test_an_agent_that_is_on_has_all_its_slots_and_the_places_of_its_pool_now() -> None:
+    aux, _ = run(alloc.Assigned((alloc.Placed("x", "a", ()),)), state=waiting(slots=0))
+    held, agents = live(running("a"), replace(aux, id="aux.1")), [snapshot("a", 4)]
+    [seen] = held.view("default", agents, max_zero_slot_tasks=100).agents
+    assert (seen.slots, seen.free_slots) == (4, (1, 2, 3))
+    assert (seen.zero_slot_tasks, seen.max_zero_slot_tasks) == (1, 100)
+    [seen] = held.view("default", agents, max_zero_slot_tasks=3).agents
+    assert (seen.zero_slot_tasks, seen.max_zero_slot_tasks) == (1, 3)
+    assert seen.shut == ()
+
+
+@covers("scheduling-and-provisioning a.1.end b.1.flagged")
+def test_whatever_a_scheduler_looks_at_makes_its_pool_plan_again() -> None:
+    nudged: list[str] = []
+    held = LiveAllocations(nudged.append)
+
+    def told() -> list[str]:
+        names, nudged[:] = list(nudged), []
+        return names
+
+    state = waiting(pool="p")
+    held.changed(state, 1)
+    assert told() == ["p"]
+    terms = alloc.TermsChanged(terms=alloc.JobTerms(priority=3, weight=1.0))
+    for version, event in enumerate((terms, assigned("a"), exited("a", 0)), 2):
+        state, _ = run(event, state=state)
+        held.changed(state, version)
+        assert told() == ["p"], event
+    assert (held.of_job("job"), list(held.jobs())) == ([], [])
+    held.changed(waiting(pool="p"), 1)
+    told()
+    ready, _ = run(assigned("a"), changed("a", "RUNNING"), state=waiting(pool="p"))
+    held.changed(ready, 7)
+    told()
+    held.changed(run(alloc.BecameReady(), state=ready)[0], 8)
+    assert told() == []
 
 
 def test_what_has_not_changed_is_the_same_object() -> None:
@@ -106,3 +165,51 @@ def test_a_move_to_another_pool_moves_the_request() -> None:
     assert held.view("default", []).pending == ()
     assert len(held.view("other", []).pending) == 1
     assert held.of_job("job") == [moved]
+
+
+def failing(agent: str, id: str) -> alloc.Allocation:
+    failure = alloc.ContainerFailure(type="agent_error", message="the disk is full")
+    state = replace(running(agent), id=id)
+    ended, _ = run(changed(agent, "TERMINATED", failure=failure), state=state)
+    return ended
+
+
+def test_an_agent_that_cannot_start_anything_rests_longer_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = 1000.0
+    monkeypatch.setattr(clock, "monotonic_s", lambda: now_s)
+    held, agents = live(), [snapshot("a"), snapshot("b")]
+
+    def resting() -> list[str]:
+        seen = held.view("default", agents).agents
+        assert all(a.is_resting is not a.is_accepting for a in seen)
+        return [a.id for a in seen if a.is_resting]
+
+    for n, rest_s in enumerate((2, 4, 8, 16)):
+        held.changed(failing("a", f"{n}.1"), 1)
+        now_s += rest_s - 0.1
+        assert resting() == ["a"]
+        now_s += 0.2
+        assert resting() == []
+    for n in range(20):
+        held.changed(failing("a", f"{n}.2"), 1)
+    now_s += 299
+    assert resting() == ["a"]
+    now_s += 2
+    assert resting() == []
+
+
+def test_what_runs_ends_an_agents_rest() -> None:
+    held = live(failing("a", "1.1"))
+    assert [a.is_resting for a in held.view("default", [snapshot("a")]).agents] == [True]
+    held.changed(running("a"), 1)
+    assert [a.is_resting for a in held.view("default", [snapshot("a")]).agents] == [False]
+
+
+def test_who_waits_for_an_agent_that_rests_is_told_so() -> None:
+    held = live(failing("a", "1.1"))
+    [seen] = held.view("default", [snapshot("a")]).agents
+    said = reasons.impossible(Demand(1, False, frozenset()), "default", [seen])
+    assert "on a the last starts failed" in said
+    assert "repair or replace" in said

@@ -79,3 +79,43 @@ async def _insert(pool: Pool, table: str, values: dict[str, Any]) -> int:
     places = ", ".join(f"${i}" for i in range(1, len(values) + 1))
     query = f"INSERT INTO {table} ({names}) VALUES ({places}) RETURNING id"
     return int(await pool.fetchval(query, *values.values()))
+
+
+async def add_allocation(pool: Pool, experiment_id: int | None = None, /, **columns: Any) -> str:
+    """An allocation of a task of its own; its id.
+
+    Args:
+        pool: of connections.
+        experiment_id: whose trial's it is; None for one of a command.
+        columns: of the allocation, and `user_id`, `trial_id` and `type` of the task.
+    """
+    task = {
+        "type": "COMMAND" if experiment_id is None else "TRIAL",
+        "user_id": columns.pop("user_id", None),
+        "trial_id": columns.pop("trial_id", None),
+    }
+    if task["user_id"] is None:
+        query = "SELECT user_id FROM experiments WHERE id = $1"
+        task["user_id"] = await pool.fetchval(query, experiment_id)
+    task_id = str(entropy.new_uuid())
+    query = """
+        INSERT INTO tasks (id, type, job_id, user_id, trial_id, experiment_id, started_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+    """
+    job_id = entropy.new_uuid()
+    await pool.execute(query, task_id, task["type"], job_id, task["user_id"], task["trial_id"],
+                       experiment_id, STARTED)  # fmt: skip
+    values = {
+        "id": f"{task_id}.1",
+        "task_id": task_id,
+        "state": "TERMINATED",
+        "pool": "default",
+        "slots": 1,
+        "requested_at": columns.get("started_at", STARTED),
+        **columns,
+    }
+    names = ", ".join(values)
+    places = ", ".join(f"${i}" for i in range(1, len(values) + 1))
+    query = f"INSERT INTO allocations ({names}) VALUES ({places})"
+    await pool.execute(query, *values.values())
+    return str(values["id"])

@@ -10,6 +10,7 @@ from determined.cli import declare
 _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("agent|a", "manage agents", "determined.cli.agent"),
     ("checkpoint|c", "manage checkpoints", "determined.cli.checkpoint"),
+    ("config-policies|cp", "manage config policies", "determined.cli.config_policies"),
     ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
     ("experiment|e", "manage experiments", "determined.cli.experiment"),
     ("job|j", "manage job", "determined.cli.job"),
@@ -17,6 +18,8 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("model|m", "manage models", "determined.cli.model"),
     ("preview-search", "preview search", "determined.cli.preview_search"),
     ("project|p", "manage projects", "determined.cli.project"),
+    ("resource-pool|rp", "manage resource pools", "determined.cli.resource_pool"),
+    ("resources|res", "query historical resource allocation", "determined.cli.resources"),
     ("slot|s", "manage slots", "determined.cli.slot"),
     ("task", "manage tasks", "determined.cli.task"),
     ("template|tpl", "manage config templates", "determined.cli.template"),

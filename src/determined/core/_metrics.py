@@ -25,6 +25,8 @@ MAX_REPORTS = 10_000
 MAX_BYTES = 64 << 20
 BATCH_REPORTS = 1000
 BATCH_BYTES = 8 << 20
+VALUE_BYTES = 24
+"""A number's, as text or as Python holds it."""
 SAY_FULL_EVERY_S = 60.0
 LOOK_EVERY_S = 0.02
 AWAKE_LOOKS = 100
@@ -36,10 +38,21 @@ _encode_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Report(NamedTuple):
-    """One report, encoded; `what` names it in errors."""
+    """One report as it waits in the spool."""
 
-    what: str
-    body: bytes
+    group: str
+    steps_completed: Optional[int]
+    reported_at: float
+    """In seconds since the epoch."""
+    metrics: Dict[str, Any]
+    """A copy that JSON can hold: what the caller changes later does not reach it."""
+    size: int
+    """About how many bytes it takes."""
+
+    @property
+    def what(self) -> str:
+        """Names it in errors."""
+        return f"{self.group} metrics at step {self.steps_completed}"
 
 
 class _MetricsContext:
@@ -86,7 +99,7 @@ class _MetricsContext:
             BadRequestException: the master refused an earlier report, or has been away for
                 too long.
         """
-        report = self._encode(group, steps_completed, metrics, batch_metrics)
+        report = _report(group, steps_completed, metrics, batch_metrics)
         with self._changed:
             self._raise_error()
             said_at = time.monotonic()
@@ -102,7 +115,7 @@ class _MetricsContext:
                     )
             self._raise_error()
             self._spool.append(report)
-            self._bytes += len(report.body)
+            self._bytes += report.size
             if self._is_asleep:  # waking a thread costs more than all the rest
                 self._changed.notify_all()
 
@@ -133,28 +146,18 @@ class _MetricsContext:
         except Exception as error:
             logger.error("metrics were lost at the end of the process: %s", error)
 
-    def _encode(
-        self,
-        group: str,
-        steps_completed: Optional[int],
-        metrics: Dict[str, Any],
-        batch_metrics: Optional[List[Dict[str, Any]]],
-    ) -> Report:
-        if not group or "." in group:
-            raise ValueError(f"the group of metrics {group!r} must be a name without a dot")
-        values: Dict[str, Any] = {"avgMetrics": plain_metrics(metrics)}
-        if batch_metrics is not None:
-            values["batchMetrics"] = [plain_metrics(batch) for batch in batch_metrics]
+    def _encode(self, report: Report) -> bytes:
+        """A report as the master takes it. The sender does this: it costs more than the call."""
+        reported_at = datetime.datetime.fromtimestamp(report.reported_at, datetime.timezone.utc)
         body: Dict[str, Any] = {
             "trialId": self._trial_id,
             "trialRunId": self._run_id,
-            "reportTime": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-            "metrics": values,
+            "reportTime": reported_at.isoformat(),
+            "metrics": report.metrics,
         }
-        if steps_completed is not None:
-            body["stepsCompleted"] = int(steps_completed)
-        encoded = _encode_json({"group": group, "metrics": body}).encode()
-        return Report(f"{group} metrics at step {steps_completed}", encoded)
+        if report.steps_completed is not None:
+            body["stepsCompleted"] = report.steps_completed
+        return _encode_json({"group": report.group, "metrics": body}).encode()
 
     def _is_full(self) -> bool:
         return len(self._spool) >= MAX_REPORTS or self._bytes >= MAX_BYTES
@@ -198,7 +201,7 @@ class _MetricsContext:
         size = 0
         while self._spool and len(batch) < BATCH_REPORTS and size < BATCH_BYTES:
             report = self._spool.popleft()
-            size += len(report.body)
+            size += report.size
             batch.append(report)
         self._bytes -= size
         self._sending = len(batch)
@@ -216,7 +219,7 @@ class _MetricsContext:
         self._send_singly(batch)
 
     def _send_batch(self, batch: List[Report]) -> None:
-        body = b'{"reports":[' + b",".join(report.body for report in batch) + b"]}"
+        body = b'{"reports":[' + b",".join(map(self._encode, batch)) + b"]}"
         answer = self._post("metrics/batch", body).json() or {}
         results = answer.get("results") or []
         for report, result in zip(batch, results):
@@ -229,7 +232,7 @@ class _MetricsContext:
         problem: Optional[errors.APIException] = None
         for report in batch:
             try:
-                self._post("metrics", report.body)
+                self._post("metrics", self._encode(report))
             except errors.APIException as error:
                 error.message = f"the master refused the {report.what}: {error.message}"
                 problem = problem or error
@@ -239,6 +242,30 @@ class _MetricsContext:
     def _post(self, route: str, body: bytes) -> Any:
         path = f"/api/v1/trials/{self._trial_id}/{route}"
         return self._session.post(path, data=body, headers={"Content-Type": "application/json"})
+
+
+def _report(
+    group: str,
+    steps_completed: Optional[int],
+    metrics: Dict[str, Any],
+    batch_metrics: Optional[List[Dict[str, Any]]],
+) -> Report:
+    if not group or "." in group:
+        raise ValueError(f"the group of metrics {group!r} must be a name without a dot")
+    values: Dict[str, Any] = {"avgMetrics": plain_metrics(metrics)}
+    if batch_metrics is not None:
+        values["batchMetrics"] = [plain_metrics(batch) for batch in batch_metrics]
+    steps = None if steps_completed is None else int(steps_completed)
+    return Report(group, steps, time.time(), values, _size(values))
+
+
+def _size(value: Any) -> int:
+    """About how many bytes a value takes, in the spool and encoded."""
+    if isinstance(value, dict):
+        return sum(map(len, value)) + sum(map(_size, value.values()))
+    if isinstance(value, list):
+        return sum(map(_size, value))
+    return VALUE_BYTES + (len(value) if isinstance(value, str) else 0)
 
 
 def plain_metrics(metrics: Dict[str, Any]) -> Dict[str, Any]:

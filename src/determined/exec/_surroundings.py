@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import MutableMapping
+from typing import MutableMapping, Tuple
 
 from determined._constants import RUN_DIR, run_dir
 from determined._info import ClusterInfo, TrialInfo, write_info
@@ -67,14 +67,26 @@ def _complete(env: Env) -> None:
         paths = env.get("PATH", os.defpath).split(os.pathsep)
         env["PATH"] = os.pathsep.join([programs, *(p for p in paths if p != programs)])
     env.setdefault("DET_PYTHON_EXECUTABLE", "python3")
+    name, home = _account()
     if env.get("HOME", "/") == "/":
-        env["HOME"] = _home()
+        env["HOME"] = home
+    # Without it `getpass.getuser` fails for a user whom the image does not know.
+    env.setdefault("USER", name)
 
 
-def _home() -> str:
+def _account() -> Tuple[str, str]:
+    """Name and home directory of the task's user, whom the image may not know."""
     import pwd
 
     try:
-        return pwd.getpwuid(os.getuid()).pw_dir
+        found = pwd.getpwuid(os.getuid())
+        return found.pw_name, found.pw_dir
     except KeyError:
-        return os.getcwd()
+        pass
+    try:
+        with open(os.path.join(run_dir(), "etc", "passwd"), encoding="utf-8") as file:
+            fields = file.readline().split(":")
+    except OSError:
+        fields = []
+    is_own = len(fields) == 7 and fields[2] == str(os.getuid())
+    return (fields[0], fields[5]) if is_own else (str(os.getuid()), os.getcwd())

@@ -11,7 +11,7 @@ from determined import _constants
 from determined._constants import run_dir
 from determined._info import ClusterInfo
 from determined._signals import exit_code_of, forward_signals
-from determined.launch import _arguments
+from determined.launch import _arguments, _peers
 from determined.util import check_sshd
 
 BANNER_WAIT_S = 20.0
@@ -46,12 +46,14 @@ def serve(info: ClusterInfo) -> int:
         return exit_code_of(p.wait())
 
 
-def wait_for_servers(addresses: List[str]) -> None:
-    """Wait until the ssh servers of other containers greet.
+def wait_for_servers(info: ClusterInfo, first_rank: int = 1) -> None:
+    """Wait until the ssh servers of the containers from that rank on greet.
 
     Raises:
         ValueError: one did not within twenty seconds.
     """
     deadline = time.time() + BANNER_WAIT_S
-    for address in addresses:
-        check_sshd(address, deadline, _constants.DTRAIN_SSH_PORT)
+    addresses = info.container_addrs
+    ports = _peers.ports("DTRAIN_SSH_PORT", _constants.DTRAIN_SSH_PORT, len(addresses))
+    for address, port in list(zip(addresses, ports))[first_rank:]:
+        check_sshd(address, deadline, port)

@@ -13,10 +13,9 @@ import sys
 import tempfile
 from typing import List, Mapping, Tuple
 
-from determined import _constants
 from determined._info import ClusterInfo
 from determined._signals import exit_code_of, forward_signals
-from determined.launch import _arguments, _ssh
+from determined.launch import _arguments, _peers, _ssh
 
 ENV_FILE = ".deepspeed_env"
 _KEPT_HERE = re.compile(
@@ -30,7 +29,7 @@ def write_hostfile(info: ClusterInfo) -> str:
     path = os.path.join(tempfile.gettempdir(), f"hostfile-{info.allocation_id}.txt")
     lines = [
         f"{address} slots={count}\n"
-        for address, count in zip(info.container_addrs, info.container_slot_counts)
+        for address, count in zip(_peers.ssh_names(info), info.container_slot_counts)
     ]
     temporary = f"{path}.{os.getpid()}"
     with open(temporary, "w", encoding="ascii") as file:
@@ -76,10 +75,9 @@ def main(script: List[str]) -> int:
         hostfile = os.environ["DET_DEEPSPEED_HOSTFILE_PATH"] = write_hostfile(info)
         if info.container_rank > 0:
             return _ssh.serve(info)
-        port = _constants.DTRAIN_SSH_PORT
-        os.environ["PDSH_SSH_ARGS"] = (
-            f"-o PasswordAuthentication=no -o StrictHostKeyChecking=no -p {port} -2 -a -x %h"
-        )
+        options = ["-o PasswordAuthentication=no -o StrictHostKeyChecking=no"]
+        options += [*_peers.ssh_port_options(), "-2 -a -x %h"]
+        os.environ["PDSH_SSH_ARGS"] = " ".join(options)
         with open(ENV_FILE, "w", encoding="utf-8") as file:
             file.writelines(env_file_lines(os.environ))
     return _run_chief(info, create_run_command(info.container_addrs[0], hostfile, version), script)
@@ -110,7 +108,7 @@ def _run_chief(info: ClusterInfo, launcher: List[str], script: List[str]) -> int
     server = None
     if len(info.container_addrs) > 1:
         server = subprocess.Popen(_ssh.server_command())
-        _ssh.wait_for_servers(info.container_addrs)
+        _ssh.wait_for_servers(info, first_rank=0)
     watch = _arguments.pid_server_command(
         info.allocation_id, len(info.slot_ids), on_exit="SIGTERM"
     )

@@ -11,10 +11,9 @@ import sys
 import warnings
 from typing import Any, Dict, List, Tuple
 
-from determined import _constants
 from determined._info import ClusterInfo
 from determined._signals import exit_code_of, forward_signals
-from determined.launch import _arguments, _ssh
+from determined.launch import _arguments, _peers, _ssh
 
 START_TIMEOUT_S = 1200
 GLOO_TIMEOUT_S = 240
@@ -23,14 +22,14 @@ GLOO_TIMEOUT_S = 240
 def create_run_cmd(info: ClusterInfo, override_args: List[str]) -> List[str]:
     """horovodrun for all containers, called on the chief."""
     counts = info.container_slot_counts
-    hosts = ["localhost", *info.container_addrs[1:]]
+    hosts = ["localhost", *_peers.ssh_names(info)[1:]]
     interface = info.trial._inter_node_network_interface
     config = info.trial._config
     user_args = (config.get("data") or {}).get("__det_dtrain_args") or []
     return [
         "horovodrun",
         *("-np", str(sum(counts))),
-        *("-p", str(_constants.DTRAIN_SSH_PORT)),
+        *_peers.ssh_port_options(),
         *("-H", ",".join(f"{host}:{count}" for host, count in zip(hosts, counts))),
         *("--start-timeout", str(START_TIMEOUT_S)),
         *("--gloo-timeout-seconds", str(GLOO_TIMEOUT_S)),
@@ -65,7 +64,7 @@ def main(override_args: List[str], script: List[str], is_automatic: bool = False
     os.environ.pop("SLURM_JOBID", None)
     if info.container_rank > 0:
         return _ssh.serve(info)
-    _ssh.wait_for_servers(info.container_addrs[1:])
+    _ssh.wait_for_servers(info)
     return _run(
         [
             *_arguments.pid_server_command(

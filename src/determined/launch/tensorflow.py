@@ -15,12 +15,16 @@ from typing import Any, Dict, List, Tuple
 from determined import _constants
 from determined._info import ClusterInfo
 from determined._signals import exit_code_of, forward_signals
-from determined.launch import _arguments
+from determined.launch import _arguments, _peers
 
 
 def tf_config(info: ClusterInfo, port: int) -> Dict[str, Any]:
     """What TensorFlow needs to know of the containers."""
-    workers = [f"{address}:{port}" for address in info.container_addrs]
+    addresses = info.container_addrs
+    ports = [port] * len(addresses)
+    if port == _constants.C10D_PORT:
+        ports = _peers.ports("C10D_PORT", port, len(addresses))
+    workers = [f"{address}:{port}" for address, port in zip(addresses, ports)]
     task = {"type": "worker", "index": info.container_rank}
     return {"cluster": {"worker": workers}, "task": task}
 

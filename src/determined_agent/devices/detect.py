@@ -26,6 +26,17 @@ def detect(settings: Settings) -> tuple[Device, ...]:
     """
     if settings.artificial_slots > 0:
         return artificial_devices(settings.agent_id, settings.artificial_slots)
+    found = _detect(settings)
+    if settings.slot_type in ("cuda", "gpu", "rocm") and not found:
+        log.warning(
+            "slot_type is %s and no such device was found%s: this agent has no slots",
+            settings.slot_type,
+            f" among visible_gpus '{settings.visible_gpus}'" if settings.visible_gpus else "",
+        )
+    return found
+
+
+def _detect(settings: Settings) -> tuple[Device, ...]:
     visible = tuple(v.strip() for v in settings.visible_gpus.split(",") if v.strip())
     match settings.slot_type:
         case "none":

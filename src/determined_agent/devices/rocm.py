@@ -11,7 +11,11 @@ from determined_wire.agent_link import Device
 
 log = logging.getLogger(__name__)
 
-_COMMAND = ("rocm-smi", "--showid", "--showuniqueid", "--showbus", "--showproductname", "--json")
+_COMMAND = (
+    "rocm-smi",
+    *("--showid", "--showuniqueid", "--showbus", "--showproductname", "--showdriverversion"),
+    "--json",
+)
 _TIMEOUT_S = 30
 
 
@@ -45,6 +49,8 @@ def parse_rocm_smi(output: str, visible: tuple[str, ...]) -> tuple[Device, ...]:
     """Devices from the tool's JSON: one object a card, among others. Raises MalformedOutput."""
     try:
         cards = json.loads(output)
+        if version := (cards.get("system") or {}).get("Driver version"):
+            log.info("ROCm driver %s", version)
         devices = []
         for name, card in cards.items():
             number = re.fullmatch(r"card(\d+)", name)
@@ -52,6 +58,7 @@ def parse_rocm_smi(output: str, visible: tuple[str, ...]) -> tuple[Device, ...]:
                 continue
             index, uuid, bus = int(number[1]), str(card["Unique ID"]), str(card["PCI Bus"])
             if not visible or {str(index), uuid, bus} & set(visible):
+                uuid = bus if uuid in ("", "N/A") else uuid  # old cards have none
                 brand = str(card.get("Card series") or card.get("Card Series") or card["GPU ID"])
                 devices.append(Device(index, brand, uuid, "rocm"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -41,7 +41,9 @@ def command(program: str, start: Start, run_dir: str, harness: Mapping[str, str]
         raise ValueError("the task names no image: set environment.image")
     if not spec.entrypoint:
         raise ValueError("the container's entry point is empty")
+    # Root inside is otherwise root of the machine; it also cannot start where that lacks rights.
     words = [program, "exec", "--contain", "--cleanenv", "--writable-tmpfs", "--no-home"]
+    words += ["--no-privs"]
     words += ["--pwd", spec.work_dir or f"{CONTAINER_RUN_DIR}/workdir"]
     binds = [f"{run_dir}:{CONTAINER_RUN_DIR}", f"{run_dir}/tmp:/tmp"]
     binds += [f"{path}:{HARNESS_DIR}/{name}:ro" for name, path in harness.items()]

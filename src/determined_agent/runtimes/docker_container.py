@@ -19,6 +19,13 @@ from determined_wire.agent_link import Address, Failure
 
 GONE = "the container is gone: someone else has removed it from Docker"
 
+WITH_THE_DAEMON = (
+    "the container ended while Docker's daemon was away: set live-restore in "
+    "/etc/docker/daemon.json and containers outlive it"
+)
+
+_WITH_THE_DAEMON = (137, 143, 255)
+"""Codes of what was ended by a daemon that stops, or found dead by one that starts."""
 _STALL_S = 15.0
 """A log of an ended container that has not moved for so long is read once more from there."""
 _LOOK_S = 300.0
@@ -57,6 +64,7 @@ class DockerContainer:
         self._output = output
         self._addresses = addresses
         self._has_noted = False
+        self._was_away = False
         self._sending = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watching = self._spawn(self._watch())
@@ -92,9 +100,13 @@ class DockerContainer:
         is_whole = await self._has_finished(copying)
         if ended is not None or not is_whole:
             await self._read_rest()  # a followed log may end before its last lines are written
+        if ended is not None and self._was_away:
+            self._output.note(
+                "Docker's daemon was away when the container ended: its last lines may be missing"
+            )
         if ended is None:
             return Exit(failure=Failure("restore_error", GONE), dropped_lines=self._output.dropped)
-        return exit_of(ended, self._output.dropped)
+        return exit_of(ended, self._output.dropped, daemon_was_away=self._was_away)
 
     async def _copy(self) -> None:
         """Copy output until the container has ended."""
@@ -140,11 +152,12 @@ class DockerContainer:
                 await self._announced()
                 found = await self._look()
                 if found is None or not is_running(found):
-                    return found
-                pause_s = _FIRST_PAUSE_S
+                    return None if is_being_removed(found) else found
+                pause_s, self._was_away = _FIRST_PAUSE_S, False
             except DockerRefused as error:
                 self._note_once(f"Docker cannot tell of the container: {error}")
             except DockerUnreachable as error:
+                self._was_away = True
                 self._note_once(str(error))
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -220,6 +233,11 @@ def is_running(found: dict[str, Any]) -> bool:
     return bool(found["State"].get("Running"))
 
 
+def is_being_removed(found: dict[str, Any] | None) -> bool:
+    """Whether somebody else has ordered its removal; what it ended with is that order's doing."""
+    return found is not None and found["State"].get("Status") == "removing"
+
+
 def is_cut_off(found: dict[str, Any]) -> bool:
     """Whether it runs on the default bridge and got no address there."""
     if not is_running(found) or found["HostConfig"].get("NetworkMode") not in (
@@ -231,8 +249,15 @@ def is_cut_off(found: dict[str, Any]) -> bool:
     return not any(network.get("IPAddress") for network in networks.values())
 
 
-def exit_of(found: dict[str, Any], dropped_lines: int) -> Exit:
-    """How a container that runs no more has ended."""
+def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_away: bool = False) -> Exit:
+    """How a container that runs no more has ended.
+
+    Args:
+        found: what the daemon says of it.
+        dropped_lines: that found no room.
+        daemon_was_away: whether it ended while the daemon did not answer; one that was ended by a
+            signal then went with the daemon, and is not held against the task.
+    """
     state = found["State"]
     code = int(state.get("ExitCode") or 0)
     finished = str(state.get("FinishedAt") or "")
@@ -246,6 +271,8 @@ def exit_of(found: dict[str, Any], dropped_lines: int) -> Exit:
     elif state.get("Error"):
         message += f" ({state['Error']})"
     failure = Failure("container_failed", message, code) if code else None
+    if daemon_was_away and code in _WITH_THE_DAEMON and not state.get("OOMKilled"):
+        failure = Failure("restore_error", f"{WITH_THE_DAEMON} (exit code {code})", code)
     return Exit(
         exit_code=code, failure=failure, ended_us=max(0, ended_us), dropped_lines=dropped_lines
     )

@@ -17,7 +17,7 @@ from determined_agent.runtimes.docker_api import (
     DockerUnreachable,
     Request,
 )
-from determined_agent.runtimes.docker_hints import with_hint
+from determined_agent.runtimes.docker_hints import is_machines_fault, with_hint
 from determined_agent.runtimes.registry_auth import (
     HelperFailed,
     PulledImage,
@@ -100,7 +100,8 @@ class Images:
                 spec.image, f"nothing was heard of the pull for {STALL_S:.0f} s"
             ) from error
         except DockerUnreachable as error:
-            raise _not_pulled(spec.image, str(error)) from error
+            text = f"the image {spec.image} could not be pulled: {error}"
+            raise LaunchFailed(Failure("agent_error", text)) from error
         note(f"pulled image {spec.image} in {clock.monotonic_s() - began_s:.1f} s")
 
 
@@ -164,4 +165,6 @@ async def _messages(pieces: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any
 
 def _not_pulled(image: str, reason: str) -> LaunchFailed:
     text = with_hint(f"the image {image} could not be pulled: {reason}")
+    if is_machines_fault(reason):
+        return LaunchFailed(Failure("agent_error", text))
     return LaunchFailed(Failure("task_error", text))

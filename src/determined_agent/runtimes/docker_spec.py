@@ -70,16 +70,12 @@ def environment(start: Start, settings: Settings) -> dict[str, str]:
     """The container's variables; those of the image stay where none of the same name is here."""
     given = start.spec.environment
     search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
-    variables = {
+    return {
         "PYTHONUNBUFFERED": "1",
         **given,
         **agent_variables(start, settings),
         "PYTHONPATH": search,
     }
-    if any(d.type == "rocm" for d in start.devices):
-        ids = ",".join(str(d.id) for d in start.devices)
-        variables["ROCR_VISIBLE_DEVICES"] = ids
-    return variables
 
 
 def labels(start: Start, settings: Settings) -> dict[str, str]:

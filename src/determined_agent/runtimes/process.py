@@ -27,6 +27,7 @@ from determined_agent.environment import (
 from determined_agent.pythonpath import interpreter, link_harness
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.host_paths import give, make_dirs
+from determined_agent.runtimes.process_bound import make_group, remove_group
 from determined_agent.runtimes.shim_process import ShimProcess, find_shim, start_shim
 from determined_agent.settings import Settings
 from determined_agent.shim import MAGIC
@@ -43,6 +44,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     argv: list[str]
     env: dict[str, str]
+    is_relay: bool = False
+    """Whether it hands signals on to the task's program."""
 
 
 class ProcessRuntime:
@@ -106,7 +109,8 @@ class ProcessRuntime:
         return await find_shim(directory, record.ports)
 
     async def remove(self, container_id: str) -> None:
-        """Nothing of a process is left outside of its directory."""
+        """Remove the task's cgroup; nothing else of a process is left outside its directory."""
+        remove_group(container_id)
 
     async def sweep(self, known: frozenset[str]) -> None:
         """Processes are known by their directories alone."""
@@ -145,9 +149,12 @@ class ProcessRuntime:
                 make_dirs(mount.host_path, 0o755, user)
         command = self._command(directory, start, user)
         uid, gid = (user.uid, user.gid) if user else (0, 0)
-        numbers = (uid, gid, self._settings.log_spool_bytes, len(command.argv))
+        limit = self._settings.container_pids_limit
+        group = make_group(start.container_id, limit)
+        numbers = (uid, gid, self._settings.log_spool_bytes, limit, int(command.is_relay))
         variables = (f"{name}={value}" for name, value in command.env.items())
-        fields = [command.cwd, *map(str, numbers), *command.argv, *variables]
+        size = str(len(command.argv))
+        fields = [command.cwd, *map(str, numbers), group, size, *command.argv, *variables]
         if any("\0" in field for field in fields):
             raise ValueError("a NUL in an argument or an environment variable of the task")
         encoded = [field.encode("utf-8", "surrogateescape") for field in fields]
@@ -221,7 +228,7 @@ def _put_file(
 ) -> None:
     if Path(os.path.normpath(path)) != Path(path):
         raise ValueError(f"the file {path} would lie outside of its directory")
-    make_dirs(os.path.dirname(path), 0o700, user)
+    make_dirs(os.path.dirname(path), 0o755 if user is None else 0o700, user)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(content)

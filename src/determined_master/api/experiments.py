@@ -19,6 +19,7 @@ from determined_master.services.experiments import Submission
 from determined_master.store.experiments import ExperimentRow
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import Experiment, ExperimentState
+from determined_wire.rest.types.job import JobState, JobSummary
 from determined_wire.rest.types.shared import LaunchWarning, OrderBy
 
 MAX_WARNINGS = 10
@@ -56,9 +57,16 @@ async def create_experiment(
 async def get_experiment(
     call: Call, request: wire.GetExperimentRequest
 ) -> wire.GetExperimentResponse:
-    """One experiment with its configuration."""
+    """One experiment with its configuration, and its place in the queue while it has one."""
     experiment = await full_experiment(call, request.experiment_id)
-    return wire.GetExperimentResponse(experiment=experiment, config=experiment.config)
+    place = call.services.job_queue.summary(experiment.job_id)
+    return wire.GetExperimentResponse(
+        experiment=experiment,
+        job_summary=None
+        if place is None
+        else JobSummary(state=JobState[f"STATE_{place.state}"], jobs_ahead=place.jobs_ahead),
+        config=experiment.config,
+    )
 
 
 @route("GET", "/api/v1/experiments")

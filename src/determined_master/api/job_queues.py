@@ -108,7 +108,7 @@ async def _jobs(
         {state.name.removeprefix("STATE_") for state in request.states},
         descending=request.order_by is OrderBy.ORDER_BY_DESC,
     )
-    return cut(jobs, request.offset, request.limit, default_limit=PAGE)
+    return cut(jobs, request.offset, request.limit or PAGE)
 
 
 def _job(job: JobFacts) -> Job:

@@ -25,8 +25,11 @@ MIXED_OR_UNKNOWN = -1
 async def get_resource_pools(
     call: Call, request: wire.GetResourcePoolsRequest
 ) -> wire.GetResourcePoolsResponse:
-    """The pools that experiments can name. None is bound to workspaces yet."""
+    """The pools; with `unbound` those that serve every workspace."""
     pools = call.services.pools.list_all(call.caller)
+    if request.unbound:
+        bound = await call.services.pool_bindings.bound()
+        pools = [pool for pool in pools if pool.name not in bound]
     page, pagination = cut(pools, request.offset, request.limit)
     return wire.GetResourcePoolsResponse(
         resource_pools=[_pool(pool) for pool in page], pagination=pagination
@@ -57,7 +60,8 @@ def _pool(pool: PoolFacts) -> ResourcePool:
         location="on-prem",
         details=ResourcePoolDetail(priority_scheduler=_priority(scheduler)),
         stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
-        cluster_name="default",
+        resource_manager_metadata=pool.metadata,
+        cluster_name=pool.cluster_name,
     )
 
 

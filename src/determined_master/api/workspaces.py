@@ -139,8 +139,8 @@ async def unpin_workspace(
 async def get_workspace_pools(
     call: Call, request: wire.ListRPsBoundToWorkspaceRequest
 ) -> wire.ListRPsBoundToWorkspaceResponse:
-    """The resource pools that tasks of a workspace may use."""
-    names = await call.services.workspaces.pools(call.caller, request.workspace_id)
+    """Names of the resource pools that tasks of a workspace may use."""
+    names = await call.services.pool_bindings.pools_of(call.caller, request.workspace_id)
     page, pagination = cut(names, request.offset, request.limit)
     return wire.ListRPsBoundToWorkspaceResponse(resource_pools=page, pagination=pagination)
 

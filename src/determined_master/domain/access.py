@@ -28,12 +28,15 @@ Kind = Literal[
     "task",
     "log",
     "queue",
+    "pool",
+    "usage",
 ]
 
 ADMIN_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
     {
         ("configure", "cluster"),
         ("edit", "agent"),
+        ("edit", "pool"),
         ("create", "user"),
         ("configure", "user"),  # activate, make admin, rename: what users cannot do themselves
         ("edit", "token"),

@@ -63,6 +63,7 @@ PrintMotd no
 Subsystem sftp /usr/lib/openssh/sftp-server
 """
 _CLIENT = f"""\
+Include {SSH_DIR}/hosts
 Host *
     IdentityFile {SSH_DIR}/id_rsa
     StrictHostKeyChecking no

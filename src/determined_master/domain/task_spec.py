@@ -1,6 +1,6 @@
 """What a task's containers are started with: command, environment, mounts.
 
-Source: task-contract 2.3 (environment), 2.6 (ports), 2.8 (mounts).
+Source: task-contract 2.3 (environment), 2.8 (mounts).
 """
 
 from __future__ import annotations
@@ -11,17 +11,12 @@ from typing import Any
 
 import msgspec
 
+from determined_master.domain.gang_ports import TRIAL_PORTS
+
 RUN_DIR = "/run/determined"
 WORK_DIR = "/run/determined/workdir"
 SHARED_FS_DIR = "/determined_shared_fs"
-
-TRIAL_PORTS = {
-    "DTRAIN_SSH_PORT": 12350,
-    "INTER_TRAIN_PROCESS_COMM_PORT_1": 12360,
-    "INTER_TRAIN_PROCESS_COMM_PORT_2": 12365,
-    "C10D_PORT": 29400,
-}
-"""First choice of each port that a trial's processes use among themselves."""
+MASTER_CERT_FILE = f"{RUN_DIR}/etc/ssl/master.crt"
 
 RENDEZVOUS_PORT = 1734
 """Exposed by every trial; only marks the address at which a container is reached."""
@@ -56,6 +51,7 @@ class TrialRun(msgspec.Struct, frozen=True):
 def base_environment(identity: TaskIdentity) -> dict[str, str]:
     """Variables that every task gets from the master."""
     logging_metadata = {"allocation_id": identity.allocation_id, "task_id": identity.task_id}
+    trusted = {"DET_MASTER_CERT_FILE": MASTER_CERT_FILE} if identity.uses_tls else {}
     return {
         "PYTHONUSERBASE": f"{RUN_DIR}/pythonuserbase",
         "DET_TASK_ID": identity.task_id,
@@ -72,6 +68,7 @@ def base_environment(identity: TaskIdentity) -> dict[str, str]:
         "DET_TASK_LOGGING_METADATA": _compact(logging_metadata),
         "DET_RESOURCES_TYPE": "docker-container",
         "DET_TASK_TYPE": identity.task_type,
+        **trusted,
     }
 
 

@@ -1,7 +1,7 @@
 """The one entry and the one applier of events; journal, outbox, timers, leadership."""
 
 from determined_master.engine.carrier import Patience
-from determined_master.engine.engine import Current, Engine
+from determined_master.engine.engine import PARTS, Current, Engine
 from determined_master.engine.errors import Deferred, EngineUnavailable, InternalError, NotLeader
 from determined_master.engine.feed import Changed, Feed
 from determined_master.engine.handlers import EffectContext, Handlers
@@ -12,6 +12,7 @@ from determined_master.engine.kind import (
     Inserting,
     Kind,
     Outcome,
+    Parts,
     Posting,
     Rows,
     RowWriter,
@@ -21,6 +22,7 @@ from determined_master.engine.story import StoryLine, list_story
 from determined_master.engine.term import EngineSettings
 
 __all__ = [
+    "PARTS",
     "Change",
     "Changed",
     "ContextLoader",
@@ -38,6 +40,7 @@ __all__ = [
     "Kind",
     "NotLeader",
     "Outcome",
+    "Parts",
     "Patience",
     "Posting",
     "RowWriter",

@@ -131,10 +131,11 @@ class _Transaction:
             elif cause is not None:
                 self._told[kind, id, cause] = version
             else:
-                decoded = keys[kind, id].codec.state(state)
+                stored = keys[kind, id].codec.stored(state)
                 self._subjects[kind, id] = Subject(
-                    keys[kind, id], id, version, born, decoded, decoded, version
+                    keys[kind, id], id, version, born, stored, stored, version
                 )
+        await self._join_parts([s for s in self._subjects.values() if _has_parts(s)])
         month = self._writes.at.date().replace(day=1)
         for key, kind in keys.items():
             if key not in self._subjects:
@@ -214,6 +215,8 @@ class _Transaction:
             )
             if epoch != self._term.epoch:
                 raise StaleEpoch(f"epoch {epoch} has begun, this is {self._term.epoch}")
+        if writes.parts:
+            await self._conn.execute(statements.SET_PARTS, *columns(writes.parts, 4))
         await self._write_timers()
         if writes.inbox:
             await self._conn.execute(statements.SETTLE_INBOX, *columns(writes.inbox, 2), writes.at)
@@ -314,6 +317,19 @@ class _Transaction:
             context = await loader.load(self._conn, subject.id, subject.state)
         subject.context, subject.has_context = context, True
 
+    async def _join_parts(self, subjects: Sequence[Subject]) -> None:
+        """Read what lies beside the states; by a statement after the lock, so as it is now."""
+        if not subjects:
+            return
+        found: dict[Key, list[Any]] = {subject.key: [] for subject in subjects}
+        rows = await self._conn.fetch(statements.LIST_PARTS, *columns(list(found), 2))
+        for kind, id, text in rows:
+            found[kind, id].append(self._subjects[kind, id].kind.codec.part(text))
+        for subject in subjects:
+            subject.stored_parts = found[subject.key]
+            subject.state = subject.kind.codec.join(subject.state, subject.stored_parts)
+            subject.before = subject.state
+
     async def _find_timers(self, posts: Sequence[Post]) -> None:
         """Note which of the timers that fired are still in force."""
         self._in_force: set[tuple[str, str, str, int]] = set()
@@ -357,6 +373,10 @@ def _as_refusal(error: Exception, post: Post) -> Exception:
     )
     refusal.__cause__ = error
     return refusal
+
+
+def _has_parts(subject: Subject) -> bool:
+    return subject.kind.codec.count_parts(subject.state) > 0
 
 
 async def _abandon(conn: Conn, error: BaseException) -> None:

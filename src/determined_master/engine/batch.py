@@ -35,6 +35,8 @@ class Subject:
     before: Any
     state: Any
     first_version: int
+    stored_parts: Sequence[Any] = ()
+    """Those that lie beside the state in the database."""
     context: Any = None
     has_context: bool = False
     events: list[Any] = field(default_factory=list)
@@ -97,6 +99,8 @@ class Writes:
         self.closed: set[EffectId] = set()
         self.timers: dict[tuple[str, str, str], TimerChange | None] = {}
         self.inbox: list[tuple[int, str]] = []
+        self.parts: list[tuple[str, str, int, str]] = []
+        """Those that have changed, once `parameters` was called."""
         self.must_lead = False
         """Something was written outside of these arrays."""
 
@@ -137,22 +141,34 @@ class Writes:
         """The arguments of `statements.WRITE`."""
         made = [s for s in subjects if s.first_version == 0]
         saved = [s for s in subjects if s.first_version > 0]
+        texts = {s.key: self._split(s) for s in subjects}
         return [
             [s.kind.name for s in made],
             [s.id for s in made],
             [s.version for s in made],
             [s.born for s in made],
-            [_encode_state(s) for s in made],
+            [texts[s.key] for s in made],
             [s.kind.name for s in saved],
             [s.id for s in saved],
             [s.version for s in saved],
-            [_encode_state(s) for s in saved],
+            [texts[s.key] for s in saved],
             *columns(self.journal, 7),
             self.at,
             *columns(self.outbox, 5),
             epoch,
             *columns([(e.kind, e.aggregate, e.version, e.n) for e in self.closed], 4),
         ]
+
+    def _split(self, subject: Subject) -> str:
+        """The state's text; takes the parts that are not stored like that yet."""
+        state, parts = subject.kind.codec.split(subject.state)
+        known = subject.stored_parts
+        self.parts += [
+            (*subject.key, n, encode(part))
+            for n, part in enumerate(parts)
+            if n >= len(known) or (known[n] is not part and known[n] != part)
+        ]
+        return _encode_state(subject, state)
 
     def _add_effect(self, id: EffectId, effect: Effect, text: str) -> None:
         self.effects.append(OpenEffect(id, effect, self.at))
@@ -172,8 +188,8 @@ def _by_name(effect: Effect) -> str:
     return f'{{"effect":"{tag_of(effect)}"}}'
 
 
-def _encode_state(subject: Subject) -> str:
-    text = encode(subject.state)
+def _encode_state(subject: Subject, state: Any) -> str:
+    text = encode(state)
     assert len(text) <= STATE_LIMIT_BYTES, (
         f"the state of {subject.kind.name} {subject.id} takes {len(text)} bytes, over "
         f"{STATE_LIMIT_BYTES}: what grows belongs into rows"

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from determined_master.domain.errors import DetError
 from determined_master.engine.apply import Term
@@ -30,12 +30,6 @@ _NOTE_FAILURE = """
        SET attempts = $6, last_error = $7, due_at = $8
      WHERE kind = $1 AND id = $2 AND version = $3 AND n = $4 AND claimed_epoch = $5
 """
-
-
-class EnginePort(Poster, Protocol):
-    """What the outbox needs of the engine."""
-
-    async def close(self, effect: EffectId) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ class Carrier:
         term: Term,
         kinds: dict[str, Kind[Any, Any, Any]],
         handlers: Handlers,
-        engine: EnginePort,
+        engine: Poster,
         patience: Patience,
     ) -> None:
         self._term = term
@@ -71,7 +65,9 @@ class Carrier:
         self._patience = patience
         self._slots = asyncio.Semaphore(patience.concurrency)
         self._active: dict[EffectId, EffectContext] = {}
-        self._wake = asyncio.Event()
+        self._wakes: dict[str, asyncio.Event] = {}
+        self._woken: dict[str, int] = {}
+        self._wake_count = 0
         self.pool: Pool | None = None
 
     def note_closed(self, closed: Iterable[EffectId]) -> None:
@@ -81,10 +77,13 @@ class Carrier:
             if context is not None:
                 context.is_closed = True
 
-    def retry_deferred(self) -> None:
-        """Ask again at once for every effect that the world was not ready for."""
-        self._wake.set()
-        self._wake = asyncio.Event()
+    def retry_deferred(self, topic: str) -> None:
+        """Ask again at once for the effects that wait for that."""
+        self._wake_count += 1
+        self._woken[topic] = self._wake_count
+        waited_for = self._wakes.pop(topic, None)
+        if waited_for is not None:
+            waited_for.set()
 
     async def carry_out(self, group: Sequence[OpenEffect]) -> None:
         """Return once all of them are closed; none has to wait for another."""
@@ -123,8 +122,9 @@ class Carrier:
             await asyncio.gather(*(self._engine.close(context.effect_id) for context in left))
             return {context.effect_id for context in contexts}
         except Exception as error:
-            facts = {"effects": len(effects), "error": repr(error)}
-            _log.warning("effects failed together, each is tried by itself", extra=facts)
+            if not isinstance(error, Deferred):
+                facts = {"effects": len(effects), "error": repr(error)}
+                _log.warning("effects failed together, each is tried by itself", extra=facts)
             return {context.effect_id for context in contexts if context.is_closed}
         finally:
             for context in contexts:
@@ -146,14 +146,16 @@ class Carrier:
         while True:
             context = self._context(open_effect)
             self._active[open_effect.id] = context
-            wake = self._wake
+            begun = self._wake_count
             try:
                 await self._attempt(open_effect, context)
                 if not context.is_closed:
                     await self._engine.close(open_effect.id)
                 return
             except Deferred as deferred:
-                await _wait_briefly(wake, deferred.retry_s)
+                if self._woken.get(deferred.topic, 0) <= begun:  # else it came meanwhile
+                    waited_for = self._wakes.setdefault(deferred.topic, asyncio.Event())
+                    await _wait_briefly(waited_for, deferred.retry_s)
             except Exception as error:
                 if context.is_closed or await self._has_given_up(open_effect, error):
                     return

@@ -25,8 +25,14 @@ from determined_master.store.pool import Address, Conn, Pool
 
 _AGAIN_S = 0.05
 _LOOK_S = 0.25
-_GET = "SELECT version, state FROM aggregates WHERE kind = $1 AND id = $2"
-_GET_MANY = "SELECT id, state FROM aggregates WHERE kind = $1 AND id = ANY($2::text[])"
+PARTS = """ARRAY(SELECT p.part FROM aggregate_parts p
+                   WHERE p.kind = a.kind AND p.id = a.id ORDER BY p.n) AS parts"""
+"""A column of a query of `aggregates a`: what lies beside the state, for `Codec.state`."""
+_GET = f"SELECT a.version, a.state, {PARTS} FROM aggregates a WHERE a.kind = $1 AND a.id = $2"
+_GET_MANY = f"""
+    SELECT a.id, a.state, {PARTS} FROM aggregates a
+     WHERE a.kind = $1 AND a.id = ANY($2::text[])
+"""
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,7 @@ class Engine:
         row = await self._pool.fetchrow(_GET, kind, id)
         if row is None:
             return None
-        return Current(row["version"], self._kinds[kind].codec.state(row["state"]))
+        return Current(row["version"], self._kinds[kind].codec.state(row["state"], row["parts"]))
 
     async def read(self, kind: str, id: str) -> Any:
         """The stored state of an aggregate; None when it does not exist."""
@@ -204,7 +210,7 @@ class Engine:
         """The stored states of those aggregates that exist, by id."""
         rows = await self._pool.fetch(_GET_MANY, kind, ids)
         decode = self._kinds[kind].codec.state
-        return {row["id"]: decode(row["state"]) for row in rows}
+        return {row["id"]: decode(row["state"], row["parts"]) for row in rows}
 
     async def wait_for(
         self, kind: str, id: str, predicate: Callable[[Any], bool], timeout_s: float
@@ -229,10 +235,10 @@ class Engine:
         finally:
             stop()
 
-    def retry_deferred(self) -> None:
-        """Ask again for the effects that handlers have deferred, as when an agent connects."""
+    def retry_deferred(self, topic: str = "") -> None:
+        """Ask again for the effects that wait for that, as for an agent that connects."""
         if self._term is not None:
-            self._term.carrier.retry_deferred()
+            self._term.carrier.retry_deferred(topic)
 
     async def _look(self, kind: str, id: str, newest: list[Changed]) -> Any:
         if newest and self.is_leader:

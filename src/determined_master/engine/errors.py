@@ -22,12 +22,16 @@ class InternalError(DetError):
 class Deferred(Exception):
     """Raised by a handler: the world is not ready for this effect, ask again later.
 
-    It does not count as a failure; `Engine.retry_deferred` asks again at once.
+    It does not count as a failure; `Engine.retry_deferred` with the topic asks again at once.
+
+    Args:
+        topic: what it waits for, as an agent by its id; empty for nothing that has a name.
     """
 
-    def __init__(self, reason: str, *, retry_s: float = 1.0) -> None:
+    def __init__(self, reason: str, *, retry_s: float = 1.0, topic: str = "") -> None:
         super().__init__(reason)
         self.retry_s = retry_s
+        self.topic = topic
 
 
 class TermEnded(Exception):

@@ -31,6 +31,8 @@ class Poster(Protocol):
         deadline_s: float = 30,
     ) -> Outcome: ...
 
+    async def close(self, effect: EffectId) -> None: ...
+
 
 @dataclass(slots=True)
 class EffectContext:
@@ -72,6 +74,10 @@ class EffectContext:
         return await self.engine.post(
             kind, id, event, cause=self.cause, closes=self.effect_id, within=within
         )
+
+    async def close(self) -> None:
+        """Close the effect, whatever becomes of those that are carried out with it."""
+        await self.engine.close(self.effect_id)
 
 
 @dataclass(frozen=True)

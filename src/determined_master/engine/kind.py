@@ -117,6 +117,24 @@ class Change(Generic[S, E]):
 
 
 @dataclass(frozen=True)
+class Parts(Generic[S]):
+    """What of a state grows with its thing: kept in rows beside the state, one a part.
+
+    In memory a state has all of its parts; `split` and `join` say what that looks like in the
+    database. Parts are told apart by their place, and never become fewer.
+    """
+
+    type: Any
+    """Of one part."""
+    split: Callable[[S], tuple[S, Sequence[Any]]]
+    """The state as it is stored, and what is stored beside it; no part when it is small enough."""
+    count: Callable[[S], int]
+    """How many parts lie beside a state as it is stored."""
+    join: Callable[[S, Sequence[Any]], S]
+    """The inverse of `split`."""
+
+
+@dataclass(frozen=True)
 class Kind(Generic[S, E, F]):
     """One kind of aggregate.
 
@@ -133,18 +151,25 @@ class Kind(Generic[S, E, F]):
     context: ContextLoader | None = None
     rows: Literal["trials", "experiments"] | None = None
     """The table that `project` writes, where the aggregates' ids are those of its rows."""
+    parts: Parts[S] | None = None
     codec: Codec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if "/" in self.name:
             raise ValueError(f"a kind's name has no slash, got {self.name!r}")
-        object.__setattr__(self, "codec", Codec(self.state, self.event, self.effect))
+        object.__setattr__(self, "codec", Codec(self.state, self.event, self.effect, self.parts))
 
 
 class Codec:
     """JSON of a kind's states, events and effects, as they are stored."""
 
-    def __init__(self, state: Any, event: Any, effect: Any) -> None:
+    def __init__(
+        self, state: Any, event: Any, effect: Any, parts: Parts[Any] | None = None
+    ) -> None:
+        self._parts = parts
+        self._part: msgspec.json.Decoder[Any] | None = None
+        if parts is not None:
+            self._part = msgspec.json.Decoder(parts.type)
         self._state: msgspec.json.Decoder[Any] = msgspec.json.Decoder(state)
         self._event: msgspec.json.Decoder[Any] = msgspec.json.Decoder(event)
         self._effect: msgspec.json.Decoder[Any] = msgspec.json.Decoder(effect)
@@ -152,9 +177,37 @@ class Codec:
         named = [member for member in members if member.__name__ == "EffectFailed"]
         self._effect_failed: type[Any] | None = named[0] if named else None
 
-    def state(self, text: str) -> Any:
-        """A stored state."""
+    def state(self, text: str, parts: Sequence[str] | None = None) -> Any:
+        """A stored state with the parts that lie beside it, in their order."""
+        stored = self._state.decode(text)
+        if not self.count_parts(stored):
+            return stored
+        return self.join(stored, [self.part(part) for part in parts or ()])
+
+    def stored(self, text: str) -> Any:
+        """A state as it is stored, without its parts."""
         return self._state.decode(text)
+
+    def count_parts(self, stored: Any) -> int:
+        """How many parts lie beside a stored state."""
+        return self._parts.count(stored) if self._parts is not None else 0
+
+    def part(self, text: str) -> Any:
+        """A stored part."""
+        assert self._part is not None
+        return self._part.decode(text)
+
+    def join(self, stored: Any, parts: Sequence[Any]) -> Any:
+        """A stored state with its parts; a part that is missing is a defect of ours."""
+        assert self._parts is not None
+        wanted = self._parts.count(stored)
+        if len(parts) < wanted:
+            raise LookupError(f"{len(parts)} parts lie beside a state that has {wanted}")
+        return self._parts.join(stored, parts)
+
+    def split(self, state: Any) -> tuple[Any, Sequence[Any]]:
+        """A state as it is stored, and the parts that lie beside it."""
+        return (state, ()) if self._parts is None else self._parts.split(state)
 
     def event(self, text: str) -> Any:
         """A stored event."""

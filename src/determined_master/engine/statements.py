@@ -62,6 +62,19 @@ CLOSE_ONE = """
     RETURNING true
 """
 
+LIST_PARTS = """
+    SELECT p.kind, p.id, p.part
+      FROM unnest($1::text[], $2::text[]) AS w (kind, id)
+      JOIN aggregate_parts p ON p.kind = w.kind AND p.id = w.id
+     ORDER BY p.kind, p.id, p.n
+"""
+
+SET_PARTS = """
+    INSERT INTO aggregate_parts (kind, id, n, part)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::text[])
+        ON CONFLICT (kind, id, n) DO UPDATE SET part = excluded.part
+"""
+
 FIND_TIMERS = """
     SELECT t.kind, t.id, t.name, t.version
       FROM unnest($1::text[], $2::text[], $3::text[]) AS w (kind, id, name)

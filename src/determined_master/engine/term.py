@@ -10,10 +10,10 @@ from typing import Any
 from determined_master.engine.applier import Applier
 from determined_master.engine.apply import Term, ensure_partition
 from determined_master.engine.batch import Applied
-from determined_master.engine.carrier import Carrier, EnginePort, Patience
+from determined_master.engine.carrier import Carrier, Patience
 from determined_master.engine.connection import Connect
 from determined_master.engine.feed import Feed
-from determined_master.engine.handlers import Handlers
+from determined_master.engine.handlers import Handlers, Poster
 from determined_master.engine.inbox import DELETE_OLD, KEEP, InboxDrain
 from determined_master.engine.kind import Kind
 from determined_master.engine.outbox import Outbox
@@ -41,7 +41,7 @@ class LeaderTerm:
         term: Term,
         kinds: dict[str, Kind[Any, Any, Any]],
         handlers: Handlers,
-        engine: EnginePort,
+        engine: Poster,
         feed: Feed,
         settings: EngineSettings,
     ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from determined_master import clock
 from determined_master.engine.apply import Term
 from determined_master.engine.errors import InternalError, TermEnded
 from determined_master.engine.kind import Kind
@@ -17,6 +18,7 @@ from determined_master.store.pool import Pool
 _log = logging.getLogger(__name__)
 _LOOK_S = 10.0
 """The longest sleep: timers that another process or a restored backup brought are found too."""
+_LOOK_AT_CLOCK_S = 1.0
 _RETRY_S = 5.0
 _LONGEST_RETRY_S = 3600.0
 _ATTEMPTS = 10
@@ -29,6 +31,8 @@ _LIST = """
      ORDER BY due_at
      LIMIT $1
 """
+
+_SHIFT = "UPDATE timers SET due_at = due_at + $1"
 
 
 _Timer = tuple[str, str, str, int]
@@ -51,6 +55,7 @@ class Timers:
         self._changed = asyncio.Event()
         self._in_flight: dict[_Timer, asyncio.Future[Any]] = {}
         self._failures: dict[_Timer, int] = {}
+        self._jumps = clock.Jumps(term.now)
 
     def note(self, due_at: datetime | None) -> None:
         """A timer was set; wake early when it is the next."""
@@ -61,17 +66,36 @@ class Timers:
         """Fire what is due until cancelled."""
         while True:
             self._changed.clear()
-            wait_s = self._fire(await pool.fetch(_LIST, _PAGE + len(self._in_flight)))
+            await self._keep_lengths(pool)
+            await self._wait(self._fire(await pool.fetch(_LIST, _PAGE + len(self._in_flight))))
+
+    async def _keep_lengths(self, pool: Pool) -> None:
+        """Timers are lengths of time: when the clock jumps they go along with it.
+
+        Else a task that was asked to leave would be killed at once, or never.
+        """
+        jump = self._jumps.take()
+        if jump:
+            _log.warning("the clock has jumped", extra={"by_s": round(jump.total_seconds(), 1)})
+            await pool.execute(_SHIFT, jump)
+
+    async def _wait(self, wait_s: float) -> None:
+        """Wait that long, until a timer was set that is due earlier, or until the clock jumps."""
+        while wait_s > 0 and not self._jumps.is_due():
+            step_s = min(wait_s, _LOOK_AT_CLOCK_S)
             try:
-                async with asyncio.timeout(wait_s):
+                async with asyncio.timeout(step_s):
                     await self._changed.wait()
+                return
             except TimeoutError:
-                pass
+                wait_s -= step_s
 
     def _fire(self, rows: list[Any]) -> float:
         """Post what is due; returns how long nothing else will be."""
         now = self._term.now()
         self._next_at = None
+        if self._jumps.is_due():
+            return 0.0  # nothing is known to be due before the rows have been moved along
         for row in rows:
             if row["due_at"] > now:
                 self._next_at = row["due_at"]

@@ -6,14 +6,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from determined_master import clock
-from determined_master.domain.schedule.view import PoolView, RequestView, Rules, RunningView
+from determined_master.domain.schedule.view import (
+    AgentView,
+    PoolView,
+    RequestView,
+    Rules,
+    RunningView,
+)
 from determined_master.domain.states import AllocationState
-from determined_master.pools.occupancy import Occupancy
+from determined_master.pools.occupancy import Occupancy, held
+from determined_master.pools.resting import Resting
 from determined_master.pools.view import gone_view, request_view, running_view
 
 if TYPE_CHECKING:
-    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.allocation.messages import Allocation, Container
     from determined_master.ports import AgentSnapshot
 
 _K = TypeVar("_K")
@@ -45,6 +54,7 @@ class LiveAllocations:
         self._of_job: dict[str, set[str]] = {}
         self._queues: dict[str, _Queue] = {}
         self._occupancy = Occupancy()
+        self._resting = Resting()
         self._nudge = nudge
 
     def values(self) -> Iterable[Allocation]:
@@ -55,6 +65,11 @@ class LiveAllocations:
         """A live allocation by its id."""
         return self._states.get(allocation_id)
 
+    def on_agent(self, agent_id: str) -> list[tuple[Allocation, list[Container]]]:
+        """The allocations that have containers on an agent which are not over, and these."""
+        found = [self._states[i] for i in self._occupancy.allocations_on(agent_id)]
+        return [(a, [c for c in held(a) if c.agent_id == agent_id]) for a in found]
+
     def of_job(self, job_id: str) -> list[Allocation]:
         """A job's live allocations, in no order."""
         return [self._states[i] for i in self._of_job.get(job_id, ())]
@@ -62,6 +77,10 @@ class LiveAllocations:
     def jobs(self) -> Iterable[str]:
         """Ids of the jobs that have live allocations."""
         return self._of_job.keys()
+
+    def one_of_each_job(self) -> Iterable[Allocation]:
+        """One live allocation of each job, in no order: all of a job have the same terms."""
+        return (self._states[next(iter(ids))] for ids in self._of_job.values())
 
     def states_of_experiment(self, experiment_id: int) -> list[AllocationState]:
         """States of an experiment's live allocations."""
@@ -93,7 +112,7 @@ class LiveAllocations:
         return PoolView(
             pool=pool,
             agents=tuple(
-                self._occupancy.view(a, max_zero_slot_tasks) for a in known if a.pool == pool
+                self._agent_view(a, max_zero_slot_tasks) for a in known if a.pool == pool
             ),
             pending=tuple(queue.pending.values()),
             running=(*queue.running.values(), *_still_expected(queue)),
@@ -101,11 +120,18 @@ class LiveAllocations:
             rules=rules,
         )
 
+    def _agent_view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
+        seen = self._occupancy.view(agent, max_zero_slot_tasks)
+        if seen.is_accepting and self._resting.is_resting(agent.id):
+            return replace(seen, is_accepting=False, is_resting=True)
+        return seen
+
     def changed(self, state: Allocation, version: int) -> None:
         """Take note of a committed state; an older version than the known one is ignored."""
         if version <= self._versions.get(state.id, 0):
             return
         before = self._states.get(state.id)
+        self._resting.changed(before, state)
         self._keep(state, version)
         if before is None or _matters(before, state):
             self._nudge(state.request.pool)
@@ -191,9 +217,8 @@ def _forget(of: dict[_K, set[str]], key: _K, id: str) -> None:
 
 def _matters(before: Allocation, after: Allocation) -> bool:
     """Whether the scheduler would see a difference."""
-    held = [sum(c.state != "TERMINATED" for c in a.containers) for a in (before, after)]
     return (
-        held[0] != held[1]
+        len(held(before)) != len(held(after))
         or before.state != after.state
         or before.request != after.request
         or (before.preempt_reason, before.kill_cause) != (after.preempt_reason, after.kill_cause)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from determined_master.domain.schedule.view import AgentView
 
 if TYPE_CHECKING:
-    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.allocation.messages import Allocation, Container
     from determined_master.ports import AgentSnapshot
 
 
@@ -16,19 +17,30 @@ class Occupancy:
     """Slots and aux places that containers hold, by agent; and agents as schedulers see them."""
 
     def __init__(self) -> None:
-        self._slots: dict[str, dict[int, int]] = {}
+        self._slots: dict[str, dict[int, list[str]]] = {}
+        """By agent and slot: the allocations that hold it."""
         self._aux: dict[str, int] = {}
+        self._allocations: dict[str, set[str]] = {}
         self._seen: dict[str, tuple[AgentSnapshot, int, AgentView]] = {}
 
     def changed(self, before: Allocation | None, after: Allocation | None) -> None:
         """An allocation has another state; None for one that is not there, or over."""
-        old, new = _held(before), _held(after)
-        if old == new:
+        old, new = _places(before), _places(after)
+        known = after or before
+        if old == new or known is None:
             return
         for agent_id, slot_ids in old:
-            self._add(agent_id, slot_ids, -1)
+            self._give_back(agent_id, slot_ids, known.id)
         for agent_id, slot_ids in new:
-            self._add(agent_id, slot_ids, 1)
+            self._take(agent_id, slot_ids, known.id)
+        for agent_id, _ in old:
+            self._leave(known.id, agent_id)
+        for agent_id, _ in new:
+            self._allocations.setdefault(agent_id, set()).add(known.id)
+
+    def allocations_on(self, agent_id: str) -> list[str]:
+        """Ids of the allocations that have containers there which are not over, sorted."""
+        return sorted(self._allocations.get(agent_id, ()))
 
     def view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
         """One agent as it is now; the same object as before when nothing has changed."""
@@ -47,32 +59,51 @@ class Occupancy:
 
     def _view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
         used = self._slots.get(agent.id, {})
-        slots = [d.id for d in agent.devices if d.id not in agent.disabled_slots]
-        shut = agent.draining_slots
+        shut = agent.disabled_slots | agent.draining_slots
+        slots = [d.id for d in agent.devices if d.id not in shut]
+        holders = Counter(id for slot in shut for id in used.get(slot, ()))
         is_accepting = agent.is_connected and agent.is_enabled and not agent.is_draining
         return AgentView(
             id=agent.id,
             slots=len(slots),
-            free_slots=tuple(sorted(s for s in slots if s not in used and s not in shut)),
+            free_slots=tuple(sorted(s for s in slots if s not in used)),
             zero_slot_tasks=self._aux.get(agent.id, 0),
             max_zero_slot_tasks=max_zero_slot_tasks,
             is_accepting=is_accepting,
+            shut=tuple(sorted(holders.items())),
         )
 
-    def _add(self, agent_id: str, slot_ids: tuple[int, ...], sign: int) -> None:
+    def _leave(self, allocation_id: str, agent_id: str) -> None:
+        left = self._allocations.get(agent_id, set())
+        left.discard(allocation_id)
+        if not left:
+            self._allocations.pop(agent_id, None)
+
+    def _take(self, agent_id: str, slot_ids: tuple[int, ...], holder: str) -> None:
         self._seen.pop(agent_id, None)
         if not slot_ids:
-            self._aux[agent_id] = self._aux.get(agent_id, 0) + sign
+            self._aux[agent_id] = self._aux.get(agent_id, 0) + 1
             return
         used = self._slots.setdefault(agent_id, {})
         for slot in slot_ids:
-            used[slot] = used.get(slot, 0) + sign
+            used.setdefault(slot, []).append(holder)
+
+    def _give_back(self, agent_id: str, slot_ids: tuple[int, ...], holder: str) -> None:
+        self._seen.pop(agent_id, None)
+        if not slot_ids:
+            self._aux[agent_id] -= 1
+            return
+        used = self._slots[agent_id]
+        for slot in slot_ids:
+            used[slot].remove(holder)
             if not used[slot]:
                 del used[slot]
 
 
-def _held(allocation: Allocation | None) -> list[tuple[str, tuple[int, ...]]]:
-    if allocation is None:
-        return []
-    live = (c for c in allocation.containers if c.state != "TERMINATED")
-    return [(c.agent_id, c.slot_ids) for c in live]
+def held(allocation: Allocation) -> list[Container]:
+    """The containers of an allocation that are not over."""
+    return [c for c in allocation.containers if c.state != "TERMINATED"]
+
+
+def _places(allocation: Allocation | None) -> list[tuple[str, tuple[int, ...]]]:
+    return [] if allocation is None else [(c.agent_id, c.slot_ids) for c in held(allocation)]

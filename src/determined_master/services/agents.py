@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MAX_SLOTS = 1024
+MAX_SLOT_ID = 65_536
+
 
 class AgentReports:
     """Carries what agents report into the engine; implements `ports.AgentEvents`."""
@@ -47,12 +50,7 @@ class AgentReports:
                 cause = f"agent:{agent.id}:ended:{report.container_id}"
                 await self._post(agent.id, report, cause)
         keep: list[str] = []
-        for allocation in list(self._live.values()):
-            expected = [
-                c
-                for c in allocation.containers
-                if c.agent_id == agent.id and c.state != "TERMINATED"
-            ]
+        for allocation, expected in self._live.on_agent(agent.id):
             keep += [c.id for c in expected]
             missing = tuple(
                 c.id for c in expected if c.id not in reported and c.state != "ASSIGNED"
@@ -60,19 +58,22 @@ class AgentReports:
             if missing:
                 await self._lose(agent.id, allocation.id, missing, "it came back without it")
         self._nudge(agent.pool)
-        self._engine.retry_deferred()
+        self._engine.retry_deferred(agent.id)
         return tuple(keep)
+
+    def wanted(self, agent_id: str) -> frozenset[str]:
+        """The containers that are to run on an agent now."""
+        return frozenset(
+            c.id
+            for allocation in self._live.values()
+            for c in allocation.containers
+            if c.agent_id == agent_id and c.state != "TERMINATED"
+        )
 
     async def agent_lost(self, agent_id: str, reason: str) -> None:
         """All that ran there is lost; its allocations start again elsewhere."""
-        for allocation in list(self._live.values()):
-            lost = tuple(
-                c.id
-                for c in allocation.containers
-                if c.agent_id == agent_id and c.state != "TERMINATED"
-            )
-            if lost:
-                await self._lose(agent_id, allocation.id, lost, reason)
+        for allocation, held in self._live.on_agent(agent_id):
+            await self._lose(agent_id, allocation.id, tuple(c.id for c in held), reason)
 
     async def container_changed(
         self, agent_id: str, boot_id: str, number: int, report: ContainerReport
@@ -133,14 +134,24 @@ class Join:
         is_open: bool,
         allow_process_runtime: bool,
         pools: Sequence[str] = ("default",),
+        needs_certificate: bool = False,
     ) -> None:
         self._pools = pools
         self._token = token
         self._is_open = is_open
         self._allow_process_runtime = allow_process_runtime
+        self._needs_certificate = needs_certificate
 
-    def check(self, hello: Hello, remote_address: str) -> str | None:
+    def check(
+        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+    ) -> str | None:
         """Why the agent may not join; None when it may."""
+        if self._needs_certificate and certificate is None:
+            return (
+                f"agent {hello.agent_id} at {remote_address} showed no certificate: set its "
+                "options `security.tls.client_cert` and `client_key` to one that an authority "
+                "of the master's `resource_manager.client_ca` has signed"
+            )
         good = hmac.compare_digest(hello.join_token.encode(), self._token.encode())
         if not self._is_open and not good:
             what = "a wrong join token" if hello.join_token else "no join token"
@@ -155,6 +166,12 @@ class Join:
                 f"which does not exist: set its option `resource_pool` to one of "
                 f"{', '.join(self._pools)}, or add the pool to the master's `resource_pools`"
             )
+        wrong = _wrong_slots(hello)
+        if wrong is not None:
+            return (
+                f"agent {hello.agent_id} lists slots that cannot be: {wrong}; look at what "
+                "detects its devices, or install the version of this master on it"
+            )
         if hello.runtime == "process" and not self._allow_process_runtime:
             return (
                 f"agent {hello.agent_id} would run tasks as plain processes, without isolation: "
@@ -162,6 +179,23 @@ class Join:
                 "`security.allow_process_runtime: true` in the master's configuration"
             )
         return None
+
+
+def _wrong_slots(hello: Hello) -> str | None:
+    """What cannot be true of an agent's slots: then two tasks could be given one device."""
+    if len(hello.devices) > MAX_SLOTS:
+        return f"{len(hello.devices)} of them, and at most {MAX_SLOTS} are taken"
+    ids, uuids = set[int](), set[str]()
+    for device in hello.devices:
+        if not 0 <= device.id < MAX_SLOT_ID:
+            return f"the number {device.id}, and numbers go from 0 to {MAX_SLOT_ID - 1}"
+        if device.id in ids:
+            return f"the number {device.id} twice"
+        if device.uuid and device.uuid in uuids:
+            return f"the device {device.uuid} twice"
+        ids.add(device.id)
+        uuids.add(device.uuid)
+    return None
 
 
 class Agents:
@@ -193,7 +227,6 @@ class Agents:
         """What runs on an agent."""
         return [
             (allocation, container)
-            for allocation in self._live.values()
-            for container in allocation.containers
-            if container.agent_id == agent_id and container.state != "TERMINATED"
+            for allocation, held in self._live.on_agent(agent_id)
+            for container in held
         ]

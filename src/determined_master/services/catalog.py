@@ -15,6 +15,7 @@ from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
+from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.continuations import Continuations
 from determined_master.services.detached import Detached
 from determined_master.services.experiment_bulk import ExperimentBulk
@@ -22,6 +23,7 @@ from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
+from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -33,6 +35,7 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
+from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
@@ -48,6 +51,7 @@ from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
+from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.workspaces import Workspaces
 
@@ -83,7 +87,9 @@ class Services:
     log_retention: LogRetention
     tasks: Tasks
     task_control: TaskControl
+    generic_tasks: GenericTasks
     templates: Templates
+    config_policies: ConfigPolicies
     models: Models
     model_versions: ModelVersions
     trial_sources: TrialSources
@@ -96,9 +102,11 @@ class Services:
     job_why: JobWhy
     search_previews: SearchPreviews
     pools: Pools
+    pool_bindings: PoolBindings
     workspaces: Workspaces
     projects: Projects
     stories: Stories
+    usage: Usage
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]
     """Runs one agent's socket, given Starlette's `WebSocket`, to its end."""

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain import task_spec
+from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ssh_files import ssh_files
-from determined_master.services import collection_specs
+from determined_master.services import collection_specs, generic_specs
 from determined_master.services.container_options import container_options
 from determined_master.services.ssh_keys import derive_key_pair
+from determined_master.services.task_defaults import TaskDefaults
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import (
     allocations,
     checkpoints,
     collections,
     experiments,
+    generic_tasks,
     trials,
     workspaces,
 )
@@ -30,22 +36,15 @@ if TYPE_CHECKING:
     from determined_master.store.pool import Conn
 
 TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
-SHM_SIZE_BYTES = 4 * 1024**3
 
 
-class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cluster's admin has set for all tasks."""
+class _Gang(msgspec.Struct, frozen=True):
+    """What all containers of a trial's allocation have in common."""
 
-    user: link.TaskUser = link.TaskUser()
-    network_mode: str = "bridge"
-    shm_size_bytes: int = SHM_SIZE_BYTES
-    startup_hook: str = ""
-    reserved_ports: frozenset[int] = frozenset()
-    uses_tls: bool = False
-    network_interface: str = ""
-    gloo_port_range: str = ""
-    ssh_key_type: str = "ED25519"
-    rsa_bits: int = 0
+    experiment: experiments.ExperimentRow
+    run: task_spec.TrialRun
+    ports: dict[str, int]
+    user: link.TaskUser
 
 
 class ContainerSpecs:
@@ -59,26 +58,47 @@ class ContainerSpecs:
     async def build(
         self,
         state: alloc.Allocation,
-        container: alloc.StartContainer,
-        device_type: str = "cpu",
-    ) -> link.ContainerSpec:
-        """The specification of one container; the same again when asked twice.
+        containers: Sequence[alloc.StartContainer],
+        device_types: Sequence[str],
+        hosts: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    ) -> list[link.ContainerSpec]:
+        """The specifications of containers; the same again when asked twice.
+
+        What they have in common is read once: 200 containers cost little more than one.
 
         Args:
             state: the allocation.
-            container: which of its containers, and where.
-            device_type: of the container's slots; says which image and variables it gets.
+            containers: which of its containers, and where.
+            device_types: of each container's slots; says which image and variables it gets.
+            hosts: names and addresses of each agent's machine, by agent.
         """
+        if not containers:
+            return []
         if state.request.task_type == "CHECKPOINT_GC":
-            return await self._build_collection(state, container)
+            return [await self._build_collection(state, container) for container in containers]
+        if state.request.task_type == "GENERIC":
+            row, user = await self._read_generic(state)
+            return [
+                self._build_generic(state, container, row, user, device_type)
+                for container, device_type in zip(containers, device_types, strict=True)
+            ]
+        gang = await self._read_gang(state, hosts)
+        keys = await self._ssh_files(gang.experiment.id) if containers[0].count > 1 else []
+        return [
+            self._build_trial(state, container, gang, keys, device_type)
+            for container, device_type in zip(containers, device_types, strict=True)
+        ]
+
+    async def _read_gang(
+        self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> _Gang:
         trial_id = state.request.trial_id
         if trial_id is None:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
         async with self._pool.acquire() as conn:
             async with conn.transaction():
-                ports = await allocations.reserve_ports(
-                    conn, state.id, task_spec.TRIAL_PORTS, self._defaults.reserved_ports
-                )
+                request = self._port_request(state, hosts)
+                ports = await allocations.reserve_ports(conn, state.id, request)
             trial = await trials.find_trial(conn, trial_id)
             resume = await checkpoints.find_resume_point(conn, trial_id)
             if trial is None:
@@ -86,26 +106,50 @@ class ContainerSpecs:
             experiment = await experiments.find_experiment(conn, trial.experiment_id)
             if experiment is None:
                 raise RuntimeError(f"experiment {trial.experiment_id} has no row")
-            user = await self._user(conn, experiment)
-        run_id = int(state.id.rpartition(".")[2])
+            user = await self._user(conn, experiment.user_id, experiment.workspace_id)
         run = task_spec.TrialRun(
             experiment_id=experiment.id,
             trial_id=trial.id,
-            run_id=run_id,
+            run_id=int(state.id.rpartition(".")[2]),
             seed=trial.seed,
             config=experiment.config,
             hparams=trial.hparams,
             steps_completed=resume[1] if resume else 0,
             latest_checkpoint=resume[0] if resume else trial.warm_start_checkpoint,
         )
-        environment = self._environment(state, container, experiment, run, ports)
-        environment.update(task_spec.user_environment(experiment.config, device_type))
-        spec = self._spec(state, container, experiment.config, environment, run)
-        options = self._options(experiment.config, device_type)
-        exposed = tuple(sorted({*spec.ports, *ports.values()}))
-        if container.count > 1:
-            options["files"] = (*spec.files, *await self._ssh_files(experiment.id))
-        return msgspec.structs.replace(spec, ports=exposed, user=user, **options)
+        return _Gang(experiment, run, ports, user)
+
+    def _build_trial(
+        self,
+        state: alloc.Allocation,
+        container: alloc.StartContainer,
+        gang: _Gang,
+        keys: Sequence[link.File],
+        device_type: str,
+    ) -> link.ContainerSpec:
+        config = gang.experiment.config
+        own_ports = gang_ports.ports_of_rank(gang.ports, container.rank)
+        environment = self._environment(state, container, gang, own_ports)
+        by_rank = gang_ports.ports_by_rank(gang.ports, container.count)
+        if by_rank:
+            environment["DET_PORTS_BY_RANK"] = json.dumps(by_rank)
+        environment.update(task_spec.user_environment(config, device_type))
+        spec = self._spec(state, container, config, environment, gang.run)
+        options = self._options(state, config, device_type)
+        exposed = tuple(sorted({*spec.ports, *own_ports.values()}))
+        if keys:
+            options["files"] = (*spec.files, *keys)
+        return msgspec.structs.replace(spec, ports=exposed, user=gang.user, **options)
+
+    def _port_request(
+        self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> allocations.PortRequest:
+        by_rank = [hosts.get(c.agent_id, frozenset()) for c in state.containers]
+        return allocations.PortRequest(
+            wanted=gang_ports.wanted_ports(by_rank),
+            hosts=frozenset().union(*by_rank) if all(by_rank) else frozenset(),
+            reserved=self._defaults.reserved_ports,
+        )
 
     async def _build_collection(
         self, state: alloc.Allocation, container: alloc.StartContainer
@@ -117,7 +161,7 @@ class ContainerSpecs:
             experiment = await experiments.find_experiment(conn, row.experiment_id)
             if experiment is None:
                 raise RuntimeError(f"experiment {row.experiment_id} has no row")
-            user = await self._user(conn, experiment)
+            user = await self._user(conn, experiment.user_id, experiment.workspace_id)
         environment = self._base(state, container, experiment.username)
         environment.update(task_spec.user_environment(experiment.config, "cpu"))
         config = {**experiment.config, "checkpoint_storage": row.storage}
@@ -129,21 +173,67 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=user,
-            files=collection_specs.files(row),
+            files=(*collection_specs.files(row), *self._trust()),
             mounts=tuple(_mounts(config)),
-            network_mode=self._defaults.network_mode,
+            network_mode=self._defaults.of(state.request.pool).network_mode,
         )
-        return msgspec.structs.replace(spec, **self._options(config, "cpu"))
+        return msgspec.structs.replace(spec, **self._options(state, config, "cpu"))
 
-    def _options(self, config: dict[str, Any], device_type: str) -> dict[str, Any]:
+    async def _read_generic(
+        self, state: alloc.Allocation
+    ) -> tuple[generic_tasks.GenericTaskRow, link.TaskUser]:
+        async with self._pool.acquire() as conn:
+            row = await generic_tasks.find_generic_task(conn, state.request.task_id)
+            if row is None:
+                raise RuntimeError(f"the generic task {state.request.task_id} has no row")
+            return row, await self._user(conn, row.user_id, row.workspace_id or 0)
+
+    def _build_generic(
+        self,
+        state: alloc.Allocation,
+        container: alloc.StartContainer,
+        row: generic_tasks.GenericTaskRow,
+        user: link.TaskUser,
+        device_type: str,
+    ) -> link.ContainerSpec:
+        defaults = self._defaults.of(state.request.pool)
+        directory = generic_specs.work_dir(row, user)
+        environment = self._base(state, container, row.username)
+        environment.update(generic_specs.variables(row, device_type, directory))
+        ports = map(int, (row.config["environment"].get("ports") or {}).values())
+        spec = link.ContainerSpec(
+            task_id=row.id,
+            task_type=state.request.task_type,
+            description=generic_specs.DESCRIPTION,
+            entrypoint=generic_specs.entrypoint(row),
+            environment=environment,
+            work_dir=directory,
+            user=user,
+            files=self._files(state),
+            mounts=tuple(_mounts(row.config)),
+            ports=tuple(sorted(set(ports))),
+            network_mode="host" if container.count > 1 else defaults.network_mode,
+        )
+        return msgspec.structs.replace(spec, **self._options(state, row.config, device_type))
+
+    def _files(self, state: alloc.Allocation) -> tuple[link.File, ...]:
+        """What the cluster puts beside the user's: trust, and what runs before the program."""
+        hook = self._defaults.of(state.request.pool).startup_hook
+        if not hook:
+            return self._trust()
+        path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
+        return (*self._trust(), link.File(path=path, content=hook.encode(), mode=0o744))
+
+    def _options(
+        self, state: alloc.Allocation, config: dict[str, Any], device_type: str
+    ) -> dict[str, Any]:
         """What a configuration says about the container itself."""
-        return container_options(config, device_type, self._defaults.shm_size_bytes)
+        defaults = self._defaults.of(state.request.pool)
+        return container_options(config, device_type, defaults.shm_size_bytes)
 
-    async def _user(self, conn: Conn, experiment: experiments.ExperimentRow) -> link.TaskUser:
-        """Whom its tasks run as."""
-        linked = await workspaces.find_agent_user(
-            conn, experiment.user_id, experiment.workspace_id
-        )
+    async def _user(self, conn: Conn, user_id: int, workspace_id: int) -> link.TaskUser:
+        """Whom the tasks of a user in a workspace run as."""
+        linked = await workspaces.find_agent_user(conn, user_id, workspace_id)
         return msgspec.structs.replace(self._defaults.user, **linked)
 
     async def _ssh_files(self, experiment_id: int) -> list[link.File]:
@@ -156,6 +246,13 @@ class ContainerSpecs:
         )
         return [link.File(f.path, f.content, f.mode, f.is_root_owned) for f in ssh_files(keys)]
 
+    def _trust(self) -> tuple[link.File, ...]:
+        """By which a task knows the master when that serves HTTPS."""
+        if not self._defaults.master_cert_file:
+            return ()
+        cert = Path(self._defaults.master_cert_file).read_bytes()  # it may have been renewed
+        return (link.File(task_spec.MASTER_CERT_FILE, cert, 0o644, is_root_owned=True),)
+
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
     ) -> dict[str, str]:
@@ -167,7 +264,7 @@ class ContainerSpecs:
             username=username,
             session_token=self._tokens.session_token(state.id),
             user_token=self._tokens.user_token(state.id),
-            uses_tls=self._defaults.uses_tls,
+            uses_tls=bool(self._defaults.master_cert_file),
         )
         return task_spec.base_environment(identity)
 
@@ -175,16 +272,16 @@ class ContainerSpecs:
         self,
         state: alloc.Allocation,
         container: alloc.StartContainer,
-        experiment: experiments.ExperimentRow,
-        run: task_spec.TrialRun,
+        gang: _Gang,
         ports: dict[str, int],
     ) -> dict[str, str]:
-        environment = self._base(state, container, experiment.username)
-        if self._defaults.network_interface:
-            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = self._defaults.network_interface
-        if self._defaults.gloo_port_range:
-            environment["GLOO_PORT_RANGE"] = self._defaults.gloo_port_range
-        environment.update(task_spec.trial_environment(run, ports))
+        environment = self._base(state, container, gang.experiment.username)
+        defaults = self._defaults.of(state.request.pool)
+        if defaults.network_interface:
+            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = defaults.network_interface
+        if defaults.gloo_port_range:
+            environment["GLOO_PORT_RANGE"] = defaults.gloo_port_range
+        environment.update(task_spec.trial_environment(gang.run, ports))
         return environment
 
     def _spec(
@@ -195,13 +292,10 @@ class ContainerSpecs:
         environment: dict[str, str],
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
-        files: tuple[link.File, ...] = ()
-        if self._defaults.startup_hook:
-            hook = self._defaults.startup_hook.encode()
-            path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
-            files = (link.File(path=path, content=hook, mode=0o744),)
+        defaults = self._defaults.of(state.request.pool)
         env = config["environment"]
         ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
+        ports += [int(proxied["proxy_port"]) for proxied in env.get("proxy_ports") or ()]
         return link.ContainerSpec(
             task_id=state.request.task_id,
             task_type=state.request.task_type,
@@ -210,10 +304,10 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=self._defaults.user,
-            files=files,
+            files=self._files(state),
             mounts=tuple(_mounts(config)),
             ports=tuple(sorted(set(ports))),
-            network_mode="host" if container.count > 1 else self._defaults.network_mode,
+            network_mode="host" if container.count > 1 else defaults.network_mode,
         )
 
 
@@ -227,7 +321,7 @@ def _mounts(config: dict[str, Any]) -> list[link.Mount]:
         )
         for m in config.get("bind_mounts") or ()
     ]
-    storage = task_spec.storage_mount(config["checkpoint_storage"])
+    storage = task_spec.storage_mount(config.get("checkpoint_storage") or {})
     if storage is not None:
         host_path, container_path, propagation = storage
         mounts.append(link.Mount(host_path, container_path, propagation=propagation))

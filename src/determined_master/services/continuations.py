@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
+    from determined_master.services.pool_bindings import PoolBindings
     from determined_master.store.pool import Conn
 
 OPENING_S = 5.0
@@ -40,10 +41,17 @@ class Reopening(msgspec.Struct, frozen=True):
 class Continuations:
     """Continuing ended experiments."""
 
-    def __init__(self, engine: Engine, pool: asyncpg.Pool, configs: ExperimentConfigs) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        pool: asyncpg.Pool,
+        configs: ExperimentConfigs,
+        bindings: PoolBindings,
+    ) -> None:
         self._engine = engine
         self._pool = pool
         self._configs = configs
+        self._bindings = bindings
 
     async def go_on(self, caller: Caller, experiment_id: int, override: str) -> tuple[str, ...]:
         """Let an ended experiment go on where its trials' checkpoints are.
@@ -62,7 +70,8 @@ class Continuations:
         Raises:
             NotFound: there is none of that id.
             FailedPrecondition: it is not over, or all its trials are completed.
-            InvalidArgument: its search cannot be continued, or not with this override.
+            InvalidArgument: its search cannot be continued, or not with this override; or its
+                workspace may not use its pool any more.
         """
         async with self._pool.acquire() as conn:
             row = await rows.find_experiment(conn, experiment_id)
@@ -80,8 +89,14 @@ class Continuations:
         reopening = _reopening(experiment_id, closed, with_completed=is_single)
         prepared = None
         if is_single and override.strip():
-            prepared = await self._configs.override(override, row.config)
+            prepared = await self._configs.override(
+                override, row.config, workspace_id=row.workspace_id
+            )
             _check_override(prepared)
+        config = prepared.built.config if prepared else row.config
+        async with self._pool.acquire() as conn:
+            pool = config["resources"]["resource_pool"]
+            await self._bindings.check_available(conn, pool, row.workspace_id)
         await self._post(caller, row, reopening, prepared)
         await self._wait_for_first(experiment_id, reopening.request_ids[0])
         return prepared.warnings if prepared else ()

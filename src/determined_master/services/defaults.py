@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from determined_master.domain.config.layers import DEFAULT_SHM_BYTES, ConfigLayers, PoolLayer
+from determined_master.domain.config.layers import (
+    DEFAULT_SHM_BYTES,
+    TASK_CONTAINER_DEFAULTS,
+    ConfigLayers,
+    PoolLayer,
+    merge_container_defaults,
+)
+from determined_master.domain.config.problems import Report
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
-from determined_master.services.container_specs import TaskDefaults
+from determined_master.services.task_defaults import ContainerDefaults, TaskDefaults
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
@@ -33,6 +41,7 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
             pool.pool_name: PoolLayer(
                 task_container_defaults=pool.task_container_defaults,
                 default_priority=settings.scheduler_of(pool).default_priority,
+                has_priorities=settings.scheduler_of(pool).type == "priority",
             )
             for pool in settings.resource_pools
         },
@@ -68,15 +77,31 @@ def rules_of(scheduler: Scheduler) -> Rules:
 def task_defaults(settings: Settings) -> TaskDefaults:
     """What containers get beside their experiment's configuration."""
     user = settings.security.default_task
-    defaults = settings.task_container_defaults
+    cluster = settings.task_container_defaults
     return TaskDefaults(
         user=TaskUser(user=user.user, uid=user.uid, group=user.group, gid=user.gid),
-        shm_size_bytes=int(defaults.get("shm_size_bytes") or DEFAULT_SHM_BYTES),
-        network_mode=defaults.get("network_mode") or "bridge",
-        startup_hook=defaults.get("startup_hook") or "",
-        network_interface=defaults.get("dtrain_network_interface") or "",
-        gloo_port_range=defaults.get("gloo_port_range") or "",
+        containers=_container_defaults({}, cluster),
+        pools={
+            pool.pool_name: _container_defaults(pool.task_container_defaults, cluster)
+            for pool in settings.resource_pools
+        },
         reserved_ports=frozenset(settings.reserved_ports or ()),
         ssh_key_type=settings.security.ssh.key_type,
         rsa_bits=settings.security.ssh.rsa_key_size,
+        master_cert_file=settings.security.tls.cert,
+    )
+
+
+def _container_defaults(pool: Mapping[str, Any], cluster: Mapping[str, Any]) -> ContainerDefaults:
+    """Those of a pool over those of the cluster, both as the settings have them."""
+    quiet = Report()  # settings are checked at start
+    low = TASK_CONTAINER_DEFAULTS.read(cluster, "", quiet) or {}
+    high = TASK_CONTAINER_DEFAULTS.read(pool, "", quiet) or {}
+    merged = merge_container_defaults(high, low)
+    return ContainerDefaults(
+        network_mode=merged.get("network_mode") or "bridge",
+        shm_size_bytes=merged.get("shm_size_bytes") or DEFAULT_SHM_BYTES,
+        startup_hook=merged.get("startup_hook") or "",
+        network_interface=merged.get("dtrain_network_interface") or "",
+        gloo_port_range=merged.get("gloo_port_range") or "",
     )

@@ -7,8 +7,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from determined_master.domain import access
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.config.policy import check_change
 from determined_master.domain.errors import (
     DetError,
     FailedPrecondition,
@@ -17,6 +20,7 @@ from determined_master.domain.errors import (
 )
 from determined_master.domain.schedule.ordering import between
 from determined_master.domain.states import TERMINAL
+from determined_master.services.config_policies import policies_of
 from determined_master.services.job_queue import JobFacts, JobQueue
 from determined_master.store import experiments
 from determined_master.store import job_queue as rows
@@ -24,6 +28,7 @@ from determined_master.store import job_queue as rows
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.services.job_terms import JobTermsSync
+    from determined_master.services.pool_bindings import PoolBindings
     from determined_master.services.pools import Pools
     from determined_master.store.pool import Conn, Pool
 
@@ -50,10 +55,18 @@ class _Place(msgspec.Struct, frozen=True):
 class JobChanges:
     """Changes jobs; what is changed is in the rows first, then live requests are told."""
 
-    def __init__(self, pool: Pool, queue: JobQueue, pools: Pools, terms: JobTermsSync) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        queue: JobQueue,
+        pools: Pools,
+        bindings: PoolBindings,
+        terms: JobTermsSync,
+    ) -> None:
         self._pool = pool
         self._queue = queue
         self._pools = pools
+        self._bindings = bindings
         self._terms = terms
 
     async def apply(self, caller: Caller, changes: Sequence[JobChange]) -> None:
@@ -85,13 +98,12 @@ class JobChanges:
             moved = await self._between(caller, job, anchor, is_ahead=change.ahead_of is not None)
         if change.pool is not None:
             self._check_pool(change.pool, job)
+        if job.type != "EXPERIMENT":
+            access.may(caller, "control", "task", owner_id=job.user_id)
+            await self._terms.tell(job.job_id, _terms(job, change, moved))
+            return
         async with self._pool.acquire() as conn, conn.transaction():
-            experiment_id = await rows.find_experiment_of(conn, job.job_id)
-            if experiment_id is None:
-                raise FailedPrecondition(
-                    f"jobs of type {job.type} keep the place that they were started with: end "
-                    "it and start it anew"
-                )
+            experiment_id = int(job.entity_id)
             place = await self._place(conn, caller, experiment_id, change, moved)
             await rows.update_place(
                 conn,
@@ -124,6 +136,7 @@ class JobChanges:
         if moved is not None:
             resources["priority"], position = moved
         if change.pool is not None:
+            await self._bindings.check_available(conn, change.pool, row.workspace_id)
             self._pools.check_fit(
                 change.pool,
                 int(resources["slots_per_trial"]),
@@ -131,6 +144,11 @@ class JobChanges:
             )
             pool, position = change.pool, None
             resources["resource_pool"] = pool
+        changed = {k: v for k, v in resources.items() if v != row.config["resources"].get(k)}
+        if "resource_pool" in changed:  # where other rules hold for the same priority
+            changed["priority"] = resources["priority"]
+        policies = await policies_of(conn, row.workspace_id)
+        check_change("resources", changed, policies, has_priorities=self._pools.has_order(pool))
         return _Place(resources, pool, position)
 
     async def _between(
@@ -178,6 +196,16 @@ class JobChanges:
             )
         if pool == job.pool:
             raise InvalidArgument(f"resource pool is unchanged ({job.pool} == {pool})")
+
+
+def _terms(job: JobFacts, change: JobChange, moved: tuple[int, Decimal] | None) -> alloc.JobTerms:
+    """The terms of a job that is no experiment: its allocations alone keep them."""
+    known = job.terms
+    if moved is not None:
+        return replace(known, priority=moved[0], position=moved[1])
+    if change.priority is not None and change.priority != job.priority:
+        return replace(known, priority=change.priority, position=None)
+    return replace(known, weight=known.weight if change.weight is None else change.weight)
 
 
 def _check(change: JobChange, job: JobFacts) -> None:

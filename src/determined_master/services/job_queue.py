@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from determined_master import clock
 from determined_master.domain import access
+from determined_master.domain.allocation.messages import JobTerms
 from determined_master.domain.errors import NotFound
 from determined_master.domain.schedule.ordering import Position
 from determined_master.domain.schedule.view import position_of
+from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.services.job_terms import terms_of
 from determined_master.store import job_queue as rows
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
-    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.allocation.messages import Allocation, AllocationRequest
     from determined_master.pools.live import LiveAllocations
     from determined_master.services.pools import Pools
     from determined_master.store.pool import Pool
@@ -26,6 +30,9 @@ HIDDEN = frozenset({"CHECKPOINT_GC"})
 """Types of tasks that are the master's own: they are not shown in the queue."""
 LOOK_BACK_DAYS = 30
 NO_ORDER = -1
+JobState = Literal["QUEUED", "SCHEDULED"]
+Order = tuple[int, Position, datetime, str]
+"""Of jobs in a queue with priorities: priority, position, age, id."""
 
 
 class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +51,7 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     priority: int
     weight: float
     position: Position
+    terms: JobTerms
     requested_slots: int
     allocated_slots: int
     is_scheduled: bool
@@ -52,14 +60,22 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     """From 0; -1 where the scheduler knows no order."""
 
     @property
-    def state(self) -> str:
-        """QUEUED or SCHEDULED."""
+    def state(self) -> JobState:
+        """SCHEDULED when anything of it has slots."""
         return "SCHEDULED" if self.is_scheduled else "QUEUED"
 
     @property
-    def order(self) -> tuple[int, Position, datetime, str]:
+    def order(self) -> Order:
         """Its place in a queue with priorities."""
         return self.priority, self.position, self.submitted_at, self.job_id
+
+
+class JobSummary(msgspec.Struct, frozen=True):
+    """Where a job stands."""
+
+    state: JobState
+    jobs_ahead: int
+    """From 0; -1 where the scheduler knows no order."""
 
 
 class PoolStats(msgspec.Struct, frozen=True):
@@ -101,17 +117,40 @@ class JobQueue:
         return kept[::-1] if descending else kept
 
     async def find(self, job_id: str) -> JobFacts:
-        """One job that has requests.
+        """One job that has requests, or is an experiment that may still have some.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: there is none of that id, or it is over.
         """
-        pools = {a.request.pool for a in self._live.of_job(job_id) if _is_shown(a)}
-        for pool in pools:
-            for job in await self._jobs(pool):
-                if job.job_id == job_id:
-                    return job
+        shown = [a for a in self._live.of_job(job_id) if _is_shown(a)]
+        found: list[rows.JobRow] = []
+        if is_uuid(job_id):
+            async with self._pool.acquire() as conn:
+                found = await rows.list_jobs(conn, [job_id])
+        for row in found:
+            if shown:
+                return _facts(row, row.resource_pool or shown[0].request.pool, shown)
+            if row.resources is not None and row.state not in TERMINAL | LEAVING:
+                return _facts_at_rest(row)
         raise NotFound(f"job {job_id} not found")
+
+    def summary(self, job_id: str) -> JobSummary | None:
+        """Where a job stands; None for one without requests. Cost: O(jobs), no query."""
+        own = [a for a in self._live.of_job(job_id) if _is_shown(a)]
+        if not own:
+            return None
+        request = own[0].request
+        is_waiting = all(a.state == "PENDING" for a in own)
+        state: JobState = "QUEUED" if is_waiting else "SCHEDULED"
+        if not self._pools.has_order(request.pool):
+            return JobSummary(state, NO_ORDER)
+        place = _order(request)
+        ahead = sum(
+            a.request.pool == request.pool and _order(a.request) < place
+            for a in self._live.one_of_each_job()
+            if _is_shown(a)
+        )
+        return JobSummary(state, ahead)
 
     async def stats(self, caller: Caller, pools: Sequence[str] = ()) -> list[PoolStats]:
         """Statistics by pool; names that no pool has are left out."""
@@ -153,8 +192,22 @@ class JobQueue:
         return [a for a in self._live.values() if a.request.pool == pool and _is_shown(a)]
 
 
+def is_uuid(id: str) -> bool:
+    """Whether it could be a job's id: rows are not asked for any other."""
+    try:
+        uuid.UUID(id)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_shown(allocation: Allocation) -> bool:
     return allocation.request.task_type not in HIDDEN
+
+
+def _order(request: AllocationRequest) -> Order:
+    own = position_of(request.submitted_at) if request.position is None else request.position
+    return request.priority, own, request.submitted_at, request.job_id
 
 
 def _facts(row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> JobFacts:
@@ -176,8 +229,34 @@ def _facts(row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> Jo
         priority=request.priority,
         weight=request.weight,
         position=own if request.position is None else request.position,
+        terms=JobTerms(request.priority, request.weight, request.max_slots, request.position),
         requested_slots=sum(a.request.slots for a in allocations),
         allocated_slots=sum(a.request.slots for a in scheduled),
         is_scheduled=bool(scheduled),
+        progress=row.progress,
+    )
+
+
+def _facts_at_rest(row: rows.JobRow) -> JobFacts:
+    """An experiment that waits for nothing just now: it is paused, or its next run is to come."""
+    terms = terms_of(row)
+    return JobFacts(
+        job_id=row.job_id,
+        type=row.type,
+        name=row.name,
+        entity_id=str(row.experiment_id),
+        user_id=row.user_id,
+        username=row.username,
+        workspace_id=row.workspace_id,
+        pool=row.resource_pool or "",
+        submitted_at=row.submitted_at,
+        is_preemptible=True,
+        priority=terms.priority,
+        weight=terms.weight,
+        position=position_of(row.submitted_at) if terms.position is None else terms.position,
+        terms=terms,
+        requested_slots=0,
+        allocated_slots=0,
+        is_scheduled=False,
         progress=row.progress,
     )

@@ -46,6 +46,19 @@ class JobTermsSync:
             if allocation.request.task_type == "TRIAL"
             for event in _missing(allocation, row)
         ]
+        await self._post(postings)
+
+    async def tell(self, job_id: str, terms: alloc.JobTerms) -> None:
+        """Give all live allocations of a job its terms; they are stored with them."""
+        event = alloc.TermsChanged(terms=terms)
+        postings = [
+            Posting("allocation", allocation.id, event, f"queue:{entropy.new_uuid()}")
+            for allocation in self._live.of_job(job_id)
+        ]
+        await self._post(postings)
+
+    async def _post(self, postings: list[Posting]) -> None:
+        """Post them all; who ended meanwhile needs no terms."""
         if not postings:
             return
         for outcome in await self._engine.post_many(postings):

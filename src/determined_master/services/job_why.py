@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from determined_master.domain.errors import NotFound
 from determined_master.domain.schedule.reasons import count
 from determined_master.domain.schedule.view import PoolView
 from determined_master.domain.schedule.why import Why, explain
+from determined_master.services.job_queue import is_uuid
 from determined_master.store import job_queue as rows
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class JobWhy:
         """A job of which nothing waits or runs."""
         async with self._pool.acquire() as conn:
             job_id = await rows.find_job_id(conn, int(id)) if _is_number(id) else id
-            found = await rows.list_jobs(conn, [job_id]) if job_id and _is_uuid(job_id) else []
+            found = await rows.list_jobs(conn, [job_id]) if job_id and is_uuid(job_id) else []
         if not found or found[0].experiment_id is None:
             raise NotFound(f"job {id} not found: nothing of it waits or runs")
         [row] = found
@@ -145,14 +145,6 @@ class JobWhy:
 
 def _is_number(id: str) -> bool:
     return id.isascii() and id.isdigit() and len(id) < 10
-
-
-def _is_uuid(id: str) -> bool:
-    try:
-        uuid.UUID(id)
-    except ValueError:
-        return False
-    return True
 
 
 def sentence(why: Why) -> str:

@@ -24,10 +24,13 @@ from determined_master.store import workspaces as rows
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
-    from determined_master.services.pools import Pools
+    from determined_master.services.pool_bindings import PoolBindings
     from determined_master.services.project_deletions import ProjectDeletions
     from determined_master.store.pool import Conn
 
+NOT_YET = 0
+"""Stands for the id of a workspace that is being made."""
+DEFAULT_POOLS = ("default_compute_pool", "default_aux_pool")
 AGENT_FIELDS = ("agent_uid", "agent_gid", "agent_user", "agent_group")
 
 
@@ -46,9 +49,11 @@ class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True):
 class Workspaces:
     """The workspaces of the cluster; the first is there always."""
 
-    def __init__(self, pool: asyncpg.Pool, pools: Pools, deletions: ProjectDeletions) -> None:
+    def __init__(
+        self, pool: asyncpg.Pool, bindings: PoolBindings, deletions: ProjectDeletions
+    ) -> None:
         self._pool = pool
-        self._pools = pools
+        self._bindings = bindings
         self._deletions = deletions
 
     async def list_all(self, caller: Caller) -> list[rows.WorkspaceRow]:
@@ -78,8 +83,9 @@ class Workspaces:
             InvalidArgument: a bad name or storage, an unknown pool, half an agent user.
         """
         access.may(caller, "create", "workspace")
-        values = self._columns(msgspec.structs.replace(new, name=new.name or ""), None)
+        values = _columns(msgspec.structs.replace(new, name=new.name or ""), None)
         async with self._pool.acquire() as conn, conn.transaction():
+            await self._check_pools(conn, values, NOT_YET)
             try:
                 workspace_id = await rows.insert_workspace(conn, caller.user_id, values)
             except asyncpg.UniqueViolationError:
@@ -109,7 +115,8 @@ class Workspaces:
                     f"workspace ({workspace_id}) is archived and cannot be changed: "
                     "unarchive it first"
                 )
-            values = self._columns(changes, row)
+            values = _columns(changes, row)
+            await self._check_pools(conn, values, workspace_id)
             try:
                 await rows.update_workspace(conn, workspace_id, values)
             except asyncpg.UniqueViolationError:
@@ -160,26 +167,15 @@ class Workspaces:
                 )
         return await self._deletions.delete_workspace(caller, workspace_id)
 
-    async def pools(self, caller: Caller, workspace_id: int) -> list[str]:
-        """Names of the resource pools that tasks of a workspace may use: all, as yet."""
-        await self.get(caller, workspace_id)
-        return [pool.name for pool in self._pools.list_all(caller)]
-
-    def _columns(self, new: WorkspaceChange, old: rows.WorkspaceRow | None) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        if new.name is not None:
-            values["name"] = check_workspace_name(new.name)
-        if new.agent is not None:
-            values |= _agent(new.agent)
-        if new.checkpoint_storage is not None:
-            values["checkpoint_storage"] = _storage(new.checkpoint_storage, old)
-        for field in ("default_compute_pool", "default_aux_pool"):
-            name = getattr(new, field)
-            if name is not None:
-                if name:
-                    self._pools.check_name(name, field)
-                values[field] = name
-        return values
+    async def _check_pools(self, conn: Conn, values: Mapping[str, Any], workspace_id: int) -> None:
+        available = await self._bindings.available(conn, workspace_id)
+        for field in DEFAULT_POOLS:
+            name = values.get(field)
+            if name and name not in available:
+                raise InvalidArgument(
+                    f"{field} is '{name}', and there is no such resource pool, or it is bound to "
+                    f"other workspaces; available: {', '.join(available)}"
+                )
 
 
 def shown_storage(row: rows.WorkspaceRow) -> dict[str, Any] | None:
@@ -189,6 +185,21 @@ def shown_storage(row: rows.WorkspaceRow) -> dict[str, Any] | None:
     kind = STORAGE.variants[row.checkpoint_storage["type"]]
     fields = [name for name, field in kind.fields.items() if not field.is_hidden_when_null]
     return {name: row.checkpoint_storage.get(name) for name in sorted({*fields, "type"})}
+
+
+def _columns(new: WorkspaceChange, old: rows.WorkspaceRow | None) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if new.name is not None:
+        values["name"] = check_workspace_name(new.name)
+    if new.agent is not None:
+        values |= _agent(new.agent)
+    if new.checkpoint_storage is not None:
+        values["checkpoint_storage"] = _storage(new.checkpoint_storage, old)
+    for field in DEFAULT_POOLS:
+        name = getattr(new, field)
+        if name is not None:
+            values[field] = name
+    return values
 
 
 def _agent(given: Mapping[str, Any]) -> dict[str, Any]:

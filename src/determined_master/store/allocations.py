@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from determined_master.domain.gang_ports import choose_ports
 from determined_master.store.pool import Conn
 
 
@@ -53,6 +54,10 @@ class AllocationChange(msgspec.Struct, frozen=True, kw_only=True):
     exit_reason: str | None
     exit_error: str | None
     status_code: int | None
+    pulling_at: datetime | None
+    """Now, when a container waits for its image."""
+    pulled_at: datetime | None
+    """Now, when none does any more."""
 
 
 COLUMNS = """
@@ -62,7 +67,7 @@ COLUMNS = """
 
 
 async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
-    """Store allocations with the hashes of their tokens."""
+    """Store allocations with the hashes of their tokens, and where their experiments are."""
     query = """
         WITH n AS (
             SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bytea[],
@@ -75,9 +80,13 @@ async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
          RETURNING id, token_hash
         )
         INSERT INTO allocations (id, task_id, state, pool, slots, token_hash, session_id,
-                                 requested_at)
-        SELECT n.id, n.task_id, 'PENDING', n.pool, n.slots, n.token_hash, s.id, n.requested_at
+                                 requested_at, workspace_id, workspace_name)
+        SELECT n.id, n.task_id, 'PENDING', n.pool, n.slots, n.token_hash, s.id, n.requested_at,
+               w.id, coalesce(w.name, '')
           FROM n JOIN sessions s ON s.token_hash = n.user_token_hash
+          LEFT JOIN tasks k ON k.id = n.task_id
+          LEFT JOIN experiments e ON e.id = k.experiment_id
+          LEFT JOIN workspaces w ON w.id = e.workspace_id
     """
     columns = [list(c) for c in zip(*map(msgspec.structs.astuple, new), strict=True)]
     await conn.execute(query, *columns)
@@ -88,14 +97,19 @@ async def update_allocations(conn: Conn, changes: Sequence[AllocationChange]) ->
     query = """
         WITH n AS (
             SELECT * FROM unnest($1::text[], $2::text[], $3::bool[], $4::timestamptz[],
-                                 $5::timestamptz[], $6::text[], $7::text[], $8::int[])
-                AS n (id, state, is_ready, started_at, ended_at, exit_reason, exit_error, code)
+                                 $5::timestamptz[], $6::text[], $7::text[], $8::int[],
+                                 $9::timestamptz[], $10::timestamptz[])
+                AS n (id, state, is_ready, started_at, ended_at, exit_reason, exit_error, code,
+                      pulling_at, pulled_at)
         ), changed AS (
             UPDATE allocations a
                SET state = n.state, is_ready = n.is_ready,
                    started_at = coalesce(a.started_at, n.started_at),
                    ended_at = coalesce(a.ended_at, n.ended_at),
-                   exit_reason = n.exit_reason, exit_error = n.exit_error, status_code = n.code
+                   exit_reason = n.exit_reason, exit_error = n.exit_error, status_code = n.code,
+                   pulling_at = coalesce(a.pulling_at, n.pulling_at),
+                   pulled_at = CASE WHEN a.pulling_at IS NOT NULL
+                                    THEN coalesce(a.pulled_at, n.pulled_at) END
               FROM n WHERE a.id = n.id
          RETURNING a.session_id, a.ended_at
         )
@@ -130,29 +144,35 @@ async def find_token_owner(conn: Conn, token_hash: bytes) -> dict[str, Any] | No
     return dict(row) if row else None
 
 
-async def reserve_ports(
-    conn: Conn, allocation_id: str, wanted: dict[str, int], reserved: frozenset[int]
-) -> dict[str, int]:
-    """Give an allocation the lowest free port from each base on; the same again when asked twice.
+class PortRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which ports an allocation needs, and where."""
 
-    Ports are unique in the whole cluster: containers may share a host, and one allocation
-    uses one number on all of its hosts. Call inside a transaction.
+    wanted: Mapping[str, int]
+    """First choice of each, by name."""
+    hosts: frozenset[str]
+    """Names and addresses of its machines; empty stands for all there are."""
+    reserved: frozenset[int] = frozenset()
+    """Numbers that nobody is given."""
+
+
+async def reserve_ports(conn: Conn, allocation_id: str, request: PortRequest) -> dict[str, int]:
+    """Give an allocation ports that are free on its hosts; the same again when asked twice.
+
+    Call inside a transaction.
     """
     await conn.execute("SELECT pg_advisory_xact_lock(hashtext('task ports'))")
     own = await conn.fetchval("SELECT ports FROM allocations WHERE id = $1", allocation_id)
     if own:
         return dict(own)
     query = """
-        SELECT value::int AS port FROM allocations a, jsonb_each_text(a.ports)
+        SELECT DISTINCT value::int AS port FROM allocations a, jsonb_each_text(a.ports)
          WHERE a.ended_at IS NULL
+           AND (a.port_hosts && $1 OR cardinality(a.port_hosts) = 0
+                OR cardinality($1::text[]) = 0)
     """
-    used = {row["port"] for row in await conn.fetch(query)} | reserved
-    ports: dict[str, int] = {}
-    for name, base in wanted.items():
-        port = base
-        while port in used:
-            port += 1
-        used.add(port)
-        ports[name] = port
-    await conn.execute("UPDATE allocations SET ports = $2 WHERE id = $1", allocation_id, ports)
+    hosts = sorted(request.hosts)
+    used = frozenset(row["port"] for row in await conn.fetch(query, hosts))
+    ports = choose_ports(request.wanted, used | request.reserved)
+    query = "UPDATE allocations SET ports = $2, port_hosts = $3 WHERE id = $1"
+    await conn.execute(query, allocation_id, ports, hosts)
     return ports

@@ -25,6 +25,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     username: str
     workspace_id: int
     progress: float
+    submitted_at: datetime
     resource_pool: str | None
     resources: dict[str, Any] | None
     queue_position: Decimal | None
@@ -34,14 +35,16 @@ async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
     """The jobs of these ids, in no order; at most one row each."""
     query = """
         SELECT e.job_id::text, e.id AS experiment_id, 'EXPERIMENT' AS type, e.state, e.name,
-               e.user_id, u.username, e.workspace_id, e.progress, e.resource_pool,
+               e.user_id, u.username, e.workspace_id, e.progress,
+               e.started_at AS submitted_at, e.resource_pool,
                e.config -> 'resources' AS resources, e.queue_position
           FROM experiments e JOIN users u ON u.id = e.user_id
          WHERE e.job_id = ANY ($1::uuid[])
         UNION ALL
         SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.type, '', k.type, k.user_id,
-               u.username, 1, 0, NULL, NULL, NULL
+               u.username, coalesce(g.workspace_id, 1), 0, k.started_at, NULL, NULL, NULL
           FROM tasks k JOIN users u ON u.id = k.user_id
+          LEFT JOIN generic_tasks g ON g.task_id = k.id
          WHERE k.job_id = ANY ($1::uuid[])
            AND NOT EXISTS (SELECT FROM experiments e WHERE e.job_id = k.job_id)
     """
@@ -52,13 +55,6 @@ async def find_job_id(conn: Conn, experiment_id: int) -> str | None:
     """The job of an experiment."""
     query = "SELECT job_id::text FROM experiments WHERE id = $1"
     found: str | None = await conn.fetchval(query, experiment_id)
-    return found
-
-
-async def find_experiment_of(conn: Conn, job_id: str) -> int | None:
-    """The experiment whose job this is."""
-    query = "SELECT id FROM experiments WHERE job_id = $1::uuid"
-    found: int | None = await conn.fetchval(query, job_id)
     return found
 
 
@@ -83,13 +79,27 @@ async def update_place(
 async def list_waits(
     conn: Conn, pools: Sequence[str], since: datetime
 ) -> list[tuple[str, date, float]]:
-    """Mean seconds between request and start, by pool and UTC day of the request, oldest first."""
+    """Mean seconds between request and start, by pool and UTC day, oldest first.
+
+    Days that are summed up have their sums, by the day of the start; later ones are those of
+    the requests, and what still waits counts until now.
+    """
     query = """
+        WITH summed AS (
+            SELECT key AS pool, day, seconds FROM usage_days
+             WHERE type = 'queued' AND day >= ($2 AT TIME ZONE 'UTC')::date AND key = ANY ($1)
+        ), last AS (
+            SELECT max(day) AS day FROM usage_days
+        )
+        SELECT pool, day, seconds FROM summed
+         UNION ALL
         SELECT pool, (requested_at AT TIME ZONE 'UTC')::date AS day,
                avg(extract(epoch FROM coalesce(started_at, ended_at, now()) - requested_at))
                    ::double precision AS seconds
           FROM allocations
-         WHERE requested_at >= $2 AND pool = ANY ($1)
+         WHERE requested_at >= greatest(
+                   $2, (SELECT (day + 1)::timestamp AT TIME ZONE 'UTC' FROM last))
+           AND pool = ANY ($1)
          GROUP BY 1, 2 ORDER BY 1, 2
     """
     rows = await conn.fetch(query, list(pools), since)

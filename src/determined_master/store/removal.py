@@ -22,12 +22,21 @@ _CHECKPOINTS_OF_TRIALS = (
     "DELETE FROM checkpoints WHERE trial_id = ANY ($1) AND NOT uuid = ANY ($2)",
 )
 _OF_TASKS = (
+    """INSERT INTO past_allocations
+       SELECT id, task_type, user_id, workspace_name, experiment_id, labels, pool, slots,
+              requested_at, started_at, ended_at, pulling_at, pulled_at
+         FROM used_allocations
+        WHERE id IN (SELECT id FROM allocations WHERE task_id = ANY ($1))
+          AND started_at IS NOT NULL
+       ON CONFLICT DO NOTHING""",
     "DELETE FROM task_logs WHERE task_id = ANY ($1)",
     "DELETE FROM log_cursors WHERE task_id = ANY ($1)",
     """WITH gone AS (DELETE FROM allocations WHERE task_id = ANY ($1) RETURNING id, session_id),
             sessions AS (DELETE FROM user_sessions s USING gone WHERE s.id = gone.session_id),
             journal AS (DELETE FROM journal j USING gone
-                         WHERE j.kind = 'allocation' AND j.id = gone.id)
+                         WHERE j.kind = 'allocation' AND j.id = gone.id),
+            parts AS (DELETE FROM aggregate_parts p USING gone
+                       WHERE p.kind = 'allocation' AND p.id = gone.id)
        DELETE FROM aggregates a USING gone WHERE a.kind = 'allocation' AND a.id = gone.id""",
     "DELETE FROM tasks WHERE id = ANY ($1)",
 )

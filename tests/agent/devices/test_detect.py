@@ -9,7 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.covers import covers
 
+from determined_agent.devices import detect as module
 from determined_agent.devices.cpu import cpu_devices
 from determined_agent.devices.cuda import cuda_devices
 from determined_agent.devices.detect import artificial_devices, detect
@@ -87,6 +89,26 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
     return fake
 
 
+class Tool:
+    """A stand-in for `rocm-smi`, alone on the PATH."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path / "rocm-smi"
+
+    def says(self, text: str, code: int = 0) -> None:
+        self._path.write_text(f"#!/bin/sh\necho '{text}'\nexit {code}\n")
+        self._path.chmod(0o755)
+
+    def is_gone(self) -> None:
+        self._path.unlink()
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return Tool(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("visible", "found"),
     [
@@ -98,6 +120,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
         (("7",), []),
     ],
 )
+@covers("agent-config 3.cuda 2.visible_gpus")
 def test_gpus_are_those_that_are_visible(
     nvml: FakeNvml, visible: tuple[str, ...], found: list[tuple[int, str]]
 ) -> None:
@@ -105,10 +128,18 @@ def test_gpus_are_those_that_are_visible(
     assert not nvml.is_open
 
 
+@covers("agent-config 3.mig")
 def test_mig_instances_are_slots_numbered_in_their_order(nvml: FakeNvml) -> None:
     nvml.mig = True
     assert [(d.id, d.uuid) for d in cuda_devices(())] == [(0, "GPU-0"), (1, "MIG-0"), (2, "MIG-2")]
     assert [(d.id, d.uuid) for d in cuda_devices(("MIG-2",))] == [(0, "MIG-2")]
+
+
+@covers("agent-config 3.mig 2.visible_gpus")
+def test_all_instances_of_a_visible_gpu_are_visible(nvml: FakeNvml) -> None:
+    nvml.mig = True
+    assert [(d.id, d.uuid) for d in cuda_devices(("1",))] == [(0, "MIG-0"), (1, "MIG-2")]
+    assert [(d.id, d.uuid) for d in cuda_devices(("GPU-0",))] == [(0, "GPU-0")]
 
 
 def test_a_machine_without_a_driver_has_no_gpus(
@@ -119,6 +150,58 @@ def test_a_machine_without_a_driver_has_no_gpus(
 
     monkeypatch.setattr(nvml, "nvmlInit", fail)
     assert cuda_devices(()) == ()
+
+
+@covers("agent-config 3.no_tool")
+def test_slots_that_were_asked_for_and_are_not_there_are_warned_of(
+    nvml: FakeNvml,
+    tool: Tool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(index: int) -> str:
+        raise NVMLError("the GPU fell off the bus")
+
+    tool.says("", code=1)
+    monkeypatch.setattr(nvml, "nvmlDeviceGetHandleByIndex", fail)
+    assert detect(settings(slot_type="cuda")) == ()
+    assert detect(settings(slot_type="rocm", visible_gpus="7")) == ()
+    tool.is_gone()
+    assert detect(settings(slot_type="rocm")) == ()
+    assert [r.message for r in caplog.records if r.levelname == "WARNING"] == [
+        "no CUDA devices, NVML failed: the GPU fell off the bus",
+        "slot_type is cuda and no such device was found: this agent has no slots",
+        "no ROCm devices, rocm-smi failed: Command '('rocm-smi', '--showid', '--showuniqueid', "
+        "'--showbus', '--showproductname', '--showdriverversion', '--json')' returned non-zero "
+        "exit status 1.",
+        "slot_type is rocm and no such device was found among visible_gpus '7': this agent has "
+        "no slots",
+        "slot_type is rocm and no such device was found: this agent has no slots",
+    ]
+
+
+@covers("agent-config 3.auto 3.cuda")
+def test_auto_takes_the_first_kind_that_is_there(
+    nvml: FakeNvml, tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool.says(json.dumps(CARDS))
+    assert [d.uuid for d in detect(settings())] == ["GPU-0", "GPU-1"]
+    assert detect(settings(slot_type="gpu")) == detect(settings(slot_type="cuda"))
+    monkeypatch.setattr(nvml, "nvmlDeviceGetCount", lambda: 0)
+    assert [d.uuid for d in detect(settings())] == ["0xa", "0xb"]
+    tool.is_gone()
+    assert [d.type for d in detect(settings())] == ["cpu"]
+
+
+@covers("agent-config 3.driver")
+def test_the_versions_of_drivers_are_logged(
+    nvml: FakeNvml, tool: Tool, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    tool.says(json.dumps(CARDS))
+    detect(settings(slot_type="cuda"))
+    detect(settings(slot_type="rocm"))
+    assert [r.message for r in caplog.records] == ["NVIDIA driver 999", "ROCm driver 6"]
 
 
 CARDS = {
@@ -137,6 +220,7 @@ CARDS = {
     ("visible", "found"),
     [((), [0, 1]), (("1",), [1]), (("0xa",), [0]), (("0000:43:00.0",), [1])],
 )
+@covers("agent-config 3.rocm")
 def test_rocm_cards_are_read_by_number(visible: tuple[str, ...], found: list[int]) -> None:
     devices = parse_rocm_smi(json.dumps(CARDS), visible)
     assert [d.id for d in devices] == found
@@ -145,11 +229,13 @@ def test_rocm_cards_are_read_by_number(visible: tuple[str, ...], found: list[int
 
 
 @pytest.mark.parametrize("output", ["", "no json", "[]", '{"card0": {}}', '{"card0": 1}'])
+@covers("agent-config 3.malformed")
 def test_output_of_rocm_smi_that_cannot_be_read_is_fatal(output: str) -> None:
     with pytest.raises(MalformedOutput, match="set `slot_type: none`"):
         parse_rocm_smi(output, ())
 
 
+@covers("agent-config 3.cpu")
 def test_the_processors_are_one_slot(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("vendor_id : AuthenticAMD\nmodel name\t: AMD EPYC\nmodel name : other\n")
@@ -160,12 +246,36 @@ def test_the_processors_are_one_slot(tmp_path: Path) -> None:
     assert unknown.uuid
 
 
+@covers("agent-config 3.artificial 2.artificial_slots")
+@covers("scheduling-and-provisioning d.5.artificial")
 def test_artificial_slots_stay_the_same_and_win_over_all_else() -> None:
     devices = detect(settings(artificial_slots=3, slot_type="none"))
     assert devices == artificial_devices("a", 3)
+    assert {(d.brand, d.type) for d in devices} == {("Artificial", "cpu")}
     assert len({d.uuid for d in (*devices, *artificial_devices("b", 3))}) == 6
 
 
+@covers("agent-config 3.none")
 def test_none_is_none_and_cpu_is_one() -> None:
     assert detect(settings(slot_type="none")) == ()
     assert [d.type for d in detect(settings(slot_type="cpu"))] == ["cpu"]
+
+
+@covers("scheduling-and-provisioning d.5.auto d.5.types")
+def test_auto_takes_the_first_kind_that_is_there_and_a_named_one_takes_no_other(
+    nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kinds(slot_type: str) -> list[str]:
+        return [d.type for d in detect(settings(slot_type=slot_type))]
+
+    cards = parse_rocm_smi(json.dumps(CARDS), ())
+    found = {"rocm": cards}
+    monkeypatch.setattr(module, "rocm_devices", lambda visible: found["rocm"])
+    assert kinds("auto") == kinds("cuda") == kinds("gpu") == ["cuda", "cuda"]
+    assert kinds("rocm") == ["rocm", "rocm"]
+    monkeypatch.setattr(nvml, "nvmlDeviceGetCount", lambda: 0)
+    assert kinds("auto") == ["rocm", "rocm"]
+    assert kinds("cuda") == []
+    found["rocm"] = ()
+    assert kinds("auto") == kinds("cpu") == ["cpu"]
+    assert (kinds("rocm"), kinds("none")) == ([], [])

@@ -3,65 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.agent.runtimes.conftest import Make
+from tests.agent.runtimes.steps import again, counting, let_go, notes_of
 from tests.agent_link import spec, until
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
-from tests.docker_daemon import IMAGE, Daemon
-from tests.registry import Registry, registry
+from tests.covers import covers
+from tests.debian_tree import CannotRun
+from tests.docker_daemon import BRIDGE_NET, IMAGE, Daemon, bridge, daemon, import_image
+from tests.registry import Registry
 
-from determined_agent.directory import ContainerDirectory, Exit
-from determined_agent.output import Position, read_chunk
-from determined_agent.runtimes.base import Handle, LaunchFailed
+from determined_agent.directory import Exit
+from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.docker import DockerRuntime
 from determined_agent.settings import Settings
-from determined_wire.agent_link import ContainerSpec, File, Mount, RegistryAuth, TaskUser
+from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
 
 pytestmark = [pytest.mark.slow, pytest.mark.docker, pytest.mark.xdist_group("docker")]
-
-Make = Callable[..., Workshop]
-COUNTS = (
-    "import sys, time",
-    "for i in range({}):",
-    "    print(i, flush=True)",
-    "    time.sleep({})",
-)
-
-
-def counting(numbers: int, pause_s: float) -> ContainerSpec:
-    return spec("\n".join(COUNTS).format(numbers, pause_s))
-
-
-@pytest.fixture
-async def make(docker: Daemon, tmp_path: Path) -> AsyncIterator[Make]:
-    workshops: list[Workshop] = []
-
-    def build(name: str = "agent-1", **overrides: Any) -> Workshop:
-        values: dict[str, Any] = {
-            "master_host": "master",
-            "master_port": 8080,
-            "agent_id": "agent-1",
-            "work_dir": str(tmp_path),
-            "docker_host": docker.address,
-        }
-        root = tmp_path / name
-        root.mkdir(exist_ok=True)
-        answer_s = overrides.pop("answer_s", 60.0)
-        settings = Settings(**(values | overrides))
-        made = Workshop(DockerRuntime(settings, root, answer_s), root)
-        made.defaults = {"image": IMAGE, "network_mode": "host"}
-        workshops.append(made)
-        return made
-
-    yield build
-    for made in workshops:
-        await made.clean_up()
-        for directory in made.root.iterdir():
-            await made.runtime.remove(directory.name)
-    assert docker.containers() == []
 
 
 @pytest.fixture
@@ -69,43 +31,12 @@ def workshop(make: Make) -> Workshop:
     return make()
 
 
-@pytest.fixture
-def images(docker: Daemon) -> Iterator[Registry]:
-    with registry() as made:
-        yield made
-        docker.run("image", "prune", "-f")
-        if docker.run("image", "ls", "-q", made.image):
-            docker.run("image", "rm", "-f", made.image)
-
-
 class TestDockerRuntime(RuntimeContract):
     pass
 
 
-def notes_of(directory: ContainerDirectory) -> list[str]:
-    """What the agent itself has written into a task's log."""
-    chunk, _ = read_chunk(directory.output, Position())
-    lines = iter(chunk.text.split("\n"))
-    told = [(span.source, next(lines)) for span in chunk.spans for _ in range(span.count)]
-    return [line for source, line in told if source == "agent"]
-
-
-async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
-    """Find a container as an agent does that was started anew."""
-    record = directory.record()
-    assert record is not None
-    found = await made.runtime.attach(directory, record)
-    if not isinstance(found, Exit):
-        made.handles.append(found)
-    return found
-
-
-def let_go(made: Workshop, handle: Handle) -> None:
-    handle.detach()
-    made.handles.remove(handle)
-
-
 class TestWhatIsInside:
+    @covers("agent-config 5.files")
     async def test_the_task_finds_its_user_files_memory_and_harness(
         self, workshop: Workshop, tmp_path: Path
     ) -> None:
@@ -149,6 +80,58 @@ class TestWhatIsInside:
             *script, add_capabilities=("NET_ADMIN",), drop_capabilities=("MKNOD",)
         )
         assert (plain, changed) == (["0 1"], ["1 0"])
+
+    async def test_devices_and_mounts_are_where_they_were_asked_for(
+        self, workshop: Workshop, tmp_path: Path
+    ) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data/file").write_text("mine")
+        end, lines = await workshop.run(
+            "import os, stat",
+            "found = os.stat('/dev/mine')",
+            "print(stat.S_ISCHR(found.st_mode), found.st_rdev == os.makedev(1, 5))",
+            "print(open('/dev/mine', 'rb').read(2))",
+            "print(open('in/file').read(), open('/run/determined/workdir/in/file').read())",
+            "try: open('in/file', 'w')",
+            "except OSError as error: print(error.strerror)",
+            devices=("/dev/zero:/dev/mine:r",),
+            mounts=(Mount(str(tmp_path / "data"), "in", True),),
+        )
+        assert end.exit_code == 0
+        assert lines == ["True True", "b'\\x00\\x00'", "mine mine", "Read-only file system"]
+
+    async def test_a_work_directory_of_its_own_is_made(self, workshop: Workshop) -> None:
+        _, lines = await workshop.run("import os", "print(os.getcwd())", work_dir="/some/where")
+        assert lines == ["/some/where"]
+
+    @covers("agent-config 5.labels")
+    async def test_docker_shows_whose_it_is_and_keeps_it_until_its_end_is_stored(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(spec("pass", description="exp-1-trial-2"))
+        await asyncio.wait_for(handle.wait(), 30)
+        [container] = docker.containers()
+        shown = json.loads(docker.run("inspect", container))[0]
+        labels = {
+            name.removeprefix("ai.determined.container."): value
+            for name, value in shown["Config"]["Labels"].items()
+            if name.startswith("ai.determined.container.")
+        }
+        assert labels.pop("directory") == str(workshop.root)
+        assert labels == {
+            "type": "task-container",
+            "version": "0",
+            "id": directory.container_id,
+            "devices": "",
+            "description": "exp-1-trial-2",
+            "agent": "agent-1",
+            "cluster": "c",
+            "master": "m",
+        }
+        assert shown["Name"] == f"/exp-1-trial-2-{directory.container_id}"
+        assert shown["HostConfig"]["AutoRemove"] is False
+        await workshop.runtime.remove(directory.container_id)
+        assert docker.containers() == []
 
     async def test_a_fork_bomb_stays_within_its_bound(self, make: Make) -> None:
         end, lines = await make(container_pids_limit=40).run(
@@ -213,7 +196,7 @@ class TestTheAgentsRestart:
         docker.run("rm", "-f", *docker.containers())
         end = await asyncio.wait_for(handle.wait(), 30)
         assert end.failure is not None
-        assert end.failure.type in ("restore_error", "container_failed")
+        assert end.failure.type == "restore_error"
 
     async def test_what_lost_its_directory_is_removed_and_nothing_of_another_agent(
         self, make: Make, docker: Daemon
@@ -224,6 +207,24 @@ class TestTheAgentsRestart:
         await other.launch(spec("import time", "time.sleep(600)"))
         await mine.runtime.sweep(frozenset({kept.container_id}))
         assert len(docker.containers()) == 2
+
+    @covers("agent-config 2.container_auto_remove_disabled 5.auto_remove")
+    async def test_one_that_ended_is_removed_unless_the_settings_keep_it(
+        self, make: Make, docker: Daemon
+    ) -> None:
+        keeping = make("keeping", container_auto_remove_disabled=True)
+        for workshop, left in ((make("usual"), 0), (keeping, 1)):
+            directory, handle = await workshop.launch(spec("print('inside')"))
+            await handle.wait()
+            await workshop.runtime.remove(directory.container_id)
+            await workshop.runtime.sweep(frozenset())
+            assert len(docker.containers()) == left
+        [kept] = docker.containers()
+        assert docker.run("logs", kept).strip() == "inside"
+        await keeping.launch(spec("import time", "time.sleep(600)"))
+        await keeping.runtime.sweep(frozenset())
+        assert docker.containers() == [kept]
+        docker.run("rm", kept)
 
 
 class TestImages:
@@ -242,6 +243,7 @@ class TestImages:
         assert notes[2] == caught.value.failure.message
         assert workshop.states == ["PULLING", "STARTING"]
 
+    @covers("agent-config 5.pull")
     async def test_it_is_pulled_again_only_when_that_is_asked_for(
         self, workshop: Workshop, images: Registry
     ) -> None:
@@ -294,34 +296,46 @@ class TestImages:
         assert workshop.handles == []
 
 
-@pytest.mark.kill
-class TestADaemonThatFails:
-    async def test_one_that_hangs_is_named_and_running_tasks_do_not_mind(
-        self, make: Make, docker: Daemon
-    ) -> None:
-        workshop = make(answer_s=1.0)
-        directory, handle = await workshop.launch(counting(200, 0.02))
-        with docker.hanging():
-            with pytest.raises(
-                LaunchFailed, match=r"did not answer GET /images.* in 1 s"
-            ) as caught:
-                await workshop.launch(spec("pass"))
-            assert docker.address in caught.value.failure.message
-            assert caught.value.failure.type == "agent_error"
-        end = await asyncio.wait_for(handle.wait(), 60)
-        assert end.exit_code == 0
-        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
-        assert numbers == [str(i) for i in range(200)]
+@pytest.fixture(scope="module")
+def bridged(debian_tree: Path) -> Iterator[Daemon]:
+    """A daemon whose containers have a network of their own."""
+    try:
+        with bridge() as name, daemon("--bridge", name, "--userland-proxy=true") as made:
+            import_image(made, debian_tree)
+            yield made
+    except CannotRun as error:
+        pytest.skip(f"no bridge here: {error}")
 
-    async def test_the_task_runs_on_and_its_output_and_end_are_whole(
-        self, workshop: Workshop, docker: Daemon
+
+class TestABridge:
+    async def test_ports_are_reached_at_the_numbers_that_docker_gave(
+        self, bridged: Daemon, tmp_path: Path
     ) -> None:
-        directory, handle = await workshop.launch(counting(400, 0.005))
-        await until(lambda: len(lines_of(directory)) > 20)
-        docker.kill()
-        docker.start()
-        end = await asyncio.wait_for(handle.wait(), 60)
-        assert end.exit_code == 0
-        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
-        assert numbers == [str(i) for i in range(400)]
-        assert "it runs" in notes_of(directory)[0]
+        settings = Settings(
+            master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=bridged.address
+        )
+        workshop = Workshop(DockerRuntime(settings, tmp_path), tmp_path)
+        workshop.defaults = {"image": IMAGE}
+        directory, handle = await workshop.launch(
+            spec(
+                "import socket",
+                "with socket.create_server(('', 1734)) as server:",
+                "    print('ready', flush=True)",
+                "    link, _ = server.accept()",
+                "    link.sendall(b'from inside')",
+                ports=(1734, 1735),
+            )
+        )
+        first, second = handle.addresses()
+        assert first.container_ip.startswith(f"{BRIDGE_NET}.")
+        assert (first.host_ip, first.container_port, second.container_port) == ("", 1734, 1735)
+        assert first.host_port not in (1734, second.host_port)
+        await until(lambda: lines_of(directory) == ["ready"])
+        reader, writer = await asyncio.open_connection("127.0.0.1", first.host_port)
+        assert await asyncio.wait_for(reader.read(), 10) == b"from inside"
+        writer.close()
+        await writer.wait_closed()
+        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 0
+        found = await again(workshop, directory)
+        assert isinstance(found, Exit)
+        await workshop.runtime.remove(directory.container_id)

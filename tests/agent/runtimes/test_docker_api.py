@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.agent_link import spec
+from tests.covers import covers
 
 from determined_agent.directory import ContainerDirectory, ContainerRecord
 from determined_agent.environment import MasterFacts, Start
@@ -30,7 +31,7 @@ from determined_agent.runtimes.docker_container import (
 from determined_agent.runtimes.docker_host import docker_host
 from determined_agent.runtimes.docker_output import Output
 from determined_agent.settings import Settings
-from determined_wire.agent_link import Address
+from determined_wire.agent_link import Address, Device
 
 Answer = Callable[[str], bytes]
 
@@ -49,6 +50,7 @@ class Fake:
     def __init__(self, path: Path) -> None:
         self.address = f"unix://{path}"
         self.asked: list[str] = []
+        self.bodies: list[tuple[str, bytes]] = []
         self.answer: Answer = lambda line: b""
         self.answer_slowly: Callable[[str], Any] = lambda line: None
         """Gives a coroutine that writes a body, where one shall take its time."""
@@ -57,6 +59,9 @@ class Fake:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         line = head.splitlines()[0].removesuffix(" HTTP/1.1")
         self.asked.append(line)
+        sizes = [h for h in head.splitlines() if h.lower().startswith("content-length:")]
+        body = await reader.readexactly(int(sizes[0].partition(":")[2]) if sizes else 0)
+        self.bodies.append((line, body))
         slow = self.answer_slowly(line)
         if slow is not None:
             writer.write(b"HTTP/1.1 200 X\r\n\r\n")
@@ -79,6 +84,15 @@ async def fake(tmp_path: Path) -> AsyncIterator[Fake]:
     yield made
     server.close()
     await server.wait_closed()
+
+
+def prepared(root: Path, devices: tuple[Device, ...] = ()) -> tuple[ContainerDirectory, Start]:
+    """A container to launch, and its directory."""
+    record = ContainerRecord(container_id="c", allocation_id="a", task_id="t", slot_ids=())
+    directory = ContainerDirectory(root / "c")
+    directory.create(record)
+    what = spec("pass", image="some:1")
+    return directory, Start(container_id="c", devices=devices, spec=what, master=MasterFacts())
 
 
 async def test_the_older_of_both_versions_is_spoken(fake: Fake) -> None:
@@ -154,15 +168,61 @@ async def test_a_full_disk_is_an_error_of_the_agent_with_its_remedy(
 
     fake.answer = answer
     settings = Settings(master_host="m", docker_host=fake.address)
-    record = ContainerRecord(container_id="c", allocation_id="a", task_id="t", slot_ids=())
-    directory = ContainerDirectory(tmp_path / "c")
-    directory.create(record)
-    what = spec("pass", image="some:1")
-    start = Start(container_id="c", devices=(), spec=what, master=MasterFacts())
+    directory, start = prepared(tmp_path)
     with pytest.raises(LaunchFailed) as caught:
-        await DockerRuntime(settings, tmp_path).launch(directory, start, lambda state: None)
+        await DockerRuntime(settings, tmp_path, patience_s=0.0).launch(
+            directory, start, lambda state: None
+        )
     assert caught.value.failure.type == "agent_error"
     assert "the disk of Docker's data root is full" in caught.value.failure.message
+
+
+@covers("agent-config 5.cuda")
+async def test_gpus_are_asked_of_the_daemon_by_their_ids(fake: Fake, tmp_path: Path) -> None:
+    """No test machine has one: what counts is what the daemon hears, and a refusal's remedy."""
+
+    def answer(line: str) -> bytes:
+        if line.startswith("POST /v1.41/containers/create"):
+            return http('{"Id": "abc"}', 201)
+        if line.endswith("/start"):
+            refused = 'could not select device driver "nvidia" with capabilities: [[gpu]]'
+            return http(json.dumps({"message": refused}), 500)
+        return http("{}")
+
+    fake.answer = answer
+    settings = Settings(master_host="m", docker_host=fake.address)
+    directory, start = prepared(tmp_path, devices=(Device(3, "A100", "GPU-3", "cuda"),))
+    with pytest.raises(LaunchFailed, match="install the NVIDIA container toolkit") as caught:
+        await DockerRuntime(settings, tmp_path).launch(directory, start, lambda state: None)
+    assert caught.value.failure.type == "task_error"
+    [body] = [b for line, b in fake.bodies if line.startswith("POST /v1.41/containers/create")]
+    assert json.loads(body)["HostConfig"]["DeviceRequests"] == [
+        {
+            "Driver": "nvidia",
+            "DeviceIDs": ["GPU-3"],
+            "Capabilities": [["gpu", "compute", "utility"]],
+        }
+    ]
+    assert "DELETE /v1.41/containers/abc?force=1&v=1" in fake.asked
+
+
+async def test_a_machine_that_fails_is_tried_again_for_a_while(fake: Fake, tmp_path: Path) -> None:
+    refusals = [http('{"message": "write /x: no space left on device"}', 500)]
+
+    def answer(line: str) -> bytes:
+        if line.startswith("POST /v1.41/containers/create"):
+            return refusals.pop() if refusals else http('{"message": "enough"}', 400)
+        return http("{}")
+
+    fake.answer = answer
+    settings = Settings(master_host="m", docker_host=fake.address)
+    directory, start = prepared(tmp_path)
+    with pytest.raises(LaunchFailed, match="enough") as caught:
+        await DockerRuntime(settings, tmp_path).launch(directory, start, lambda state: None)
+    assert caught.value.failure.type == "task_error"
+    chunk, _ = read_chunk(directory.output, Position())
+    assert "the disk of Docker's data root is full" in chunk.text
+    assert "trying again in 1 s" in chunk.text
 
 
 def test_the_socket_is_the_settings_then_the_variables_then_the_usual_one(tmp_path: Path) -> None:

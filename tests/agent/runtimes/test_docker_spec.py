@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.agent_link import spec
+from tests.covers import covers
 
 from determined_agent.environment import MasterFacts, Start
 from determined_agent.runtimes.docker_files import archive
@@ -44,6 +45,7 @@ def host_config(made: Start, **overrides: Any) -> dict[str, Any]:
     return found
 
 
+@covers("agent-config 5.labels")
 def test_a_container_is_found_again_by_its_labels_and_never_removes_itself() -> None:
     body = create_body(start(Device(3, "b", "u", "cpu")), settings(), HARNESS)
     prefix = "ai.determined.container."
@@ -98,6 +100,7 @@ def test_what_the_configuration_asks_for_reaches_docker() -> None:
     }
 
 
+@covers("agent-config 5.cuda")
 def test_a_container_sees_the_gpus_of_its_slots_alone() -> None:
     config = host_config(start(Device(0, "b", "GPU-a", "cuda"), Device(1, "b", "GPU-b", "cuda")))
     assert config["DeviceRequests"] == [
@@ -107,6 +110,20 @@ def test_a_container_sees_the_gpus_of_its_slots_alone() -> None:
             "Capabilities": [["gpu", "compute", "utility"]],
         }
     ]
+
+
+@covers("agent-config 5.rocm")
+def test_a_container_with_rocms_slots_gets_the_drivers_and_its_cards_files() -> None:
+    made = start(Device(1, "b", "u", "rocm"))
+    nodes = ("/dev/kfd", "/dev/dri/card1", "/dev/dri/renderD129")
+    body = create_body(made, settings(), HARNESS, nodes)
+    config = body["HostConfig"]
+    assert [(d["PathOnHost"], d["CgroupPermissions"]) for d in config["Devices"]] == [
+        (node, "rwm") for node in nodes
+    ]
+    assert (config["SecurityOpt"], config["GroupAdd"]) == (["seccomp=unconfined"], ["video"])
+    # inside, the GPUs that it sees count from 0
+    assert not any(line.startswith("ROCR_VISIBLE_DEVICES") for line in body["Env"])
 
 
 def test_docker_keeps_about_as_much_output_as_the_spool_does() -> None:
@@ -134,6 +151,7 @@ def test_a_master_on_loopback_is_warned_of_unless_the_network_is_the_hosts() -> 
     assert loopback_warning(start(), settings(container_master_host="10.0.0.1")) is None
 
 
+@covers("agent-config 5.files")
 def test_files_have_their_owners_and_modes() -> None:
     what = spec(
         "pass",

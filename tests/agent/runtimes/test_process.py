@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import os
 import signal
 import sys
@@ -13,11 +14,13 @@ from typing import Any
 import pytest
 from tests.agent_link import processes_with, spec, until
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+from tests.covers import covers
 
 from determined_agent.directory import Exit
 from determined_agent.output import Position, read_chunk
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.process import ProcessRuntime
+from determined_agent.runtimes.process_bound import make_group
 from determined_agent.settings import Settings
 from determined_agent.shim import descendants
 from determined_wire.agent_link import File, Mount, TaskUser
@@ -125,6 +128,7 @@ class TestTheMachineItRunsOn:
         )
         assert lines == [f"{mount.host_path} True"]
 
+    @covers("agent-config 5.logs")
     async def test_what_it_ignores_it_says_once_in_the_log(self, workshop: Workshop) -> None:
         directory, handle = await workshop.launch(
             spec("pass", image="an-image:1", add_capabilities=("NET_ADMIN",), shm_size_bytes=9)
@@ -245,3 +249,34 @@ class TestWhatGoesWrong:
         assert isinstance(end, Exit)
         assert end.exit_code == 0
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
+
+    async def test_a_task_has_no_more_processes_than_its_bound(self, make: Make) -> None:
+        limit = 30
+        if os.getuid() != 0:  # without a cgroup those of the user count, all of them
+            limit += sum(1 for _ in glob.iglob("/proc/[0-9]*/task/[0-9]*"))
+        workshop = make(container_pids_limit=limit)
+        directory, start = workshop.make(
+            spec(
+                "import os, time",
+                "made = 0",
+                "try:",
+                f"    while made < {limit + 50}:",
+                "        if os.fork() == 0: time.sleep(600)",
+                "        made += 1",
+                "except OSError as error: print(made, error)",
+            )
+        )
+        group = make_group(directory.container_id, limit)
+        if os.getuid() == 0 and not group:
+            pytest.skip("no cgroup can be made here, and nothing else bounds root's processes")
+        handle = await workshop.runtime.launch(directory, start, workshop.states.append)
+        workshop.handles.append(handle)
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        [line] = lines_of(directory, end)
+        assert "Resource temporarily unavailable" in line
+        assert int(line.split()[0]) < limit
+        assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
+        await workshop.runtime.remove(directory.container_id)
+        assert make_group(directory.container_id, 0) == ""
+        assert group not in glob.glob(f"{os.path.dirname(group)}/determined-*")

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.covers import covers
 
 from determined_agent.runtimes.registry_auth import (
     HelperFailed,
@@ -32,6 +33,7 @@ def test_an_images_name_is_taken_apart(image: str, parts: tuple[str, str, str]) 
     assert parse_image(image) == PulledImage(*parts)
 
 
+@covers("agent-config 5.credentials")
 async def test_the_tasks_own_credentials_go_first_and_only_to_their_registry(
     tmp_path: Path,
 ) -> None:
@@ -46,6 +48,7 @@ async def test_the_tasks_own_credentials_go_first_and_only_to_their_registry(
 
 
 @pytest.mark.slow
+@covers("agent-config 5.credentials")
 async def test_a_credential_helper_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from tests.agent_link import (
     spec,
     until,
 )
+from tests.covers import covers
 
 from determined_master.backends.agents.backend import AgentBackend
 from determined_master.ports import NotConnected
@@ -91,6 +92,8 @@ def counting(n: int, pause: float = 0.0) -> tuple[str, ...]:
     return tuple(line.format(n=n, pause=pause) for line in COUNTING)
 
 
+@covers("agent-config 4.reports 5.failed_exit")
+@covers("scheduling-and-provisioning d.1.hello d.1.messages")
 async def test_a_container_runs_ends_and_is_forgotten(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -121,6 +124,7 @@ async def test_a_container_runs_ends_and_is_forgotten(
     await until(lambda: not agent.directory(container).exists())
 
 
+@covers("agent-config 4.orders 5.signals")
 async def test_signals_reach_the_task_and_nine_ends_its_whole_tree(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -151,6 +155,8 @@ async def test_signals_reach_the_task_and_nine_ends_its_whole_tree(
     assert processes_with(f"DET_CONTAINER_ID={container}") == []
 
 
+@covers("agent-config 4.outbox 4.reconnected")
+@covers("scheduling-and-provisioning d.1.known d.3.buffered")
 async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -180,7 +186,9 @@ async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
     assert [r.state for _, _, r in events.changes] == ["STARTING", "RUNNING", "TERMINATED"]
 
 
+@covers("scheduling-and-provisioning d.4.agent_restart")
 @pytest.mark.kill
+@covers("agent-config 4.reattach")
 async def test_a_killed_agent_finds_its_task_again_and_loses_no_line(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -204,7 +212,9 @@ async def test_a_killed_agent_finds_its_task_again_and_loses_no_line(
     assert events.lost == []
 
 
+@covers("scheduling-and-provisioning d.4.ended_away")
 @pytest.mark.kill
+@covers("agent-config 4.exits")
 async def test_an_end_while_the_agent_was_down_is_reported(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -224,6 +234,8 @@ async def test_an_end_while_the_agent_was_down_is_reported(
     assert events.texts(container) == [f"line {i}" for i in range(40)]
 
 
+@covers("agent-config 1.signals 4.reattach")
+@covers("scheduling-and-provisioning d.4.unexpected")
 async def test_a_terminated_agent_detaches_and_its_task_runs_on(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -244,7 +256,9 @@ async def test_a_terminated_agent_detaches_and_its_task_runs_on(
     assert processes_with(f"DET_CONTAINER_ID={container}") == []
 
 
+@covers("scheduling-and-provisioning d.1.past_reconnect d.3.liveness")
 @pytest.mark.kill
+@covers("agent-config 4.too_late")
 async def test_a_stopped_agent_is_lost_and_comes_back(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -264,6 +278,8 @@ async def test_a_stopped_agent_is_lost_and_comes_back(
     assert processes_with(f"DET_CONTAINER_ID={container}") == []
 
 
+@covers("agent-config 4.same_id")
+@covers("scheduling-and-provisioning d.1.connected")
 async def test_a_second_agent_with_the_same_id_is_refused_by_name(
     listener: Listener, agents: Any, tmp_path: Path
 ) -> None:
@@ -290,6 +306,8 @@ async def test_a_second_agent_over_the_same_directory_does_not_start(
     assert "already serves as 'agent-1'" in second.log.read_text()
 
 
+@covers("agent-config 4.orders")
+@covers("scheduling-and-provisioning d.3.must_restart")
 async def test_a_refused_agent_ends_and_says_what_to_do(listener: Listener, agents: Any) -> None:
     backend_of(listener, Recorder(), door=OpenDoor("wrong token: run `det agent token`"))
     agent = agents()
@@ -304,6 +322,7 @@ async def test_an_agent_is_reached_where_it_says(listener: Listener, agents: Any
     assert backend.agents()[0].address == "gpu-7.example"
 
 
+@covers("agent-config 2.container_runtime")
 async def test_an_agent_whose_runtime_is_missing_names_the_remedy(
     listener: Listener, agents: Any
 ) -> None:
@@ -359,6 +378,8 @@ async def test_a_failing_store_is_tried_again_and_nothing_is_lost(
     assert [r.state for _, _, r in events.changes] == ["STARTING", "RUNNING", "TERMINATED"]
 
 
+@covers("agent-config 4.reconnect")
+@covers("scheduling-and-provisioning d.3.window d.3.not_back d.4.expected")
 async def test_an_expected_agent_that_never_comes_is_lost(listener: Listener) -> None:
     events = Recorder()
     backend = AgentBackend(
@@ -372,6 +393,7 @@ async def test_an_expected_agent_that_never_comes_is_lost(listener: Listener) ->
     assert backend.agents() == []
 
 
+@covers("agent-config 5.failed_task")
 async def test_a_container_that_cannot_start_is_a_task_error(
     listener: Listener, agents: Any, container: str
 ) -> None:
@@ -389,6 +411,7 @@ async def test_a_container_that_cannot_start_is_a_task_error(
     assert "cannot run 'no-such-program': No such file or directory" in report.failure.message
 
 
+@covers("agent-config 5.devices 5.failed_agent")
 async def test_a_container_on_slots_that_are_not_there_is_an_agent_error(
     listener: Listener, agents: Any, container: str
 ) -> None:

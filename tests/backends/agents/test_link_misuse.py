@@ -9,15 +9,20 @@ from typing import Any
 import msgspec
 import pytest
 from tests.agent_link import FAST, Listener, OpenDoor, Recorder, identity, listening, until
+from tests.covers import covers
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from determined_master import clock
 from determined_master.backends.agents.backend import AgentBackend
+from determined_master.backends.agents.session import LinkTimes
 from determined_master.ports import AgentSnapshot
 from determined_wire.agent_link import (
+    PROTOCOL,
     AgentAck,
     ContainerChanged,
     ContainerReport,
+    Device,
     ForgetContainer,
     FromMaster,
     Hello,
@@ -74,6 +79,11 @@ class Agent:
                 return message
             await self.say(Pong())
 
+    async def keep_answering(self) -> None:
+        """Answer pings for as long as the connection is up."""
+        while True:
+            await self.hear()
+
     async def is_closed(self) -> bool:
         try:
             while True:
@@ -86,6 +96,7 @@ def dial(listener: Listener, **options: Any) -> Any:
     return connect(f"ws://127.0.0.1:{listener.port}/agents", proxy=None, **options)
 
 
+@covers("scheduling-and-provisioning d.1.no_id")
 @pytest.mark.parametrize(
     ("first", "reason", "is_final"),
     [
@@ -98,6 +109,7 @@ def dial(listener: Listener, **options: Any) -> Any:
         (hello(acknowledged_epoch=4, cluster_id="cluster-1"), "of epoch 3, is out of date", False),
     ],
 )
+@covers("agent-config 4.refused")
 async def test_a_bad_opening_is_refused_with_the_reason(
     listener: Listener, first: Any, reason: str, is_final: bool
 ) -> None:
@@ -203,6 +215,8 @@ async def test_a_bad_message_ends_the_connection_and_the_agent_may_come_back(
         assert isinstance(await agent.hear(), Welcome)
 
 
+@covers("agent-config 4.reconnected")
+@covers("scheduling-and-provisioning d.4.resent")
 async def test_a_message_sent_again_is_acknowledged_and_told_once(listener: Listener) -> None:
     assert listener.backend is not None
     events = listener.backend._events
@@ -235,6 +249,7 @@ async def test_a_new_boot_numbers_its_messages_anew(listener: Listener) -> None:
     assert [(b, n) for b, n, _ in events.changes] == [("one", 1), ("two", 1)]
 
 
+@covers("agent-config 4.same_id")
 async def test_a_silent_agent_gives_way_to_another_of_its_id(listener: Listener) -> None:
     async with dial(listener) as first, dial(listener) as second:
         await Agent(first).say(hello(boot_id="one"))
@@ -245,6 +260,8 @@ async def test_a_silent_agent_gives_way_to_another_of_its_id(listener: Listener)
     assert len(listener.backend.agents()) == 1
 
 
+@covers("agent-config 4.buffered")
+@covers("scheduling-and-provisioning d.3.buffered d.3.back")
 async def test_an_order_waits_for_its_acknowledgement_and_is_sent_again(
     listener: Listener,
 ) -> None:
@@ -272,6 +289,190 @@ async def test_an_order_waits_for_its_acknowledgement_and_is_sent_again(
         await agent.hear()
         await agent.say(ContainerChanged(1, ContainerReport("c", "a", "RUNNING")))
         assert await agent.hear() == MasterAck(1)
+
+
+@covers("agent-config 4.url 4.master_first 4.agent_first")
+async def test_both_sides_open_by_telling_who_they_are(listener: Listener) -> None:
+    backend = listener.backend
+    assert backend is not None
+    events = backend._events
+    assert isinstance(events, Recorder)
+    events.keep.add("c")
+    kept, other = ContainerReport("c", "a", "RUNNING"), ContainerReport("d", "a", "RUNNING")
+    device = Device(0, "brand", "uuid", "cuda")
+    said = hello(version="9.9", devices=(device,), containers=(kept, other), resource_pool="p")
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(said)
+        welcome = await agent.hear()
+        assert isinstance(welcome, Welcome)
+        assert (welcome.master_id, welcome.cluster_id) == ("master-1", "cluster-1")
+        assert (welcome.cluster_name, welcome.version, welcome.keep) == ("test", "0.0", ("c",))
+        [(snapshot, containers)] = events.joined
+    assert (snapshot.id, snapshot.version, snapshot.pool) == ("agent-1", "9.9", "p")
+    assert (snapshot.hostname, snapshot.devices) == ("host-1", (device,))
+    assert [c.container_id for c in containers] == ["c", "d"]
+
+
+@covers("agent-config 4.changed")
+async def test_what_an_agent_tells_when_it_returns_counts(listener: Listener) -> None:
+    backend = listener.backend
+    assert backend is not None
+    for pool, slots in (("one", 2), ("two", 1)):
+        devices = tuple(Device(n, "b", f"u{n}", "cpu") for n in range(slots))
+        async with dial(listener) as socket:
+            agent = Agent(socket)
+            await agent.say(hello(boot_id=pool, resource_pool=pool, devices=devices))
+            assert isinstance(await agent.hear(), Welcome)
+            await until(lambda: backend.agents()[0].is_connected)
+            [found] = backend.agents()
+            assert (found.pool, found.devices) == (pool, devices)
+
+
+@covers("agent-config 4.keepalive")
+async def test_an_agent_that_answers_no_ping_is_gone(listener: Listener) -> None:
+    times = LinkTimes()
+    assert times.ping_after_s == 15
+    assert times.ping_after_s + times.answer_s < 60
+    async with dial(listener) as socket:
+        await socket.send(msgspec.json.encode(hello()))
+        heard = [msgspec.json.decode(await socket.recv(), type=FromMaster) for _ in range(2)]
+        assert [type(h) for h in heard] == [Welcome, Ping]
+        assert await Agent(socket).is_closed()
+    assert listener.backend is not None
+    await until(lambda: [a.is_connected for a in listener.backend.agents()] == [False])
+
+
+async def test_who_comes_too_late_is_told_what_of_it_was_given_up(listener: Listener) -> None:
+    assert listener.backend is not None
+    events = listener.backend._events
+    assert isinstance(events, Recorder)
+    events.keep = {"wanted"}
+    mine = tuple(ContainerReport(c, "a", "RUNNING") for c in ("wanted", "given-up"))
+    for cluster_id, unwanted in (("cluster-1", ("given-up",)), ("another", ())):
+        async with dial(listener) as first, dial(listener) as second:
+            holder, late = Agent(first), Agent(second)
+            await holder.say(hello(boot_id="one"))
+            assert isinstance(await holder.hear(), Welcome)
+            answering = asyncio.create_task(holder.keep_answering())
+            await late.say(hello(boot_id="two", containers=mine, cluster_id=cluster_id))
+            answer = await late.hear()
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
+        assert isinstance(answer, Refused)
+        assert answer.is_final
+        assert answer.unwanted == unwanted
+
+
+async def test_lines_of_an_agent_whose_clock_is_off_get_times_of_ours(listener: Listener) -> None:
+    assert listener.backend is not None
+    hour_us = 3600 * 10**6
+    now_us = int(clock.now().timestamp() * 1e6)
+    taken: list[LogBatch] = []
+
+    class Keeps(Recorder):
+        async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
+            taken.append(batch)
+            return await super().store_logs(agent_id, batch)
+
+    listener.backend._events = Keeps()
+    for ahead_us in (hour_us, -hour_us, 0):
+        taken.clear()
+        async with dial(listener) as socket:
+            agent = Agent(socket)
+            await agent.say(hello(sent_at_us=now_us + ahead_us))
+            assert isinstance(await agent.hear(), Welcome)
+            spans = (LogSpan(1, now_us + ahead_us),)
+            await agent.say(LogBatch(f"c{ahead_us}", "a", "t", 1, "one", spans))
+            await agent.hear()
+        [batch] = taken
+        assert abs(batch.spans[0].at_us - now_us) < 60 * 10**6
+
+
+@covers("scheduling-and-provisioning d.1.first_message d.1.no_pool d.4.unexpected")
+async def test_a_welcome_says_who_the_master_is_and_what_to_keep(listener: Listener) -> None:
+    assert listener.backend is not None
+    events = listener.backend._events
+    assert isinstance(events, Recorder)
+    events.keep.add("wanted")
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        reports = tuple(ContainerReport(c, "a", "RUNNING") for c in ("wanted", "unwanted"))
+        await agent.say(hello(containers=reports))
+        welcome = await agent.hear()
+        assert isinstance(welcome, Welcome)
+        who = identity()
+        assert (welcome.master_id, welcome.cluster_id) == (who.master_id, who.cluster_id)
+        assert (welcome.version, welcome.epoch) == (who.version, 3)
+        assert welcome.keep == ("wanted",)
+        [(seen, told)] = events.joined
+        assert (seen.pool, told) == ("default", reports)
+
+
+@covers("scheduling-and-provisioning d.1.half_open b.6.not_started")
+async def test_an_agent_that_has_not_said_what_it_has_is_not_known(listener: Listener) -> None:
+    assert listener.backend is not None
+    async with dial(listener):
+        assert listener.backend.agents() == []
+    assert listener.backend.agents() == []
+    assert isinstance(listener.backend._events, Recorder)
+    assert (listener.backend._events.joined, listener.backend._events.lost) == ([], [])
+
+
+@covers("scheduling-and-provisioning d.2.skew")
+async def test_another_version_is_let_in_and_another_protocol_hears_both_numbers(
+    listener: Listener,
+) -> None:
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello(version="0.1.2-old"))
+        assert isinstance(await agent.hear(), Welcome)
+        assert listener.backend is not None
+        assert [a.version for a in listener.backend.agents()] == ["0.1.2-old"]
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        await agent.say(hello(protocol=99))
+        answer = await agent.hear()
+        assert isinstance(answer, Refused)
+        assert "speaks protocol 99 and this master" in answer.reason
+        assert f") {PROTOCOL}: install" in answer.reason
+
+
+@covers("scheduling-and-provisioning d.3.other_devices")
+async def test_an_agent_comes_back_with_other_devices(listener: Listener) -> None:
+    one, other = (Device(id=n, brand="b", uuid=f"u{n}", type="cuda") for n in range(2))
+    assert listener.backend is not None
+    for devices in ((one,), (one, other), (other,)):
+        async with dial(listener) as socket:
+            agent = Agent(socket)
+            await agent.say(hello(devices=devices))
+            assert isinstance(await agent.hear(), Welcome)
+            assert [a.devices for a in listener.backend.agents()] == [devices]
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "epoch", "number"),
+    [("cluster-1", 3, 8), ("cluster-1", 2, 1), ("another", 3, 1)],
+    ids=["this epoch", "an older one", "another cluster"],
+)
+async def test_orders_go_on_where_an_agent_that_was_given_up_had_counted_to(
+    listener: Listener, cluster_id: str, epoch: int, number: int
+) -> None:
+    """It drops what is numbered lower as repeated, and the order would be lost."""
+    backend = listener.backend
+    assert backend is not None
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        known = {"acknowledged": 7, "acknowledged_epoch": epoch, "cluster_id": cluster_id}
+        await agent.say(hello(**known))
+        assert isinstance(await agent.hear(), Welcome)
+        await until(lambda: backend.agents()[0].is_connected)
+        ordering = asyncio.create_task(backend.signal_container("agent-1", "c", 15))
+        async with asyncio.timeout(5):
+            order = await agent.hear()
+        assert order.number == number
+        await agent.say(AgentAck(order.number))
+        await ordering
 
 
 async def test_an_agent_that_is_coming_in_is_told_what_to_forget_after_its_welcome(

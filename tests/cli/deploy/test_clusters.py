@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Det
 from tests.cli.deploy.conftest import until
+from tests.covers import covers
 
 from determined.cli.deploy import control, extras, layout, processes, specs, take_down
 from determined.common.api import authentication
@@ -152,6 +153,17 @@ def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
     until(lambda: control.find_supervisor(cluster) is None)
 
 
+def test_https_is_left_to_those_who_run_the_servers_themselves(
+    det: Det, cluster: layout.Layout, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("security: {tls: {cert: c, key: k}}\n")
+    words = ("--cluster-name", "c1", "--master-config-path", str(config))
+    outcome = det("deploy", "local", "cluster-up", *words)
+    assert outcome.status == 1
+    assert "for HTTPS run determined-master and determined-agent themselves" in outcome.err
+
+
 def test_the_users_config_is_merged_below_the_flags(
     det: Det, cluster: layout.Layout, port: int, tmp_path: Path
 ) -> None:
@@ -266,6 +278,7 @@ def test_a_second_start_needs_no_password(det: Det, cluster: layout.Layout, port
     assert "logged in as determined" in up(det, port)
 
 
+@covers("agent-config 6.deploy_local")
 def test_master_and_agents_come_and_go_on_their_own(
     det: Det, cluster: layout.Layout, port: int
 ) -> None:

@@ -26,6 +26,7 @@ def timers(effects) -> dict[str, float]:
     return {t.name: t.after_s for t in of_type(effects, SetTimer)}
 
 
+@covers("scheduling-and-provisioning b.1.graceful")
 def test_a_ready_allocation_is_asked_and_given_its_time() -> None:
     state, effects = step(running(preemption_timeout_s=90), PAUSE)
     assert state.preempt_reason == "user requested pause"
@@ -73,6 +74,7 @@ def test_an_acknowledgement_nobody_asked_for_hides_no_failure() -> None:
     assert step(survivor, exited("b", 137))[0].outcome.kind == "failed"
 
 
+@covers("scheduling-and-provisioning b.1.grace")
 @covers("experiment-config 17.preemption_timeout 2.preemption_timeout")
 def test_who_does_not_leave_in_time_is_killed() -> None:
     state, effects = run(PAUSE, alloc.PreemptionExpired(), state=running())
@@ -83,6 +85,7 @@ def test_who_does_not_leave_in_time_is_killed() -> None:
     assert step(state, exited("a", 137))[0].outcome.kind == "killed"
 
 
+@covers("scheduling-and-provisioning b.1.graceful")
 @pytest.mark.parametrize(
     "state",
     [
@@ -111,6 +114,7 @@ def test_an_end_without_any_exit_code_does_not_count_as_finished() -> None:
     assert state.outcome.kind == "killed"
 
 
+@covers("scheduling-and-provisioning b.1.unstarted")
 @pytest.mark.parametrize("event", [PAUSE, KILL])
 def test_one_that_still_waits_for_slots_ends_at_once(event) -> None:
     state, effects = step(waiting(), event)
@@ -119,6 +123,7 @@ def test_one_that_still_waits_for_slots_ends_at_once(event) -> None:
     assert of_type(effects, CancelTimer) == []
 
 
+@covers("scheduling-and-provisioning b.1.kill_again")
 def test_a_kill_signals_every_container_and_comes_back_until_all_are_gone() -> None:
     state, effects = step(running("a", "b"), KILL)
     assert [s.signal for s in of_type(effects, alloc.SignalContainer)] == [9, 9]
@@ -137,6 +142,7 @@ def test_a_kill_signals_every_container_and_comes_back_until_all_are_gone() -> N
     assert log_of(effects)[0][1].startswith("killed: resources failed with non-zero exit code")
 
 
+@covers("scheduling-and-provisioning b.1.kill_cooldown")
 def test_a_kill_said_again_signals_again() -> None:
     state, _ = step(running(), KILL)
     assert step(state, KILL) == (state, [alloc.SignalContainer("c-a", "a")])

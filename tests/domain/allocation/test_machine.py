@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.covers import covers
 from tests.domain.builders import (
     TASK,
     assigned,
@@ -15,6 +16,7 @@ from tests.domain.builders import (
     waiting,
 )
 
+from determined_master.domain.allocation import container_rows
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation.machine import step
 from determined_master.domain.errors import FailedPrecondition, NotFound
@@ -32,6 +34,7 @@ def test_a_request_waits_and_says_so_in_the_log() -> None:
     assert log_of(effects) == [("INFO", f"Scheduling {NAME} (id: {TASK}.1)")]
 
 
+@covers("scheduling-and-provisioning a.1.said_twice")
 def test_a_request_told_twice_changes_nothing() -> None:
     state = running()
     assert step(state, requested()) == (state, [])
@@ -54,6 +57,7 @@ def test_ranks_follow_the_order_of_agent_ids() -> None:
     assert log_of(effects) == [("INFO", f"{NAME} was assigned to an agent")]
 
 
+@covers("scheduling-and-provisioning b.1.stale")
 @pytest.mark.parametrize(
     "state",
     [running(), run(alloc.KillRequested(reason="r"), state=waiting())[0]],
@@ -177,6 +181,7 @@ def test_an_image_that_cannot_be_pulled_is_the_tasks_own_failure() -> None:
 @pytest.mark.parametrize(
     "kind", ["container_aborted", "agent_failed", "agent_error", "restore_error"]
 )
+@covers("agent-config 5.failed_system")
 def test_a_failure_of_the_system_loses_it(kind) -> None:
     state, _ = step(running(), changed("a", "TERMINATED", failure=failure(kind)))
     assert state.outcome is not None
@@ -210,6 +215,7 @@ def test_an_end_told_twice_is_acknowledged_twice_and_counts_once() -> None:
     assert step(over, exited("b", 137)) == (over, [alloc.ForgetContainer("c-b", "b")])
 
 
+@covers("scheduling-and-provisioning d.3.not_back")
 def test_an_agents_loss_ends_its_containers_only() -> None:
     state = running("a", "b")
     gone = failure("agent_failed")
@@ -228,6 +234,7 @@ def test_an_agent_lost_twice_changes_nothing() -> None:
     assert step(state, lost) == (state, [])
 
 
+@covers("scheduling-and-provisioning d.4.late")
 def test_a_container_that_lives_on_after_its_end_is_killed() -> None:
     lost = alloc.AgentLost(agent_id="a", container_ids=("c-a",), failure=failure("agent_failed"))
     over, _ = step(running(), lost)
@@ -332,4 +339,6 @@ def test_the_state_of_a_gang_on_40_agents_stays_below_its_bound() -> None:
         state, _ = step(state, changed(name, "TERMINATED", failure=said))
     assert state.outcome is not None
     assert state.outcome.message.startswith("allocation failed: agent went away")
-    assert len(msgspec.json.encode(state)) < 10 << 10
+    stored, beside = container_rows.split(state)
+    assert len(msgspec.json.encode(stored)) < 10 << 10
+    assert max(len(msgspec.json.encode(container)) for container in beside) < 300

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from tests.covers import covers
 from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.schedule.plan import Plan
@@ -37,6 +38,10 @@ def share(job: str, demand: int, weight: float = 1.0, **fields) -> Share:
     return Share(job_id=job, submitted_at=T0, weight=weight, demand=demand, **fields)
 
 
+@covers(
+    "scheduling-and-provisioning b.2.rounds b.2.weight_zero "
+    "b.2.example_equal b.2.example_3_1 b.2.example_small"
+)
 @pytest.mark.parametrize(
     ("weights", "demands", "offers"),
     [
@@ -53,6 +58,7 @@ def test_eight_slots_are_shared_by_weight_and_demand(weights, demands, offers) -
     assert tuple(s.offered for s in made) == offers
 
 
+@covers("scheduling-and-provisioning b.2.fixed b.2.credit")
 def test_what_cannot_be_given_back_counts_as_offered() -> None:
     made = [share("A", 8, fixed=6), share("B", 8)]
     fill(made, 8)
@@ -62,10 +68,83 @@ def test_what_cannot_be_given_back_counts_as_offered() -> None:
     assert [s.offered for s in made] == [4, 4]
 
 
+@covers("scheduling-and-provisioning b.2.useless")
 def test_an_offer_that_is_of_no_use_goes_to_others() -> None:
     made = [share("A", 8, smallest=8), share("B", 8, smallest=1)]
     fill(made, 8)
     assert [s.offered for s in made] == [0, 8]
+    late = T0 + timedelta(seconds=1)
+    made = [
+        Share(job_id="A", submitted_at=late, weight=1.0, demand=8, smallest=8),
+        share("B", 8, smallest=8),
+    ]
+    fill(made, 8)
+    assert [s.offered for s in made] == [0, 8]  # the latest gives way
+
+
+@covers("scheduling-and-provisioning b.2.order")
+def test_jobs_are_served_by_demand_then_by_submission() -> None:
+    late = T0 + timedelta(seconds=1)
+    made = [
+        Share(job_id="A", submitted_at=late, weight=1.0, demand=8),
+        share("B", 8),
+        share("C", 2),
+    ]
+    assert [s.job_id for s in fill(made, 7)] == ["C", "B", "A"]
+    assert {s.job_id: s.offered for s in made} == {"C": 2, "B": 3, "A": 2}
+
+
+@covers("scheduling-and-provisioning b.2.total_weight")
+def test_who_has_all_it_wants_counts_no_more_for_the_parts_of_the_others() -> None:
+    made = [share("A", 2, 2.0), share("B", 10), share("C", 10)]
+    fill(made, 12)
+    assert [s.offered for s in made] == [2, 6, 4]
+
+
+@covers("scheduling-and-provisioning b.6.draining b.6.disabled")
+@covers("scheduling-and-provisioning b.2.capacity")
+def test_what_is_in_use_where_nothing_may_start_is_part_of_the_pool() -> None:
+    claims = [*many("A", 1), *many("B", 8)]
+    idle = agent("idle", 8, is_accepting=False)
+    # Of a and what is in use on b, 8 slots, A holds its half.
+    agents = [agent("a", 4), agent("b", 8, free=4, is_accepting=False), idle]
+    held = holding("r", ("b", 4), job_id="A", is_preemptible=False)
+    assert by_job(plan(view(agents, claims, [held]))) == {"B": 4}
+    # Of the three open slots of a and the one that is shut and in use each has a half.
+    agents = [agent("a", 3, shut=(("r", 1),)), idle]
+    held = holding("r", ("a", 1), job_id="A", is_preemptible=False)
+    assert by_job(plan(view(agents, claims, [held]))) == {"A": 1, "B": 2}
+
+
+@covers("scheduling-and-provisioning b.2.too_large")
+def test_what_never_fits_asks_for_nothing_and_what_does_not_fit_now_does() -> None:
+    running = [holding(f"r{n}", ("a", 1), job_id="B", after_s=n) for n in range(8)]
+    full = [agent("a", 8, free=0)]
+    made = plan(view(full, [*many("A", 1, 16), *many("B", 8)], running))
+    assert made.preemptions == ()
+    assert {w.allocation_id: w.code for w in made.waits}["A00"] == "impossible"
+    made = plan(view(full, [*many("A", 1, 4), *many("B", 8)], running))
+    assert len(made.preemptions) == 4
+
+
+@covers("scheduling-and-provisioning b.2.start")
+def test_a_job_starts_by_age_what_fits_into_its_offer() -> None:
+    requests = [
+        pending("second", 2, job_id="A", max_slots=2, after_s=1),
+        pending("third", 1, job_id="A", max_slots=2, after_s=2),
+        pending("first", 1, job_id="A", max_slots=2),
+    ]
+    made = plan(view([agent("a", 8)], requests))
+    assert [s.allocation_id for s in made.starts] == ["first", "third"]
+    assert [(w.allocation_id, w.code) for w in made.waits] == [("second", "share")]
+
+
+@covers("scheduling-and-provisioning b.2.equal")
+def test_a_job_that_has_its_share_neither_starts_nor_leaves() -> None:
+    running = [holding(f"{job}r{n}", ("a", 1), job_id=job) for job in ("A", "B") for n in range(4)]
+    made = plan(view([agent("a", 8, free=0)], [*many("A", 5), *many("B", 5)], running))
+    assert (made.starts, made.preemptions) == ((), ())
+    assert {w.code for w in made.waits} == {"share"}
 
 
 def test_jobs_start_their_shares() -> None:
@@ -73,11 +152,13 @@ def test_jobs_start_their_shares() -> None:
     assert by_job(plan(view([agent("a", 8)], requests))) == {"A": 2, "B": 6}
 
 
+@covers("scheduling-and-provisioning a.4.max_slots b.2.demand")
 def test_max_slots_caps_a_share() -> None:
     requests = [*many("A", 10, max_slots=1), *many("B", 10)]
     assert by_job(plan(view([agent("a", 8)], requests))) == {"A": 1, "B": 7}
 
 
+@covers("scheduling-and-provisioning b.2.give_back")
 def test_who_has_more_than_its_share_gives_the_oldest_back() -> None:
     running = [holding(f"r{n}", ("a", 1), job_id="A", after_s=n) for n in range(8)]
     made = plan(view([agent("a", 8, free=0)], many("B", 8), running))
@@ -93,6 +174,7 @@ def test_what_cannot_be_asked_to_leave_is_not() -> None:
     assert plan(view([agent("a", 8, free=0)], many("B", 8), running)).preemptions == ()
 
 
+@covers("scheduling-and-provisioning b.2.zero_slots")
 def test_tasks_without_slots_take_no_part() -> None:
     requests = [pending("tiny", 0), *many("A", 2, 8)]
     made = plan(view([agent("a", 8)], requests))

@@ -27,18 +27,21 @@ def possible(wanted: Demand, agents) -> bool:
     return fit(wanted, "x", room) is not None
 
 
+@covers("scheduling-and-provisioning b.5.one_agent b.5.best_slots")
 @covers("experiment-config 11.multi_slot")
 def test_a_gang_fills_the_tightest_agent_that_holds_it() -> None:
     agents = [agent("roomy"), agent("tight", free=2)]
     assert where(demand(2), agents) == {"tight": 2}
 
 
+@covers("scheduling-and-provisioning b.5.worst_slots")
 def test_worst_takes_the_emptiest_by_proportion() -> None:
     agents = [agent("most", 8, free=5), agent("half", 2, free=2), agent("tight", 4, free=2)]
     assert where(demand(2), agents, WORST) == {"half": 2}
     assert where(demand(3), agents, WORST) == {"most": 3}
 
 
+@covers("scheduling-and-provisioning b.5.ties")
 @pytest.mark.parametrize("rules", [BEST, WORST])
 def test_equally_good_agents_are_taken_by_the_distance_of_hashes(rules: Rules) -> None:
     agents = [agent(name) for name in "abcdefgh"]
@@ -47,27 +50,32 @@ def test_equally_good_agents_are_taken_by_the_distance_of_hashes(rules: Rules) -
         assert where(demand(1), agents, rules, id) == {nearest: 1}
 
 
+@covers("scheduling-and-provisioning b.5.ties")
 def test_the_distance_goes_round_the_corner() -> None:
     assert distance(5, 3) == 2
     assert distance(3, 5) == 2**64 - 2
 
 
+@covers("scheduling-and-provisioning b.5.hash")
 def test_a_hash_is_the_first_half_of_an_md5_read_from_its_low_end() -> None:
     # md5("a") begins with the bytes 0c c1 75 b9 c0 f1 b6 a8
     assert hash_of("a") == 0xA8B6F1C0B975C10C
 
 
+@covers("scheduling-and-provisioning b.5.whole")
 @covers("experiment-config 11.multi_slot")
 def test_a_gang_larger_than_one_agent_takes_whole_idle_agents_of_one_size() -> None:
     agents = [agent("b", 4), agent("a", 4), agent("used", 4, free=3), agent("small", 2)]
     assert where(demand(8), agents) == {"a": 4, "b": 4}
 
 
+@covers("scheduling-and-provisioning b.5.uniform")
 def test_the_largest_size_that_divides_the_request_is_taken() -> None:
     agents = [agent("a", 4), agent("b", 3), agent("c", 3), agent("d", 3)]
     assert where(demand(9), agents) == {"b": 3, "c": 3, "d": 3}
 
 
+@covers("scheduling-and-provisioning b.5.mixed")
 def test_several_sizes_are_mixed_only_where_the_pool_allows_it() -> None:
     agents = [agent("a", 8), agent("b", 4)]
     assert where(demand(12), agents) is None
@@ -92,12 +100,14 @@ def test_nothing_less_holds_a_gang_of_8(agents) -> None:
     assert where(demand(8), agents) is None
 
 
+@covers("scheduling-and-provisioning b.5.multiples")
 def test_a_request_that_no_whole_number_of_agents_holds_never_fits() -> None:
     agents = [agent(i, 8) for i in "abc"]
     assert where(demand(12), agents) is None
     assert where(demand(16), agents) is not None
 
 
+@covers("scheduling-and-provisioning b.5.single_agent")
 @covers("experiment-config 11.is_single_node")
 def test_a_single_node_request_is_never_split() -> None:
     agents = [agent("a", 4), agent("b", 4)]
@@ -105,6 +115,7 @@ def test_a_single_node_request_is_never_split() -> None:
     assert sum((where(demand(4, single=True), agents) or {}).values()) == 4
 
 
+@covers("scheduling-and-provisioning b.5.blocked")
 @covers("experiment-config 16.exclude_node")
 def test_excluded_and_shut_agents_are_left_out() -> None:
     agents = [agent("a"), agent("b", is_accepting=False), agent("c")]
@@ -114,6 +125,7 @@ def test_excluded_and_shut_agents_are_left_out() -> None:
     assert where(demand(12, excluded=("a",)), gang) is None
 
 
+@covers("scheduling-and-provisioning b.5.best_aux")
 def test_a_task_without_slots_lets_idle_agents_idle() -> None:
     agents = [agent("idle"), agent("busy", free=1)]
     assert where(demand(0), agents) == {"busy": 1}
@@ -121,6 +133,16 @@ def test_a_task_without_slots_lets_idle_agents_idle() -> None:
     assert where(demand(0), [agent("a"), agent("b", zero_slot_tasks=1)], WORST) == {"a": 1}
 
 
+@covers("scheduling-and-provisioning b.5.worst_aux")
+def test_worst_spreads_tasks_without_slots_by_free_slots_of_used_agents_else_by_places() -> None:
+    used = [agent("most", 8, free=3), agent("half", 2, free=1)]
+    assert where(demand(0), used, WORST) == {"half": 1}
+    places = [agent("a", zero_slot_tasks=40), agent("b", zero_slot_tasks=60)]
+    assert where(demand(0), places, WORST) == {"a": 1}
+    assert where(demand(0), [*used, places[0]], WORST) == {"a": 1}
+
+
+@covers("scheduling-and-provisioning b.5.aux_place b.5.aux_zero")
 def test_a_task_without_slots_finds_no_place_where_the_limit_is_reached() -> None:
     full = agent("a", zero_slot_tasks=2, max_zero_slot_tasks=2)
     assert where(demand(0), [full]) is None

@@ -2,8 +2,10 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from typing import Literal
 
 import pytest
+from tests.covers import covers
 from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.schedule.ordering import between, rank
@@ -43,6 +45,7 @@ def said(pool: PoolView, made: Plan) -> dict[str, str]:
     return {w.allocation_id: reason(pool, requests[w.allocation_id], w) for w in made.waits}
 
 
+@covers("scheduling-and-provisioning b.3.order")
 def test_requests_start_by_priority_then_position_then_age() -> None:
     requests = [
         pending("late", after_s=9),
@@ -54,6 +57,7 @@ def test_requests_start_by_priority_then_position_then_age() -> None:
     assert started(made) == ["urgent", "moved", "early", "late"]
 
 
+@covers("scheduling-and-provisioning b.3.pass_equals")
 def test_equals_pass_one_that_does_not_fit() -> None:
     requests = [pending("big", 4), pending("small", 1, after_s=1)]
     made = plan(view([agent("a", 4, free=2)], requests))
@@ -61,6 +65,7 @@ def test_equals_pass_one_that_does_not_fit() -> None:
     assert codes(made) == {"big": "full"}
 
 
+@covers("scheduling-and-provisioning b.3.no_backfill")
 def test_without_preemption_nothing_less_urgent_starts_while_somebody_waits() -> None:
     requests = [pending("big", 4, priority=10), pending("small", 1, priority=50)]
     pool = view([agent("a", 4, free=2)], requests)
@@ -70,6 +75,7 @@ def test_without_preemption_nothing_less_urgent_starts_while_somebody_waits() ->
     assert "preemption is off" in said(pool, made)["small"]
 
 
+@covers("scheduling-and-provisioning b.3.backfill b.3.no_backfill_fixed")
 def test_with_preemption_what_can_be_asked_to_leave_backfills() -> None:
     requests = [
         pending("big", 4, priority=10),
@@ -90,6 +96,7 @@ def test_one_that_these_agents_could_never_hold_holds_nobody_back() -> None:
     assert codes(made) == {"huge": "impossible"}
 
 
+@covers("scheduling-and-provisioning b.4.until b.3.kept")
 def test_the_least_urgent_are_asked_to_leave_and_no_more_than_needed() -> None:
     running = [
         holding("urgent", ("a", 2), priority=5),
@@ -105,6 +112,7 @@ def test_the_least_urgent_are_asked_to_leave_and_no_more_than_needed() -> None:
     assert asked(made) == ["low", "lower"]
 
 
+@covers("scheduling-and-provisioning b.4.in_vain")
 def test_nobody_is_asked_to_leave_in_vain() -> None:
     running = [
         holding("keeps", ("a", 1), is_preemptible=False, priority=60),
@@ -124,6 +132,7 @@ def test_an_equal_is_asked_to_leave_only_if_its_job_is_behind() -> None:
     assert asked(plan(view(agents, [pending("x", 4, job_id="J")], own, PREEMPTS))) == []
 
 
+@covers("scheduling-and-provisioning b.3.reserve")
 def test_what_is_about_to_leave_is_kept_for_whom_it_leaves() -> None:
     leaving = holding("leaving", ("a", 2), priority=60, is_leaving=True)
     requests = [pending("x", 4, priority=10), pending("backfill", 1, priority=60)]
@@ -133,6 +142,7 @@ def test_what_is_about_to_leave_is_kept_for_whom_it_leaves() -> None:
     assert codes(made) == {"x": "leaving", "backfill": "full"}
 
 
+@covers("scheduling-and-provisioning b.3.kinds")
 def test_tasks_without_slots_neither_wait_behind_nor_hold_back() -> None:
     requests = [pending("big", 4, priority=1), pending("tiny", 0)]
     assert started(plan(view([agent("a", 4, free=2)], requests))) == ["tiny"]
@@ -143,11 +153,101 @@ def test_tasks_without_slots_neither_wait_behind_nor_hold_back() -> None:
     assert "max_aux_containers_per_agent" in said(pool, made)["tiny"]
 
 
+@covers("scheduling-and-provisioning a.4.max_slots")
 def test_max_slots_bounds_a_jobs_tasks_together() -> None:
     requests = [pending(i, 2, job_id="J", max_slots=4, after_s=n) for n, i in enumerate("xyz")]
     made = plan(view([agent("a", 8)], requests))
     assert started(made) == ["x", "y"]
     assert codes(made) == {"z": "limit"}
+
+
+@covers("scheduling-and-provisioning b.4.last_first b.4.own_priority")
+def test_among_equals_the_last_of_the_queue_is_asked_and_nobody_who_is_ahead() -> None:
+    running = [
+        holding("first", ("a", 2)),
+        holding("moved up", ("a", 2), after_s=9, position=Decimal(5)),
+        holding("later", ("b", 2), after_s=7),
+        holding("last", ("b", 2), after_s=8),
+    ]
+    agents = [agent("a", 4, free=0), agent("b", 4, free=0)]
+    made = plan(view(agents, [pending("x", 2, after_s=5)], running, PREEMPTS))
+    assert asked(made) == ["last"]
+    made = plan(view(agents, [pending("x", 4, after_s=5)], running, PREEMPTS))
+    assert asked(made) == ["last", "later"]
+    made = plan(view(agents, [pending("x", 2, after_s=20)], running, PREEMPTS))
+    assert asked(made) == []
+
+
+@covers("scheduling-and-provisioning a.4.no_effect b.4.not_able")
+def test_who_cannot_leave_leaves_already_or_is_of_the_other_kind_is_not_asked() -> None:
+    running = [
+        holding("fixed", ("a", 2), priority=99, is_preemptible=False),
+        holding("leaving", ("b", 2), priority=98, is_leaving=True),
+        holding("aux", ("c", 0), priority=97),
+        holding("able", ("c", 4), priority=60),
+    ]
+    agents = [agent("a", 2, free=0), agent("b", 2, free=0), agent("c", 4, free=0)]
+    made = plan(view(agents, [pending("x", 4, priority=1)], running, PREEMPTS))
+    assert asked(made) == ["able"]
+
+
+@covers("scheduling-and-provisioning b.3.kinds")
+def test_a_task_without_slots_asks_one_of_its_kind_to_leave() -> None:
+    running = [
+        holding("aux", ("a", 0), priority=60),
+        holding("kept", ("a", 0), priority=1),
+        holding("slots", ("a", 4), priority=99),
+    ]
+    full = agent("a", 4, free=0, zero_slot_tasks=2, max_zero_slot_tasks=2)
+    urgent = pending("x", 0, priority=10)
+    assert asked(plan(view([full], [urgent], running))) == []
+    made = plan(view([full], [urgent], running, PREEMPTS))
+    assert asked(made) == ["aux"]
+    assert codes(made) == {"x": "leaving"}
+    assert made.preemptions[0].for_job == "job of x"
+
+
+@covers("scheduling-and-provisioning b.3.after_preemption b.3.kept")
+def test_beside_a_preemption_others_start_but_not_on_what_is_kept() -> None:
+    running = [holding("low", ("a", 3), priority=99), holding("other", ("b", 3), priority=1)]
+    agents = [agent("a", 4, free=1), agent("b", 4, free=1)]
+    requests = [
+        pending("x", 4, priority=10),
+        pending("small", 1, priority=50),
+        pending("smaller", 1, priority=60),
+    ]
+    made = plan(view(agents, requests, running, PREEMPTS))
+    assert asked(made) == ["low"]
+    assert [(s.allocation_id, s.placement) for s in made.starts] == [("small", (("b", (3,)),))]
+    assert codes(made) == {"x": "leaving", "smaller": "full"}
+
+
+@covers("scheduling-and-provisioning a.4.own_terms")
+def test_a_weight_means_nothing_where_priorities_decide_and_the_other_way_round() -> None:
+    def served(type: Literal["priority", "fair_share"], **later: float) -> tuple[int, int]:
+        early = [pending(f"e{n}", job_id="E") for n in range(4)]
+        late = [pending(f"l{n}", job_id="L", after_s=1, **later) for n in range(4)]
+        made = plan(view([agent("a", 4)], [*early, *late], rules=Rules(type=type)))
+        ids = started(made)
+        return sum(id[0] == "e" for id in ids), sum(id[0] == "l" for id in ids)
+
+    assert served("priority", weight=3.0) == served("priority") == (4, 0)
+    assert served("priority", priority=1) == (0, 4)
+    assert served("fair_share", priority=1) == served("fair_share") == (2, 2)
+    assert served("fair_share", weight=3.0) == (1, 3)
+
+
+def test_nobody_leaves_a_slot_that_would_not_come_back() -> None:
+    running = [holding("on shut", ("a", 1), priority=99), holding("able", ("a", 2), priority=60)]
+    shut = agent("a", 2, free=0, shut=(("on shut", 1),))
+    made = plan(view([shut], [pending("x", 1, priority=1)], running, PREEMPTS))
+    assert asked(made) == ["able"]
+    made = plan(view([shut], [pending("x", 3, priority=1)], running, PREEMPTS))
+    assert codes(made) == {"x": "impossible"}
+    half = holding("half", ("a", 2), priority=99)
+    part = agent("a", 1, free=0, shut=(("half", 1),))
+    made = plan(view([part], [pending("x", 1, priority=1)], [half], PREEMPTS))
+    assert asked(made) == ["half"]
 
 
 def test_a_gang_that_was_passed_for_too_long_has_agents_drained_for_it() -> None:
@@ -243,6 +343,7 @@ def test_ten_thousand_waiting_requests_are_each_told_why() -> None:
     assert len(plan(view(agents, requests)).waits) == 10_000
 
 
+@covers("scheduling-and-provisioning a.3.between")
 def test_there_is_room_between_any_two_positions() -> None:
     ahead, behind = Decimal(1), Decimal(2)
     for _ in range(300):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import msgspec
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.covers import covers
 from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.schedule.fitting import Demand, fit
@@ -84,6 +87,7 @@ def views(draw, rules=RULES) -> PoolView:
     )
 
 
+@covers("scheduling-and-provisioning b.1.all_or_nothing b.2.once")
 @pytest.mark.slow
 @given(views())
 @settings(max_examples=150, deadline=None)
@@ -245,3 +249,57 @@ def test_a_stream_of_small_tasks_never_starves_a_gang(rules: Rules) -> None:
     [outcome] = [t for t in done.tasks if t.id == "gang"]
     assert outcome.started_s is not None
     assert outcome.started_s <= 5.0 + rules.gang_patience_s + 35.0
+
+
+@st.composite
+def gangs_in_streams(draw) -> tuple[SimTask, list[SimTask], list[tuple[int, int]]]:
+    """A gang, small tasks of equals that keep coming for as long as it may wait, and agents."""
+    count, size = draw(st.sampled_from([(2, 4), (3, 2), (1, 8), (4, 1)]))
+    slots = draw(st.sampled_from([n for n in (2, 4, 8) if n in (size, 2 * size) or n < size]))
+    gang = SimTask(
+        id="gang",
+        job_id="G",
+        slots=slots,
+        arrives_s=draw(st.integers(0, 20)),
+        runs_s=10.0,
+    )
+    small = []
+    at, chance = 0.0, Random(draw(st.integers(0, 2**32)))
+    while at < gang.arrives_s + PATIENCE_S + LONGEST_S + 10:
+        small.append(
+            SimTask(
+                id=f"s{len(small):04}",
+                job_id=chance.choice("ABC"),
+                slots=1,
+                arrives_s=at,
+                submitted_s=0.0,
+                runs_s=chance.uniform(5.0, LONGEST_S),
+                is_preemptible=chance.random() < 0.5,
+                leave_s=1.0,
+            )
+        )
+        at += chance.choice((0.5, 1.0, 3.0))
+    return gang, small, [(count, size)]
+
+
+PATIENCE_S = 60.0
+LONGEST_S = 30.0
+PATIENT_RULES = st.builds(
+    Rules,
+    type=st.sampled_from(["priority", "fair_share"]),
+    fitting=st.sampled_from(["best", "worst"]),
+    preemption=st.booleans(),
+    gang_patience_s=st.just(PATIENCE_S),
+)
+
+
+@pytest.mark.slow
+@given(gangs_in_streams(), PATIENT_RULES)
+@settings(max_examples=60, deadline=None, phases=PLAYED)
+def test_nobody_passes_a_gang_for_longer_than_its_patience(scene, rules: Rules) -> None:
+    """After it, the gang waits at most for what runs already."""
+    gang, small, sizes = scene
+    done = simulate([gang, *small], agents_of(sizes), rules)
+    [outcome] = [t for t in done.tasks if t.id == "gang"]
+    assert outcome.started_s is not None
+    assert outcome.started_s <= gang.arrives_s + PATIENCE_S + LONGEST_S + 5.0

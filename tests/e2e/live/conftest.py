@@ -61,6 +61,7 @@ entrypoint: python3 train.py
 searcher: {name: single, metric: loss}
 max_restarts: 0
 """
+SETTINGS = "resource_pools: [{pool_name: default}, {pool_name: lab}]"
 FREE_PREVIEW = "{name: p, searcher: {name: random, metric: loss, max_trials: 3}}"
 
 
@@ -177,8 +178,8 @@ class Person:
 
 @pytest.fixture(scope="session")
 def live() -> Iterator[Cluster]:
-    """A cluster of two slots."""
-    with running() as made:
+    """A cluster of two slots, with a second pool that has none."""
+    with running(settings=SETTINGS) as made:
         yield made
 
 

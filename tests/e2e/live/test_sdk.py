@@ -91,7 +91,7 @@ def test_trials_checkpoints_and_metrics_are_read(
 def test_workspaces_and_projects_are_kept(person: Person, cluster: client.Determined) -> None:
     workspace = cluster.create_workspace("sdk")
     assert "sdk" in [w.name for w in cluster.list_workspaces()]
-    assert [pool.name for pool in workspace.list_pools()] == ["default"]
+    assert [pool.name for pool in workspace.list_pools()] == ["default", "lab"]
     project = workspace.create_project("first", "of the sdk")
     assert [p.id for p in workspace.list_projects()] == [project.id]
     project.set_name("renamed")

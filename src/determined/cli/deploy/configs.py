@@ -55,6 +55,11 @@ def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, An
     config.update({key: value for key, value in flags.items() if value is not None})
     if type(config["port"]) is not int or not 1 <= config["port"] <= 65535:
         raise errors.CliError(f"port {config['port']!r}: it must be a number from 1 to 65535")
+    if config.get("security", {}).get("tls", {}).get("cert"):
+        raise errors.CliError(
+            "security.tls: a cluster of 'det deploy local' serves plain HTTP; for HTTPS run "
+            "determined-master and determined-agent themselves"
+        )
     if options.work_dir:
         config = merged(config, {"task_container_defaults": {"work_dir": options.work_dir}})
     if config["host"] not in LOOPBACK:

@@ -23,8 +23,9 @@ from urllib.parse import urlencode
 
 from determined.common.api import _retry, errors
 from determined.common.api._address import canonicalize_master_url
+from determined.common.api._http import Disconnected
 from determined.common.api._transport import Response, Transport
-from determined.common.api.certs import Cert
+from determined.common.api.certs import Cert, problem_in_words
 
 Params = Union[Mapping[str, Any], Sequence[Tuple[str, Any]], None]
 S = TypeVar("S", bound="BaseSession")
@@ -184,6 +185,12 @@ class BaseSession:
         return isinstance(outcome, ConnectionRefusedError) or self.retry.covers(method)
 
     def _not_found(self, error: Exception) -> errors.MasterNotFoundException:
+        is_https = self.master.startswith("https:")
+        known = problem_in_words(error) if is_https else None
+        if isinstance(error, (Disconnected, ConnectionResetError)) and not is_https:
+            known = "it closed the connection without an answer: if it serves HTTPS, use https://"
+        if known:
+            return errors.MasterNotFoundException(f"the master at {self.master}: {known}.")
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return errors.MasterNotFoundException(
             f"no answer from the master at {self.master}: {reason}. Is it running, and is this "

@@ -250,6 +250,9 @@ def _is_readable(sock: socket.socket) -> bool:
 def _keep_alive(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
+    options = [("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)]
+    # The same for what was sent and never acknowledged; the kernel would try for 15 minutes.
+    options.append(("TCP_USER_TIMEOUT", 55_000))
+    for option, value in options:
         if hasattr(socket, option):
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 NOVERIFY = "noverify"
 """In place of a file's path: trust whatever certificate the master shows."""
 
+_NOT_YET_VALID, _EXPIRED, _WRONG_NAME, _WRONG_ADDRESS = 9, 10, 62, 64
+"""What OpenSSL calls the results of a check; any other means: nobody trusted has signed it."""
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
+
 
 class Cert:
     """The trust a client puts in one master.
@@ -48,6 +52,8 @@ class Cert:
         import ssl
 
         context = ssl.create_default_context()
+        # The master's own certificate may be given, without the authority that signed it.
+        context.verify_flags |= getattr(ssl, "VERIFY_X509_PARTIAL_CHAIN", 0x80000)
         if self.noverify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -60,3 +66,27 @@ def cert_of_environment(env: Optional[Mapping[str, str]] = None) -> Cert:
     """The trust stated by a task's environment."""
     env = os.environ if env is None else env
     return Cert.from_file(env.get("DET_MASTER_CERT_FILE"), env.get("DET_MASTER_CERT_NAME"))
+
+
+def problem_in_words(error: BaseException) -> Optional[str]:
+    """What a failed TLS handshake means and what to do; None for an error of another kind."""
+    import ssl
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        if error.verify_code == _EXPIRED:
+            return "its certificate has expired: its admin has to renew it"
+        if error.verify_code == _NOT_YET_VALID:
+            return "its certificate is not valid yet: check the clock of this machine"
+        if error.verify_code in (_WRONG_NAME, _WRONG_ADDRESS):
+            return (
+                "its certificate carries another name: call it by a name that the certificate "
+                "carries, or set DET_MASTER_CERT_NAME to one"
+            )
+        return (
+            "nobody whom this machine trusts has signed its certificate "
+            f"({error.verify_message}): set DET_MASTER_CERT_FILE to a file with the "
+            "certificate, or with the authority that signed it"
+        )
+    if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+        return "it speaks no TLS: use an address with http://"
+    return None

@@ -21,7 +21,7 @@ from determined_master.backends.agents.frames import (
     Send,
     shown_address,
 )
-from determined_master.backends.agents.registry import KnownAgent, Registry
+from determined_master.backends.agents.registry import KnownAgent, Registry, clock_ahead_us
 from determined_master.backends.agents.session import LinkTimes, Session, with_address
 from determined_master.domain.agent_switches import Switches
 from determined_master.ports import (
@@ -88,6 +88,7 @@ class AgentBackend:
         self._tasks: set[asyncio.Task[None]] = set()
         self._waits: dict[str, asyncio.Task[None]] = {}
         self._is_open = False
+        self._opened = asyncio.Event()
         self._hostname = socket.gethostname()
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
@@ -101,6 +102,7 @@ class AgentBackend:
         for agent_id in list(self._waits):
             self._stop_waiting(agent_id)
         self._is_open = True
+        self._opened.set()
         self._identity = msgspec.structs.replace(self._identity, epoch=epoch)
         self._registry = Registry(self._switches)
         for agent_id, pool in expected.items():
@@ -111,6 +113,7 @@ class AgentBackend:
     async def close(self) -> None:
         """Let go of all agents; their containers run on."""
         self._is_open = False
+        self._opened.clear()
         for agent in self._registry:
             if agent.session is not None:
                 agent.session.end("the master is going down")
@@ -178,7 +181,7 @@ class AgentBackend:
         frames = Frames(scope, receive, send)
         try:
             await frames.accept()
-            if not self._is_open:
+            if not await self._is_open_soon():
                 reason = "the master is not ready to accept agents; try again"
                 await frames.refuse(reason, is_final=False)
                 return
@@ -194,6 +197,19 @@ class AgentBackend:
             await frames.refuse(str(error), is_final=False)
         except Closed:
             return
+
+    async def _is_open_soon(self) -> bool:
+        """Whether agents are let in, now or in a moment.
+
+        A master that starts again has all of its agents at the door at once, before it has read
+        what they run: turned away, each would cost it a second opening.
+        """
+        try:
+            async with asyncio.timeout(self._times.open_s):
+                await self._opened.wait()
+        except TimeoutError:
+            return False
+        return self._is_open
 
     async def _order(self, agent_id: str, make: Callable[[int], Order]) -> None:
         agent = self._registry.get_connected(agent_id)
@@ -237,7 +253,7 @@ class AgentBackend:
                 "of date",
                 False,
             )
-        reason = self._joins.check(hello, frames.remote_address)
+        reason = self._joins.check(hello, frames.remote_address, certificate=frames.certificate)
         return None if reason is None else (reason, True)
 
     async def _admit(self, hello: Hello, frames: Frames) -> None:
@@ -256,10 +272,22 @@ class AgentBackend:
                         f"host {here.hostname} ({here.address}); this one is host "
                         f"{hello.hostname} ({address}): give one of them another `agent_id`",
                         is_final=True,
+                        unwanted=self._given_up(hello),
                     )
                     return
                 other.session.end("the agent has opened another connection")
                 other.disconnected()
+            if other is not None and self._may_return(other, hello):
+                self._await_return(other)
+                host = other.snapshot.hostname
+                wait_s = self._reconnect_wait_s(other.snapshot.pool)
+                await frames.refuse(
+                    f"the id '{hello.agent_id}' is that of host {host}, which is out of reach and "
+                    f"may come back to its tasks within {wait_s:g} s; this one is host "
+                    f"{hello.hostname} ({address}): give one of them another `agent_id`",
+                    is_final=False,
+                )
+                return
             registry = self._registry
             agent = registry.add(hello.agent_id, hello.resource_pool, clock.now())
             self._stop_waiting(hello.agent_id)
@@ -276,25 +304,54 @@ class AgentBackend:
                 return
             agent.connected(session)
         try:
-            is_same_epoch = hello.acknowledged_epoch == self._identity.epoch
-            await session.serve(hello.acknowledged if is_same_epoch else 0)
+            await session.serve(self._obeyed(hello))
         finally:
             if agent.session is session:
                 agent.disconnected()
                 self._await_return(agent)
+
+    def _may_return(self, other: KnownAgent, hello: Hello) -> bool:
+        """Whether another machine claims the id of one that was lost but not yet given up.
+
+        To let it in would be to give up at once what the lost one still runs.
+        """
+        is_other_host = other.snapshot.hostname not in ("", hello.hostname)
+        return is_other_host and bool(self._events.wanted(hello.agent_id))
+
+    def _obeyed(self, hello: Hello) -> int:
+        """Number of the last order of this cluster and epoch that the agent has carried out."""
+        theirs = hello.cluster_id, hello.acknowledged_epoch
+        is_ours = theirs == (self._identity.cluster_id, self._identity.epoch)
+        return hello.acknowledged if is_ours else 0
+
+    def _given_up(self, hello: Hello) -> tuple[str, ...]:
+        """Of an agent that comes too late: what it still runs and this master has given up.
+
+        While it was cut off another took its id; nobody but itself can end what it has.
+        """
+        if hello.cluster_id != self._identity.cluster_id:
+            return ()
+        wanted = self._events.wanted(hello.agent_id)
+        return tuple(c.container_id for c in hello.containers if c.container_id not in wanted)
 
     async def _welcome(
         self, agent: KnownAgent, hello: Hello, address: str, frames: Frames
     ) -> None:
         before = agent.snapshot.devices
         agent.joined(hello, address)
+        agent.clock_ahead_us = clock_ahead_us(hello, clock.now())
+        if agent.clock_ahead_us:
+            log.warning(
+                "an agent's clock differs from the master's: set both by the same time server; "
+                "until then times in its tasks' logs are corrected",
+                extra={"agent": hello.agent_id, "ahead_s": round(agent.clock_ahead_us / 1e6, 1)},
+            )
         if before and before != hello.devices:
             log.warning(  # what runs keeps its slots; the pool sees the new ones from now on
                 "an agent came back with other slots",
                 extra={"agent": hello.agent_id, "before": len(before), "now": len(hello.devices)},
             )
-        if hello.acknowledged_epoch == self._identity.epoch:
-            agent.orders.acknowledge(hello.acknowledged)
+        agent.orders.resume(self._obeyed(hello))
         reports = tuple(with_address(r, address) for r in hello.containers)
         joined = msgspec.structs.replace(agent.snapshot, is_connected=True)
         keep = await self._events.agent_joined(joined, reports)

@@ -39,6 +39,9 @@ class Frames:
         self._send = send
         client = scope.get("client")
         self.remote_address: str = client[0] if client else ""
+        tls = (scope.get("extensions") or {}).get("tls") or {}
+        self.certificate: str | None = tls.get("client_cert_name")
+        """Subject of the certificate that the other end showed."""
         self.is_from_browser = any(name == b"origin" for name, _ in scope.get("headers", ()))
 
     async def accept(self) -> None:
@@ -66,12 +69,12 @@ class Frames:
         """Send a message. Raises Closed."""
         await self._put({"type": "websocket.send", "bytes": msgspec.json.encode(message)})
 
-    async def refuse(self, reason: str, *, is_final: bool) -> None:
-        """Say why not, and close."""
+    async def refuse(self, reason: str, *, is_final: bool, unwanted: tuple[str, ...] = ()) -> None:
+        """Say why not, and which containers the agent shall end; then close."""
         code = POLICY_VIOLATION if is_final else TRY_AGAIN_LATER
         try:
             async with asyncio.timeout(_LAST_WORD_S):  # it may have stopped reading
-                await self.send(Refused(reason, is_final))
+                await self.send(Refused(reason, is_final, unwanted))
                 await self._put({"type": "websocket.close", "code": code})
         except (Closed, TimeoutError):
             return

@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from determined_master.backends.agents.frames import Malformed
 from determined_master.domain.errors import NotFound
 from determined_master.ports import AgentEvents
@@ -19,6 +21,14 @@ CONCURRENT_STORES = 4
 
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 30.0
+
+
+def by_our_clock(batch: LogBatch, ahead_us: int) -> LogBatch:
+    """A batch of an agent whose clock is ahead, with times of ours."""
+    if not ahead_us:
+        return batch
+    spans = tuple(replace(span, at_us=max(0, span.at_us - ahead_us)) for span in batch.spans)
+    return replace(batch, spans=spans)
 
 
 class LogIntake:

@@ -13,6 +13,9 @@ from determined_master.domain.agent_switches import ALL_ON, Switches
 from determined_master.ports import AgentSnapshot, NotConnected
 from determined_wire.agent_link import Hello
 
+CLOCK_TOLERANCE_US = 5_000_000
+"""Less may be the time that a message took."""
+
 
 def switched(agent: AgentSnapshot, switches: Mapping[str, Switches]) -> AgentSnapshot:
     """An agent with its switches; the same object when they have not changed."""
@@ -25,6 +28,14 @@ def switched(agent: AgentSnapshot, switches: Mapping[str, Switches]) -> AgentSna
         draining_slots=own.draining_slots,
     )
     return agent if changed == agent else changed
+
+
+def clock_ahead_us(hello: Hello, now: datetime) -> int:
+    """By how many microseconds an agent's clock is ahead of ours; 0 for a little, or unknown."""
+    if not hello.sent_at_us:
+        return 0
+    ahead_us = hello.sent_at_us - int(now.timestamp() * 1e6)
+    return ahead_us if abs(ahead_us) > CLOCK_TOLERANCE_US else 0
 
 
 class LiveSession(Protocol):
@@ -47,6 +58,8 @@ class KnownAgent:
         self.boot_id = ""
         self.received = 0
         """Number of the last message of that boot that is committed."""
+        self.clock_ahead_us = 0
+        """Taken off the times of its tasks' lines."""
 
     def joined(self, hello: Hello, address: str) -> None:
         """Take over what it says of itself; a new boot numbers its messages anew."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from determined_master import clock
 from determined_master.backends.agents.frames import Closed, Frames, Malformed
-from determined_master.backends.agents.log_intake import LogIntake
+from determined_master.backends.agents.log_intake import LogIntake, by_our_clock
 from determined_master.backends.agents.registry import KnownAgent
 from determined_master.ports import AgentEvents
 from determined_wire.agent_link import (
@@ -39,6 +39,8 @@ _STALL_S = 2.0
 class LinkTimes(msgspec.Struct, frozen=True, kw_only=True):
     """How long this end waits."""
 
+    open_s: float = 5.0
+    """So long an agent waits at the door of a master that does not lead yet."""
     hello_s: float = 10.0
     ping_after_s: float = 15.0
     """An agent that is silent for so long is asked for a sign of life."""
@@ -135,7 +137,7 @@ class Session:
             self._heard.set()
             match message:
                 case LogBatch():
-                    intake.put(message)
+                    intake.put(by_our_clock(message, self._agent.clock_ahead_us))
                 case ContainerChanged():
                     await self._changes.put(message)
                 case AgentAck(number=number):

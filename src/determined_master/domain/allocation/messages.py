@@ -128,6 +128,8 @@ class Allocation(State, frozen=True):
     failure: ContainerFailure | None = None
     """The first one; later ones only follow from it."""
     outcome: AllocationOutcome | None = None
+    container_rows: int = 0
+    """How many containers lie in rows beside the stored state; 0 in memory, which has them all."""
 
 
 class AllocationRequested(Event, frozen=True, tag="allocation_requested"):
@@ -271,6 +273,11 @@ class StartContainer(Effect, frozen=True, tag="start_container"):
     count: int
     """Containers of the gang."""
 
+    @property
+    def about(self) -> str | None:
+        """The container: those of a gang do not wait for each other."""
+        return self.container_id
+
 
 class SignalContainer(Effect, frozen=True, tag="signal_container"):
     """Send a signal to a container."""
@@ -279,12 +286,22 @@ class SignalContainer(Effect, frozen=True, tag="signal_container"):
     agent_id: str
     signal: int = 9
 
+    @property
+    def about(self) -> str | None:
+        """The container: those of a gang do not wait for each other."""
+        return self.container_id
+
 
 class ForgetContainer(Effect, frozen=True, tag="forget_container"):
     """Its end is stored: the agent may remove what is left of it."""
 
     container_id: str
     agent_id: str
+
+    @property
+    def about(self) -> str | None:
+        """The container: those of a gang do not wait for each other."""
+        return self.container_id
 
 
 class ReportAllocationEnd(Effect, frozen=True, tag="report_allocation_end"):

@@ -14,12 +14,13 @@ Source: scheduling-and-provisioning b.2.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.line import PREEMPTED, Pass
 from determined_master.domain.schedule.ordering import age_key
-from determined_master.domain.schedule.plan import Plan, Preempt
+from determined_master.domain.schedule.plan import Plan, Preempt, Wait
 from determined_master.domain.schedule.shares import Share, fill
 from determined_master.domain.schedule.view import PoolView, RequestView, RunningView
 
@@ -31,20 +32,91 @@ def plan(view: PoolView) -> Plan:
 
     Cost: O(n log n) in requests, O(jobs) a round of offers, O(log agents) a start.
     """
-    aux, slots = Pass(view, "aux"), _Shares(view)
-    for request in sorted((r for r in view.pending if r.slots < 1), key=age_key):
+    slots = _Shares(view)
+    slots.serve()
+    aux = _serve_aux(view)
+    return Plan(
+        starts=(*(aux.starts if aux else ()), *slots.line.starts),
+        preemptions=tuple(slots.line.preemptions),
+        waits=(*slots.line.waits, *(aux.waits if aux else ())),
+    )
+
+
+def _serve_aux(view: PoolView) -> Pass | None:
+    """Start what has no slots; None when nothing of that kind waits."""
+    requests = sorted((r for r in view.pending if r.slots < 1), key=age_key)
+    if not requests:
+        return None
+    aux = Pass(view, "aux")
+    for request in requests:
         demand = Demand.of(request)
         parts = aux.fit(request, demand)
         if parts is not None:
             aux.start(request, parts)
         else:
             aux.wait(request, "full" if aux.is_possible(demand) else "impossible")
-    slots.serve()
-    return Plan(
-        starts=(*aux.starts, *slots.line.starts),
-        preemptions=tuple(slots.line.preemptions),
-        waits=(*slots.line.waits, *aux.waits),
-    )
+    return aux
+
+
+@dataclass(slots=True)
+class _Job:
+    """What one job asks for and holds, counted as it is read: pools have thousands of requests."""
+
+    pending: list[RequestView] = field(default_factory=list)
+    staying: list[RunningView] = field(default_factory=list)
+    """Those that hold slots and were not asked to leave."""
+    submitted_at: datetime | None = None
+    weight: float = 0.0
+    demand: int = 0
+    fixed: int = 0
+    """Slots that it never gives back."""
+    holds: int = 0
+    limit: int | None = None
+    smallest: int | None = None
+
+    def ask(self, request: RequestView) -> None:
+        """One more request."""
+        self.pending.append(request)
+        self._count(request)
+        self._can_use(request.slots)
+
+    def hold(self, one: RunningView) -> None:
+        """One more that runs, or stands for one that comes back."""
+        self._count(one)
+        if not one.is_gone:
+            self.holds += one.slots
+            if not one.is_leaving:
+                self.staying.append(one)
+        if _is_fixed(one):
+            self.fixed += one.slots
+        else:
+            self._can_use(one.slots)
+
+    def claim(self, job_id: str) -> Share:
+        """Its claim on the pool."""
+        assert self.submitted_at is not None
+        return Share(
+            job_id=job_id,
+            submitted_at=self.submitted_at,
+            weight=self.weight,
+            demand=self.demand if self.limit is None else min(self.demand, self.limit),
+            fixed=self.fixed,
+            smallest=self.smallest,
+        )
+
+    def _count(self, one: RequestView | RunningView) -> None:
+        self.demand += one.slots
+        if one.weight > self.weight:
+            self.weight = one.weight
+        if self.submitted_at is None or one.submitted_at < self.submitted_at:
+            self.submitted_at = one.submitted_at
+        limit = one.max_slots
+        if limit is not None and (self.limit is None or limit < self.limit):
+            self.limit = limit
+
+    def _can_use(self, slots: int) -> None:
+        if self.smallest is None or slots < self.smallest:
+            self.smallest = slots
 
 
 class _Shares:
@@ -53,61 +125,49 @@ class _Shares:
     def __init__(self, view: PoolView) -> None:
         self.line = Pass(view, "slots")
         self._view = view
-        self._pending: dict[str, list[RequestView]] = defaultdict(list)
-        self._running: dict[str, list[RunningView]] = defaultdict(list)
-        for request in sorted((r for r in view.pending if r.slots > 0), key=age_key):
-            if self.line.is_possible(Demand.of(request)):
-                self._pending[request.job_id].append(request)
+        self._jobs: dict[str, _Job] = defaultdict(_Job)
+        impossible: list[RequestView] = []
+        possible: dict[tuple[int, bool, frozenset[str]], bool] = {}
+        for request in view.pending:
+            if request.slots < 1:
+                continue
+            # The same as its Demand, at a fraction of the cost.
+            key = (request.slots, request.is_single_node, request.excluded_agents)
+            is_possible = possible.get(key)
+            if is_possible is None:
+                is_possible = possible[key] = self.line.is_possible(Demand(*key))
+            if is_possible:
+                self._jobs[request.job_id].ask(request)
             else:
-                self.line.wait(request, "impossible")
+                impossible.append(request)
+        for request in sorted(impossible, key=age_key):
+            self.line.wait(request, "impossible")
+        for job in self._jobs.values():
+            job.pending.sort(key=age_key)
         for one in view.running:
             if one.slots > 0:
-                self._running[one.job_id].append(one)
+                self._jobs[one.job_id].hold(one)
 
     def serve(self) -> None:
         """Offer slots to all jobs, then let each use its offer or give back what is above it."""
-        shares = fill(self._claims(), _capacity(self._view))
-        served = self._serve_longest_waiting({s.job_id: s for s in shares})
+        claims = [job.claim(job_id) for job_id, job in self._jobs.items()]
+        shares = fill(claims, _capacity(self._view))
+        served = self._serve_longest_waiting(shares)
         for share in shares:
-            running = [r for r in self._running[share.job_id] if not r.is_gone]
-            active = sum(r.slots for r in running)
-            staying = [r for r in running if not r.is_leaving]
-            excess = sum(r.slots for r in staying) - share.offered
+            job = self._jobs[share.job_id]
+            excess = sum(r.slots for r in job.staying) - share.offered
             if excess > 0:
-                self._give_back(staying, excess)
-            self._start(share, active, is_full=excess >= 0, served=served)
+                self._give_back(job.staying, excess)
+            self._start(job, share.offered, is_full=excess >= 0, served=served)
 
-    def _claims(self) -> list[Share]:
-        claims = []
-        for job_id in {*self._pending, *self._running}:
-            pending, running = self._pending[job_id], self._running[job_id]
-            members: Sequence[RequestView | RunningView] = [*pending, *running]
-            fixed = sum(r.slots for r in running if _is_fixed(r))
-            sizes = [r.slots for r in pending]
-            sizes += [r.slots for r in running if not _is_fixed(r)]
-            demand = sum(m.slots for m in members)
-            limits = [m.max_slots for m in members if m.max_slots is not None]
-            claims.append(
-                Share(
-                    job_id=job_id,
-                    submitted_at=min(m.submitted_at for m in members),
-                    weight=max(m.weight for m in members),
-                    demand=min([demand, *limits]),
-                    fixed=fixed,
-                    smallest=min(sizes, default=None),
-                )
-            )
-        return claims
-
-    def _serve_longest_waiting(self, shares: dict[str, Share]) -> str | None:
+    def _serve_longest_waiting(self, shares: list[Share]) -> str | None:
         """Start, or drain agents for, the oldest request that its share does not serve.
 
         One at a time, so that shares stay what they are for all others.
         """
-        stuck = [r for job_id, share in shares.items() if (r := self._stuck(share)) is not None]
-        if not stuck:
+        request = self._longest_waiting(shares)
+        if request is None:
             return None
-        request = min(stuck, key=age_key)
         demand = Demand.of(request)
         parts = self.line.fit(request, demand)
         if parts is not None:
@@ -124,21 +184,32 @@ class _Shares:
         self.line.wait(request, "kept", agents=kept)
         return request.allocation_id
 
-    def _stuck(self, share: Share) -> RequestView | None:
-        """The job's oldest request, if it has waited too long and its offer does not start it."""
-        pending = self._pending[share.job_id]
-        if not pending or pending[0].requested_at > self.line.impatient_at:
-            return None
-        oldest = pending[0]
-        holds = sum(r.slots for r in self._running[share.job_id] if not r.is_gone)
-        if oldest.max_slots is not None and holds + oldest.slots > oldest.max_slots:
-            return None
-        is_offered = holds + oldest.slots <= share.offered
+    def _longest_waiting(self, shares: list[Share]) -> RequestView | None:
+        """The oldest of the jobs' oldest requests that has waited too long and is stuck."""
+        impatient_at = self.line.impatient_at
+        oldest = [
+            (job.pending[0], job, share.offered)
+            for share in shares
+            if (job := self._jobs[share.job_id]).pending
+        ]
+        for request, job, offered in sorted(oldest, key=lambda entry: age_key(entry[0])):
+            if request.requested_at <= impatient_at and self._is_stuck(request, job, offered):
+                return request
+        return None
+
+    def _is_stuck(self, oldest: RequestView, job: _Job, offered: int) -> bool:
+        """Whether the job's oldest request is not started by its offer."""
+        wanted = job.holds + oldest.slots
+        if oldest.max_slots is not None and wanted > oldest.max_slots:
+            return False
+        is_offered = wanted <= offered
         if is_offered and self.line.fit(oldest, Demand.of(oldest)) is not None:
-            return None
-        can_be_passed = any(r.slots < oldest.slots for r in pending)
-        is_stuck = is_offered or can_be_passed or oldest.slots > share.offered
-        return oldest if is_stuck else None
+            return False
+        return (
+            is_offered
+            or oldest.slots > offered
+            or any(r.slots < oldest.slots for r in job.pending)  # which can pass it
+        )
 
     def _give_back(self, staying: list[RunningView], excess: int) -> None:
         """Ask the oldest to leave until the job has no more than its offer."""
@@ -150,19 +221,21 @@ class _Shares:
             self.line.room.leaves(one)
             excess -= one.slots
 
-    def _start(self, share: Share, active: int, *, is_full: bool, served: str | None) -> None:
-        for request in self._pending[share.job_id]:
+    def _start(self, job: _Job, offered: int, *, is_full: bool, served: str | None) -> None:
+        left = 0 if is_full else offered - job.holds
+        waits = self.line.waits
+        for request in job.pending:
             if request.allocation_id == served:
                 continue
-            if is_full or active + request.slots > share.offered:
-                self.line.wait(request, "share")
+            if request.slots > left:
+                waits.append(Wait(request.allocation_id, "share"))
                 continue
             parts = self.line.fit(request, Demand.of(request))
             if parts is None:
-                self.line.wait(request, "full")
+                waits.append(Wait(request.allocation_id, "full"))
                 continue
             self.line.start(request, parts)
-            active += request.slots
+            left -= request.slots
 
 
 def _is_fixed(one: RunningView) -> bool:
@@ -172,8 +245,9 @@ def _is_fixed(one: RunningView) -> bool:
 
 
 def _capacity(view: PoolView) -> int:
-    """Slots of the agents that take work, and those in use on others."""
+    """Slots of the agents that take work, and those in use that do not."""
     accepting = {a.id for a in view.agents if a.is_accepting}
+    shut = sum(count for a in view.agents if a.is_accepting for _, count in a.shut)
     elsewhere = sum(
         slots
         for one in view.running
@@ -181,4 +255,4 @@ def _capacity(view: PoolView) -> int:
         for agent_id, slots in one.slots_by_agent
         if agent_id not in accepting
     )
-    return elsewhere + sum(a.slots for a in view.agents if a.is_accepting)
+    return elsewhere + shut + sum(a.slots for a in view.agents if a.is_accepting)

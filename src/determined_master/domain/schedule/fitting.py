@@ -116,6 +116,18 @@ def could_fit(demand: Demand, room: Room, places: dict[str, int]) -> bool:
     return _whole_sizes(demand.slots, sizes, room.rules.is_heterogeneous) is not None
 
 
+def could_hold(demand: Demand, sizes: dict[int, int], is_heterogeneous: bool) -> bool:
+    """Whether idle agents would hold the request; `sizes` counts those of each size above 0.
+
+    Nothing is known of which agents they are: not for a demand that excludes some.
+    """
+    if any(size >= demand.places for size in sizes):
+        return True
+    if not demand.may_spread:
+        return False
+    return _whole_sizes(demand.slots, sizes, is_heterogeneous) is not None
+
+
 def _first_of(
     index: Index, groups: list[Group], hashed: int, excluded: frozenset[str]
 ) -> Iterator[str]:

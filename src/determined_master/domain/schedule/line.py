@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 
-from determined_master.domain.schedule.fitting import Demand, fit, fit_drained
+from determined_master.domain.schedule.fitting import Demand, could_hold, fit, fit_drained
 from determined_master.domain.schedule.plan import Preempt, Start, Wait, WaitCode
 from determined_master.domain.schedule.room import Kind, Parts, Room, drained
 from determined_master.domain.schedule.view import PoolView, RequestView
@@ -26,6 +27,7 @@ class Pass:
         self.waits: list[Wait] = []
         self.impatient_at = view.now - timedelta(seconds=view.rules.gang_patience_s)
         self._drained: Room | None = None
+        self._sizes: Counter[int] | None = None
         self._possible: dict[Demand, bool] = {}
         self._full: set[Demand] = set()
         self._drained_for = 0
@@ -63,11 +65,19 @@ class Pass:
         """Whether these agents would hold it if they were empty."""
         known = self._possible.get(demand)
         if known is None:
-            if self._drained is None:
-                self._drained = drained(self.view.agents, self.view.rules, self.kind)
-            known = fit(demand, "", self._drained) is not None
-            self._possible[demand] = known
+            known = self._possible[demand] = self._would_fit(demand)
         return known
+
+    def _would_fit(self, demand: Demand) -> bool:
+        rules = self.view.rules
+        if not demand.excluded_agents:
+            if self._sizes is None:
+                totals = (seat.total for seat in self.room.seats.values())
+                self._sizes = Counter(total for total in totals if total > 0)
+            return could_hold(demand, self._sizes, rules.is_heterogeneous)
+        if self._drained is None:
+            self._drained = drained(self.view.agents, rules, self.kind)
+        return fit(demand, "", self._drained) is not None
 
     def is_impatient(self, request: RequestView) -> bool:
         """Whether it has waited for so long that others may not pass it any more.

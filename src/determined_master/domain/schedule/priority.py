@@ -32,14 +32,23 @@ def plan(view: PoolView) -> Plan:
 
     Cost: O(n log n) in requests, O(log agents) a start, O(1) a request like one that did not fit.
     """
-    slots, aux = _Queue(view, "slots"), _Queue(view, "aux")
-    slots.serve(r for r in view.pending if r.slots > 0)
-    aux.serve(r for r in view.pending if r.slots < 1)
+    slots, aux = _served(view, "slots"), _served(view, "aux")
     return Plan(
-        starts=(*slots.line.starts, *aux.line.starts),
-        preemptions=(*slots.line.preemptions, *aux.line.preemptions),
-        waits=(*slots.line.waits, *aux.line.waits),
+        starts=(*slots.starts, *aux.starts),
+        preemptions=(*slots.preemptions, *aux.preemptions),
+        waits=(*slots.waits, *aux.waits),
     )
+
+
+def _served(view: PoolView, kind: Kind) -> Plan:
+    """The decisions on one kind; none at little cost when nothing of it waits."""
+    requests = [r for r in view.pending if (r.slots > 0) is (kind == "slots")]
+    if not requests:
+        return Plan()
+    queue = _Queue(view, kind)
+    queue.serve(requests)
+    line = queue.line
+    return Plan(tuple(line.starts), tuple(line.preemptions), tuple(line.waits))
 
 
 class _Queue:

@@ -57,8 +57,7 @@ def impossible(
     demand: Demand, pool: str, agents: Sequence[AgentView], is_heterogeneous: bool = False
 ) -> str:
     """Why not even an empty pool would hold it, and what it would hold."""
-    away = sorted(a.id for a in agents if not a.is_accepting)
-    shut = f" ({names(away)} take no work at present)" if away else ""
+    shut = _shut(agents)
     usable = open_to(demand, agents)
     if not usable:
         if demand.excluded_agents and any(a.is_accepting for a in agents):
@@ -67,6 +66,8 @@ def impossible(
                 f"({names(sorted(demand.excluded_agents))}) for this task: repair or replace "
                 "them, or start a new trial"
             )
+        if agents and all(a.is_resting for a in agents):
+            return f"pool {pool!r} has no agent that takes work{shut}: repair or replace them"
         return f"pool {pool!r} has no agent that takes work{shut}: start or enable one"
     if demand.slots < 1:
         return (
@@ -138,6 +139,16 @@ def _no_backfill(view: PoolView, request: RequestView) -> str:
     if not request.is_preemptible:
         return "; it could not be asked to leave for them, so it does not start before them"
     return ""
+
+
+def _shut(agents: Sequence[AgentView]) -> str:
+    """Who takes no work, in brackets; nothing when all do."""
+    away = sorted(a.id for a in agents if not a.is_accepting and not a.is_resting)
+    resting = sorted(a.id for a in agents if a.is_resting)
+    parts = [f"{names(away)} take no work at present"] if away else []
+    if resting:
+        parts.append(f"on {names(resting)} the last starts failed, it is tried again soon")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _counts(agents: Sequence[AgentView]) -> dict[int, int]:

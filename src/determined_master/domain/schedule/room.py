@@ -84,6 +84,7 @@ class Room:
     ) -> None:
         self.kind = kind
         self.rules = rules
+        self._shut = {(a.id, holder): count for a in agents for holder, count in a.shut}
         leaving: dict[str, int] = {}
         for one in running:
             if one.is_leaving and not one.is_gone:
@@ -103,9 +104,10 @@ class Room:
         return self._soon
 
     def held(self, one: RunningView) -> Parts:
-        """The places of this kind that a running allocation holds, by agent."""
+        """The places of this kind that a running allocation would give back, by agent."""
         if self.kind == "slots":
-            return one.slots_by_agent if one.slots else ()
+            held = one.slots_by_agent if one.slots else ()
+            return self._without_shut(one.allocation_id, held) if self._shut else held
         return tuple((agent_id, 1) for agent_id, slots in one.slots_by_agent if not slots)
 
     def take(self, parts: Parts) -> tuple[tuple[str, tuple[int, ...]], ...]:
@@ -134,6 +136,10 @@ class Room:
             if seat is not None:
                 seat.soon += sign * places
                 self._moved(seat)
+
+    def _without_shut(self, allocation_id: str, held: Parts) -> Parts:
+        left = ((a, n - self._shut.get((a, allocation_id), 0)) for a, n in held)
+        return tuple((agent_id, places) for agent_id, places in left if places > 0)
 
     def _moved(self, seat: Seat) -> None:
         self.now.moved(seat)
@@ -164,7 +170,8 @@ def _seat(agent: AgentView, kind: Kind, rules: Rules, leaving: int) -> Seat:
     total = agent.max_zero_slot_tasks
     places = max(0, total - agent.zero_slot_tasks)
     fixed = None
-    if len(agent.free_slots) < agent.slots:  # its slots decide, so that idle agents stay idle
+    if len(agent.free_slots) < agent.slots or agent.shut:
+        # Its slots decide, so that agents whose slots are idle stay idle.
         fixed = score(len(agent.free_slots), agent.slots, rules)
     return Seat(agent.id, hashed, total, list(range(places)), places + leaving, fixed)
 

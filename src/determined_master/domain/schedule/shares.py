@@ -57,12 +57,9 @@ def fill(shares: Iterable[Share], capacity: int) -> list[Share]:
     while True:
         capacity, is_progress = _round(order, capacity)
         if capacity == 0:
-            useless = _useless(order)
-            if useless is None:
+            capacity = _take_useless(order)
+            if capacity == 0:
                 return order
-            capacity += _spare(useless)
-            useless.offered -= _spare(useless)
-            useless.is_disabled = True
         elif not is_progress:
             return order
 
@@ -71,7 +68,9 @@ def _round(order: list[Share], capacity: int) -> tuple[int, bool]:
     at_start, is_progress = capacity, False
     total = sum(s.weight for s in order if s.is_open)
     for share in order:
-        if not share.is_open or capacity == 0:
+        if capacity == 0:
+            break
+        if not share.is_open:
             continue
         part = max(1, int(at_start * share.weight / total)) if total > 0 else 1
         # What it holds already counts as offered in the rounds that would have offered it.
@@ -86,10 +85,19 @@ def _round(order: list[Share], capacity: int) -> tuple[int, bool]:
     return capacity, is_progress
 
 
-def _useless(order: list[Share]) -> Share | None:
-    """The latest job whose offer is too small for any of its requests."""
+def _take_useless(order: list[Share]) -> int:
+    """Take back what the latest job can use for none of its requests; 0 when there is nothing.
+
+    Jobs that have nothing to give back are passed over for good.
+    """
     found = [s for s in order if s.is_open and s.smallest is not None and s.smallest > _spare(s)]
-    return max(found, key=lambda s: (s.submitted_at, s.job_id), default=None)
+    for share in sorted(found, key=lambda s: (s.submitted_at, s.job_id), reverse=True):
+        share.is_disabled = True
+        spare = _spare(share)
+        if spare:
+            share.offered -= spare
+            return spare
+    return 0
 
 
 def _spare(share: Share) -> int:

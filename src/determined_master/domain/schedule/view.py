@@ -35,13 +35,17 @@ class AgentView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     id: str
     slots: int
-    """Slots that are enabled, in use or free."""
+    """Slots that take work, in use or free."""
     free_slots: tuple[int, ...]
     """Numbers of the free ones, ascending."""
     zero_slot_tasks: int = 0
     max_zero_slot_tasks: int = 100
     is_accepting: bool = True
-    """False while it drains, is disabled or is not connected."""
+    """False while it drains, is disabled, is not connected or rests."""
+    is_resting: bool = False
+    """It could not start what it was given last, and gets nothing new for a while."""
+    shut: tuple[tuple[str, int], ...] = ()
+    """Who holds slots that are disabled or draining, and how many: they do not come back."""
 
 
 class RequestView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

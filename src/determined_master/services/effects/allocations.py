@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import CollectionEnded
+from determined_master.domain.task.messages import RunEnded
 from determined_master.domain.task_spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
@@ -17,10 +20,13 @@ from determined_master.store import collections
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.ports import ClusterBackend
+    from determined_master.ports import AgentSnapshot, ClusterBackend
     from determined_master.services.container_specs import ContainerSpecs
     from determined_master.services.log_policies import LogPolicies
     from determined_master.store.pool import Conn
+    from determined_wire.agent_link import ContainerSpec
+
+    Order = tuple[alloc.StartContainer, EffectContext]
 
 log = logging.getLogger(__name__)
 
@@ -48,46 +54,74 @@ class AllocationEffects:
     def register(self) -> None:
         """Tell the engine who carries out what."""
         handlers = self._engine.handlers
-        handlers.register(alloc.StartContainer, self.start_container)
+        handlers.register_group(alloc.StartContainer, self.start_containers)
         handlers.register(alloc.SignalContainer, self.signal_container)
         handlers.register(alloc.ForgetContainer, self.forget_container)
         handlers.register(alloc.ReportAllocationEnd, self.report_end)
 
-    async def start_container(self, effect: alloc.StartContainer, ctx: EffectContext) -> None:
-        """Hand the container to its agent, which starts it once however often it is told."""
-        state = await self._state(ctx)
+    async def start_containers(self, orders: Sequence[Order]) -> None:
+        """Hand containers of a gang to their agents; each starts it once however often it is told.
+
+        What the containers have in common is read once. An agent that is away holds up no other.
+        """
+        state = await self._state(orders[0][1])
         if state is None or state.kill_reason is not None or state.outcome is not None:
             return
-        known = {c.id: c for c in state.containers}
-        if known[effect.container_id].state == "TERMINATED":
-            return
-        order = StartOrder(
+        over = {c.id for c in state.containers if c.state == "TERMINATED"}
+        agents = {a.id: a for a in self._backend.agents() if a.is_connected}
+        failed: dict[str, BaseException] = {}
+        here: list[Order] = []
+        for effect, ctx in orders:
+            if effect.container_id in over:
+                continue
+            if effect.agent_id in agents:
+                here.append((effect, ctx))
+            else:
+                failed[effect.container_id] = _is_away(effect.agent_id)
+        types = [_device_type(effect, agents[effect.agent_id]) for effect, _ in here]
+        containers = [effect for effect, _ in here]
+        specs = await self._specs.build(state, containers, types, self._hosts())
+        starts = (self._start(order, spec) for order, spec in zip(here, specs, strict=True))
+        results = await asyncio.gather(*starts, return_exceptions=True)
+        for (effect, _), error in zip(here, results, strict=True):
+            if error is not None:
+                failed[effect.container_id] = error
+        if failed:
+            done = [ctx for effect, ctx in orders if effect.container_id not in failed]
+            await asyncio.gather(*(ctx.close() for ctx in done))
+            raise next(iter(failed.values()))
+
+    async def _start(self, order: Order, spec: ContainerSpec) -> None:
+        effect, ctx = order
+        start = StartOrder(
             agent_id=effect.agent_id,
             container_id=effect.container_id,
             allocation_id=ctx.aggregate_id,
             slot_ids=effect.slot_ids,
-            spec=await self._specs.build(state, effect, self._device_type(effect)),
+            spec=spec,
         )
         try:
-            await self._backend.start_container(order)
+            await self._backend.start_container(start)
         except NotConnected as error:
-            raise Deferred(str(error)) from error
+            raise Deferred(str(error), topic=effect.agent_id) from error
 
-    def _device_type(self, effect: alloc.StartContainer) -> str:
-        """Of the slots that the container gets."""
-        found = next((a for a in self._backend.agents() if a.id == effect.agent_id), None)
-        devices = found.devices if found else ()
-        types = frozenset(d.type for d in devices if d.id in effect.slot_ids)
-        return device_type_of(len(effect.slot_ids), types)
+    def _hosts(self) -> dict[str, frozenset[str]]:
+        """Names and addresses of each agent's machine."""
+        agents = self._backend.agents()
+        return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
-        """Send the signal; an agent that is away gets it when it is back."""
+        """Send the signal; an agent that is away gets it when it is back, unless it is given up."""
         try:
             await self._backend.signal_container(
                 effect.agent_id, effect.container_id, effect.signal, ctx.aggregate_id
             )
         except NotConnected as error:
-            raise Deferred(str(error)) from error
+            state = await self._state(ctx)
+            over = {c.id for c in state.containers if c.state == "TERMINATED"} if state else set()
+            if effect.container_id in over:
+                return  # lost with its agent, which ends it when it comes back after all
+            raise Deferred(str(error), topic=effect.agent_id) from error
 
     async def forget_container(self, effect: alloc.ForgetContainer, ctx: EffectContext) -> None:
         """Let the agent remove the files; one that is away learns it from its welcome."""
@@ -97,12 +131,16 @@ class AllocationEffects:
             return
 
     async def report_end(self, effect: alloc.ReportAllocationEnd, ctx: EffectContext) -> None:
-        """Tell the trial, or the experiment whose checkpoints were deleted, how it ended."""
+        """Tell whose allocation it was how it ended: a trial, a generic task, an experiment."""
         state = await self._state(ctx)
         if state is None:
             return
         if state.request.task_type == "CHECKPOINT_GC":
             await _report_collection(state.request, effect.outcome, ctx)
+            return
+        if state.request.task_type == "GENERIC":
+            ended = RunEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
+            await ctx.post("task", state.request.task_id, ended)
             return
         if state.request.trial_id is None:
             return
@@ -120,12 +158,23 @@ class AllocationEffects:
         ids = [container.id for container in state.containers]
         if not ids or await self._policies.has_seen_all(state.request.task_id, ids):
             return
-        if clock.now() - ctx.ordered_at < OUTPUT_LIMIT:
+        waited = clock.now() - ctx.ordered_at
+        if timedelta(0) <= waited < OUTPUT_LIMIT:  # below 0 the clock was set back
             raise Deferred(f"output of {ctx.aggregate_id} is on its way", retry_s=OUTPUT_POLL_S)
 
     async def _state(self, ctx: EffectContext) -> alloc.Allocation | None:
         state: alloc.Allocation | None = await self._engine.read("allocation", ctx.aggregate_id)
         return state
+
+
+def _is_away(agent_id: str) -> Deferred:
+    return Deferred(f"agent {agent_id} is not connected", topic=agent_id)
+
+
+def _device_type(effect: alloc.StartContainer, agent: AgentSnapshot) -> str:
+    """Of the slots that the container gets."""
+    types = frozenset(d.type for d in agent.devices if d.id in effect.slot_ids)
+    return device_type_of(len(effect.slot_ids), types)
 
 
 async def _report_collection(

@@ -1,0 +1,52 @@
+"""Routes of bindings between resource pools and workspaces."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import cut
+from determined_wire.rest import resource_pools as wire
+
+BINDINGS = "/api/v1/resource-pools/{resource_pool_name}/workspace-bindings"
+
+
+@route("POST", BINDINGS)
+async def bind_pool(
+    call: Call, request: wire.BindRPToWorkspaceRequest
+) -> wire.BindRPToWorkspaceResponse:
+    """Bind a pool to workspaces, beside those that it is bound to."""
+    await call.services.pool_bindings.bind(
+        call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
+    )
+    return wire.BindRPToWorkspaceResponse()
+
+
+@route("PUT", BINDINGS)
+async def overwrite_bindings(
+    call: Call, request: wire.OverwriteRPWorkspaceBindingsRequest
+) -> wire.OverwriteRPWorkspaceBindingsResponse:
+    """Bind a pool to these workspaces and no others."""
+    await call.services.pool_bindings.overwrite(
+        call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
+    )
+    return wire.OverwriteRPWorkspaceBindingsResponse()
+
+
+@route("DELETE", BINDINGS)
+async def unbind_pool(
+    call: Call, request: wire.UnbindRPFromWorkspaceRequest
+) -> wire.UnbindRPFromWorkspaceResponse:
+    """Take bindings away."""
+    await call.services.pool_bindings.unbind(
+        call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
+    )
+    return wire.UnbindRPFromWorkspaceResponse()
+
+
+@route("GET", BINDINGS)
+async def list_bound_workspaces(
+    call: Call, request: wire.ListWorkspacesBoundToRPRequest
+) -> wire.ListWorkspacesBoundToRPResponse:
+    """Ids of the workspaces that a pool is bound to."""
+    ids = await call.services.pool_bindings.workspaces_of(call.caller, request.resource_pool_name)
+    page, pagination = cut(ids, request.offset, request.limit)
+    return wire.ListWorkspacesBoundToRPResponse(workspace_ids=page, pagination=pagination)

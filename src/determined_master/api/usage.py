@@ -1,0 +1,121 @@
+"""Routes of reports on usage: CSV for spreadsheets, and the same figures as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
+
+from determined_master.api import usage_csv
+from determined_master.api.routes import Call, Reply, plain_route, route
+from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.usage import Period, read_days, read_window, window_of
+from determined_master.store.usage import Span
+from determined_wire.rest import resources as wire
+from determined_wire.rest.types.master import (
+    ResourceAllocationAggregatedEntry,
+    ResourceAllocationAggregationPeriod,
+    ResourceAllocationRawEntry,
+)
+
+_Periods = ResourceAllocationAggregationPeriod
+PERIODS: Mapping[_Periods, Period] = {
+    _Periods.RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY: "daily",
+    _Periods.RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY: "monthly",
+}
+NAMES: Mapping[str, Period] = {
+    **{str(name): period for name, period in PERIODS.items()},
+    "daily": "daily",
+    "monthly": "monthly",
+}
+"""What the plain route takes."""
+
+
+@plain_route("GET", "/resources/allocation/allocations-csv")
+async def allocations_csv(call: Call) -> Reply:
+    """Every allocation that had slots between two instants."""
+    window = read_window(*_parameters(call, "timestamp_after", "timestamp_before"))
+    report = usage_csv.Report(usage_csv.ALLOCATIONS)
+    await call.services.usage.allocations(
+        call.caller, window, lambda rows: report.add(map(usage_csv.allocation, rows))
+    )
+    return report.reply()
+
+
+@plain_route("GET", "/resources/allocation/raw")
+async def spans_csv(call: Call) -> Reply:
+    """What trials did and which agents were there between two instants. Deprecated."""
+    window = read_window(*_parameters(call, "timestamp_after", "timestamp_before"))
+    report = usage_csv.Report(usage_csv.SPANS)
+    await call.services.usage.spans(
+        call.caller, window, lambda rows: report.add(map(usage_csv.span, rows))
+    )
+    return report.reply()
+
+
+@plain_route("GET", "/resources/allocation/aggregated")
+async def sums_csv(call: Call) -> Reply:
+    """Slot-seconds of days or months, by user, label, pool and in total."""
+    start, end, name = _parameters(call, "start_date", "end_date", "period")
+    period = NAMES.get(name)
+    days = read_days(start, end, period)
+    assert period is not None  # else the days could not be read
+    report = usage_csv.Report(usage_csv.SUMS)
+    for entry in await call.services.usage.sums(call.caller, days, period):
+        report.add(usage_csv.sums(entry, period))
+    return report.reply()
+
+
+@route("GET", "/api/v1/resources/allocation/raw")
+async def resource_allocation_raw(
+    call: Call, request: wire.ResourceAllocationRawRequest
+) -> wire.ResourceAllocationRawResponse:
+    """What trials did and which agents were there between two instants. Deprecated."""
+    window = window_of(request.timestamp_after, request.timestamp_before)
+    found = await call.services.usage.list_spans(call.caller, window)
+    return wire.ResourceAllocationRawResponse(resource_entries=[_entry(span) for span in found])
+
+
+@route("GET", "/api/v1/resources/allocation/aggregated")
+async def resource_allocation_aggregated(
+    call: Call, request: wire.ResourceAllocationAggregatedRequest
+) -> wire.ResourceAllocationAggregatedResponse:
+    """Slot-seconds of days or months, by user, label, pool and in total."""
+    period = PERIODS.get(request.period)
+    days = read_days(request.start_date, request.end_date, period)
+    assert period is not None  # else the days could not be read
+    found = await call.services.usage.sums(call.caller, days, period)
+    return wire.ResourceAllocationAggregatedResponse(
+        resource_entries=[
+            ResourceAllocationAggregatedEntry(
+                period_start=usage_csv.period_start(entry, period),
+                period=request.period,
+                seconds=entry.total,
+                by_username=entry.by_username,
+                by_experiment_label=entry.by_label,
+                by_resource_pool=entry.by_pool,
+            )
+            for entry in found
+        ]
+    )
+
+
+def _entry(span: Span) -> ResourceAllocationRawEntry:
+    return ResourceAllocationRawEntry(
+        kind=span.kind,
+        start_time=span.began_at,
+        end_time=span.ended_at,
+        experiment_id=span.experiment_id or 0,
+        username=span.username,
+        user_id=span.user_id or 0,
+        labels=span.labels,
+        seconds=span.seconds,
+        slots=span.slots,
+    )
+
+
+def _parameters(call: Call, *names: str) -> list[str]:
+    given = dict(parse_qsl(call.http.query, keep_blank_values=True))
+    for name in names:
+        if name not in given:
+            raise InvalidArgument(f"missing parameter: {name}")
+    return [given[name] for name in names]

@@ -1,0 +1,34 @@
+"""Which agents were there from when until when: reports on usage show it beside what was used."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from determined_master.store import agent_stays as rows
+
+if TYPE_CHECKING:
+    from determined_master.ports import ClusterBackend
+    from determined_master.store.pool import Pool
+
+
+class AgentStays:
+    """Compares the agents that are there with those that are written down."""
+
+    def __init__(self, pool: Pool, backend: ClusterBackend) -> None:
+        self._pool = pool
+        self._backend = backend
+
+    async def note(self, now: datetime) -> None:
+        """Write down who is there now, or may still come back.
+
+        Who has gone, or come back with other slots, has left when last seen: the master may have
+        been away in the meantime.
+        """
+        here = [
+            rows.Here(a.id, a.pool, len(a.devices), a.registered_at)
+            for a in self._backend.agents()
+        ]
+        async with self._pool.acquire() as conn, conn.transaction():
+            await rows.end_others(conn, here)
+            await rows.upsert_here(conn, here, now)

@@ -1,0 +1,39 @@
+"""What the cluster's admin has set for all tasks, and for those of one pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from determined_master.domain.config.layers import DEFAULT_SHM_BYTES
+from determined_wire import agent_link as link
+
+
+class ContainerDefaults(msgspec.Struct, frozen=True, kw_only=True):
+    """What containers get from `task_container_defaults` beside their configuration."""
+
+    network_mode: str = "bridge"
+    shm_size_bytes: int = DEFAULT_SHM_BYTES
+    startup_hook: str = ""
+    network_interface: str = ""
+    gloo_port_range: str = ""
+
+
+class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
+    """What the cluster's admin has set."""
+
+    user: link.TaskUser = link.TaskUser()
+    containers: ContainerDefaults = ContainerDefaults()
+    """In pools that say nothing else."""
+    pools: Mapping[str, ContainerDefaults] = msgspec.field(default_factory=dict)
+    """By name, what a pool says laid over what the cluster says."""
+    reserved_ports: frozenset[int] = frozenset()
+    master_cert_file: str = ""
+    """Certificates that the master serves HTTPS with; empty without."""
+    ssh_key_type: str = "ED25519"
+    rsa_bits: int = 0
+
+    def of(self, pool: str) -> ContainerDefaults:
+        """What containers in a pool get."""
+        return self.pools.get(pool, self.containers)

@@ -1,0 +1,176 @@
+"""Serving HTTPS: the master's certificate, and those that agents show.
+
+One port serves browsers, tasks and agents, so a certificate is asked for and not demanded in the
+handshake; who must show one is decided when an agent joins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cryptography import x509
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from determined_master import clock
+
+if TYPE_CHECKING:
+    from websockets.http11 import Request
+
+    from determined_master.settings_security import Tls
+
+log = logging.getLogger(__name__)
+
+RENEW_WITHIN = timedelta(days=14)
+RENEWALS_EVERY_S = 60.0
+_REMINDER = timedelta(days=1)
+
+
+class BadCertificate(Exception):
+    """A file cannot be used; `part` is cert, key or client_ca, the text names the remedy."""
+
+    def __init__(self, part: str, text: str) -> None:
+        super().__init__(text)
+        self.part = part
+
+
+class AgentSocket(WebSocketsSansIOProtocol):
+    """A WebSocket that tells in its scope whether a certificate was shown (ASGI's `tls`)."""
+
+    def handle_connect(self, event: Request) -> None:
+        """Begin to serve; the scope is read in a later turn of the loop."""
+        super().handle_connect(event)
+        shown = self.transport.get_extra_info("peercert") if self.scheme == "wss" else None
+        if self.response.status_code == 101 and shown:
+            scope: Any = self.scope
+            scope["extensions"]["tls"] = {"client_cert_name": _name(shown)}
+
+
+def server_context(tls: Tls, client_ca: str = "") -> ssl.SSLContext:
+    """What the listener serves TLS with, from version 1.2 on.
+
+    Args:
+        tls: certificate chain and key.
+        client_ca: file of the authorities of agents' certificates; empty: none is asked for.
+
+    Raises:
+        BadCertificate: a file cannot be read, or key and certificate do not belong together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _load(context, tls)
+    if client_ca:
+        _check_readable("client_ca", client_ca)
+        try:
+            context.load_verify_locations(client_ca)
+        except ssl.SSLError as error:
+            text = f"{client_ca} holds no certificate in PEM form ({error.reason})"
+            raise BadCertificate("client_ca", text) from error
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+async def follow_renewals(
+    context: ssl.SSLContext, tls: Tls, *, every_s: float = RENEWALS_EVERY_S
+) -> None:
+    """Serve new connections with a certificate once it is renewed on disk; until cancelled.
+
+    Once a day, and at first, it also tells when the certificate ends.
+    """
+    seen, told_at = _stamps(tls), None
+    while True:
+        now = clock.now()
+        if told_at is None or now - told_at >= _REMINDER:
+            told_at = now
+            if warning := lifetime_warning(tls.cert, now):
+                log.warning(warning)
+        await asyncio.sleep(every_s)
+        found = _stamps(tls)
+        if found == seen:
+            continue
+        try:
+            # In a context of its own first: one that fails is left without any certificate.
+            _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), tls)
+            _load(context, tls)
+        except BadCertificate as error:
+            log.error("a renewed certificate cannot be used: %s", error)
+        else:
+            told_at = None
+            log.info("a renewed certificate is served", extra={"cert": tls.cert})
+        seen = found
+
+
+def lifetime_warning(path: str, now: datetime) -> str | None:
+    """What the admin should do about the master's certificate soon, or should have done."""
+    try:
+        leaf = x509.load_pem_x509_certificates(Path(path).read_bytes())[0]
+    except (OSError, ValueError) as error:
+        return f"the certificate {path} cannot be read any more: {error}"
+    begins_at, ends_at = leaf.not_valid_before_utc, leaf.not_valid_after_utc
+    if now < begins_at:
+        return f"the certificate {path} is valid only from {begins_at:%Y-%m-%d}: check the clock"
+    if now > ends_at:
+        text = "agents, tasks and users refuse it: renew it"
+        return f"the certificate {path} has expired on {ends_at:%Y-%m-%d}; {text}"
+    if now > ends_at - RENEW_WITHIN:
+        return f"the certificate {path} expires on {ends_at:%Y-%m-%d}: renew it"
+    return None
+
+
+def _load(context: ssl.SSLContext, tls: Tls) -> None:
+    _check_readable("cert", tls.cert)
+    _check_readable("key", tls.key)
+    try:
+        x509.load_pem_x509_certificates(Path(tls.cert).read_bytes())
+    except ValueError as error:
+        text = f"{tls.cert} holds no certificate in PEM form: put the chain there, the master's"
+        raise BadCertificate("cert", f"{text} first") from error
+    try:
+        context.load_cert_chain(tls.cert, tls.key, password=_no_password)
+    except ssl.SSLError as error:
+        raise BadCertificate("key", _key_problem(tls, error)) from error
+
+
+def _stamps(tls: Tls) -> tuple[tuple[int, int, int] | None, ...]:
+    """Which files they are now; they are replaced when they are renewed."""
+    found: list[tuple[int, int, int] | None] = []
+    for path in (tls.cert, tls.key):
+        try:
+            status = os.stat(path)
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
+def _check_readable(part: str, path: str) -> None:
+    try:
+        with Path(path).open("rb"):
+            return
+    except OSError as error:
+        text = f"{path} cannot be read: {error.strerror}; name a file that the master may read"
+        raise BadCertificate(part, text) from error
+
+
+def _no_password() -> str:
+    return ""  # else OpenSSL asks the terminal, and a service waits for ever
+
+
+def _key_problem(tls: Tls, error: ssl.SSLError) -> str:
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return f"{tls.key} is not the key of {tls.cert}: name the two that were made together"
+    if b"ENCRYPTED" in Path(tls.key).read_bytes():
+        return f"{tls.key} is encrypted: decrypt it, with `openssl pkey` for instance"
+    return f"{tls.key} holds no private key in PEM form ({error.reason or error})"
+
+
+def _name(shown: dict[str, Any]) -> str:
+    """The subject of a certificate as `CN=agent-1`."""
+    parts = [pair for group in shown.get("subject", ()) for pair in group]
+    return ",".join(f"{'CN' if key == 'commonName' else key}={value}" for key, value in parts)

@@ -1,0 +1,57 @@
+"""Device files follow the place on the bus, not the number of a slot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from determined_agent.devices.rocm_nodes import NoNodes, nodes_of
+
+OUTPUT = json.dumps(
+    {"card0": {"PCI Bus": "0000:43:00.0"}, "card1": {"PCI Bus": "0000:C3:00.0"}, "system": {}}
+)
+
+
+@pytest.fixture
+def pci(tmp_path: Path) -> Path:
+    """A machine whose card 0 is the console's."""
+    for bus, names in (
+        ("0000:03:00.0", ("card0",)),
+        ("0000:43:00.0", ("card1", "renderD128", "controlD64")),
+        ("0000:c3:00.0", ("card2", "renderD129")),
+    ):
+        for name in names:
+            (tmp_path / bus / "drm" / name).mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("ids", "nodes"),
+    [
+        ({1}, ("/dev/kfd", "/dev/dri/card2", "/dev/dri/renderD129")),
+        (
+            {0, 1},
+            (
+                "/dev/kfd",
+                "/dev/dri/card1",
+                "/dev/dri/renderD128",
+                "/dev/dri/card2",
+                "/dev/dri/renderD129",
+            ),
+        ),
+    ],
+)
+def test_a_slot_has_the_files_of_its_place_on_the_bus(
+    pci: Path, ids: set[int], nodes: tuple[str, ...]
+) -> None:
+    assert nodes_of(OUTPUT, ids, pci) == nodes
+
+
+@pytest.mark.parametrize(
+    "output", ["", "[]", "{}", '{"card7": {}}', '{"card7": {"PCI Bus": "x"}}']
+)
+def test_a_gpu_without_files_is_named(pci: Path, output: str) -> None:
+    with pytest.raises(NoNodes, match=r"GPU 7 are not to be found.*amdgpu"):
+        nodes_of(output, {7}, pci)

@@ -1,0 +1,55 @@
+"""A Docker runtime to launch in, and a registry whose images are gone afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contracts.runtime_contract import Workshop
+from tests.docker_daemon import IMAGE, Daemon
+from tests.registry import Registry, registry
+
+from determined_agent.runtimes.docker import DockerRuntime
+from determined_agent.settings import Settings
+
+Make = Callable[..., Workshop]
+
+
+@pytest.fixture
+async def make(docker: Daemon, tmp_path: Path) -> AsyncIterator[Make]:
+    workshops: list[Workshop] = []
+
+    def build(name: str = "agent-1", **overrides: Any) -> Workshop:
+        values: dict[str, Any] = {
+            "master_host": "master",
+            "master_port": 8080,
+            "agent_id": "agent-1",
+            "work_dir": str(tmp_path),
+            "docker_host": docker.address,
+        }
+        root = tmp_path / name
+        root.mkdir(exist_ok=True)
+        answer_s, patience_s = overrides.pop("answer_s", 60.0), overrides.pop("patience_s", 0.0)
+        settings = Settings(**(values | overrides))
+        made = Workshop(DockerRuntime(settings, root, answer_s, patience_s), root)
+        made.defaults = {"image": IMAGE, "network_mode": "host"}
+        workshops.append(made)
+        return made
+
+    yield build
+    for made in workshops:
+        await made.clean_up()
+        for directory in made.root.iterdir():
+            await made.runtime.remove(directory.name)
+    assert docker.containers() == []
+
+
+@pytest.fixture
+def images(docker: Daemon) -> Iterator[Registry]:
+    with registry() as made:
+        yield made
+        docker.run("image", "prune", "-f")
+        if docker.run("image", "ls", "-q", made.image):
+            docker.run("image", "rm", "-f", made.image)

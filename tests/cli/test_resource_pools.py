@@ -1,0 +1,97 @@
+"""`det resource-pool` and `det resources`: what they ask for and print."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli import canned
+from tests.cli.conftest import Det
+from tests.cli.fake_master import FakeMaster
+
+BINDINGS = "/api/v1/resource-pools/a%20b/workspace-bindings"
+POOL = {
+    "name": "gpus",
+    "description": "large",
+    "numAgents": 2,
+    "slotsAvailable": 8,
+    "slotsUsed": 3,
+    "slotType": "TYPE_CUDA",
+    "auxContainersRunning": 1,
+    "auxContainerCapacity": 200,
+    "schedulerType": "SCHEDULER_TYPE_PRIORITY",
+    "defaultComputePool": True,
+    "defaultAuxPool": False,
+    "stats": {"queuedCount": 4, "scheduledCount": 2},
+}
+
+
+def test_pools_are_listed_one_row_each(det: Det, master: FakeMaster) -> None:
+    page = canned.page("resourcePools", POOL)
+    master.routes[("GET", "/api/v1/resource-pools")] = (200, page)
+    header, row = det("rp", "list", "--csv").out.splitlines()
+    assert header.startswith("Name,Agents,Slots,Used,Slot Type")
+    assert row == "gpus,2,8,3,cuda,1/200,priority,compute,4,2,large"
+    assert json.loads(det("rp", "list", "--json").out) == [POOL]
+
+
+@pytest.mark.parametrize(
+    ("verb", "method"), [("add", "POST"), ("remove", "DELETE"), ("replace", "PUT")]
+)
+def test_bindings_are_sent_by_the_names_of_workspaces(
+    det: Det, master: FakeMaster, verb: str, method: str
+) -> None:
+    master.routes[(method, BINDINGS)] = (200, {})
+    out = det("resource-pool", "bindings", verb, "a b", "one", "two").out
+    assert "'a b'" in out
+    assert "'one', 'two'" in out
+    [call] = master.made(method, BINDINGS)
+    assert call.json == {"resourcePoolName": "a b", "workspaceNames": ["one", "two"]}
+
+
+def test_workspaces_of_a_pool_are_listed_by_name(det: Det, master: FakeMaster) -> None:
+    master.routes[("GET", BINDINGS)] = (200, canned.page("workspaceIds", 7, 8))
+    named = canned.page("workspaces", {"id": 7, "name": "seven"}, {"id": 9, "name": "nine"})
+    master.routes[("GET", "/api/v1/workspaces")] = (200, named)
+    out = det("rp", "bindings", "list-workspaces", "a b").out
+    assert [line.strip() for line in out.splitlines()[2:]] == ["seven"]
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "query"),
+    [
+        (("raw", "A", "B"), "raw", {"timestamp_after": ["A"], "timestamp_before": ["B"]}),
+        (
+            ("allocations", "A", "B"),
+            "allocations-csv",
+            {"timestamp_after": ["A"], "timestamp_before": ["B"]},
+        ),
+        (
+            ("agg", "A", "B"),
+            "aggregated",
+            {"start_date": ["A"], "end_date": ["B"]}
+            | {"period": ["RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY"]},
+        ),
+        (
+            ("aggregated", "A", "B", "--monthly"),
+            "aggregated",
+            {"start_date": ["A"], "end_date": ["B"]}
+            | {"period": ["RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY"]},
+        ),
+    ],
+)
+def test_reports_are_printed_as_they_come(
+    det: Det, master: FakeMaster, words: tuple[str, ...], path: str, query: dict[str, list[str]]
+) -> None:
+    text = "key,seconds\nä,1\n"
+    master.routes[("GET", f"/resources/allocation/{path}")] = (200, text.encode())
+    assert det("resources", *words).out == text
+    [call] = master.made("GET", f"/resources/allocation/{path}")
+    assert call.query == query
+
+
+def test_a_report_as_json_has_an_object_a_row(det: Det, master: FakeMaster) -> None:
+    route = ("GET", "/resources/allocation/raw")
+    master.routes[route] = (200, b'kind,labels\ntraining,"a,b"\n')
+    found = json.loads(det("res", "raw", "A", "B", "--json").out)
+    assert found == [{"kind": "training", "labels": "a,b"}]

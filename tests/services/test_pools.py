@@ -1,0 +1,116 @@
+"""What is too large for a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from tests.covers import covers
+
+from determined_master import clock
+from determined_master.domain.errors import InvalidArgument
+from determined_master.pools.live import LiveAllocations
+from determined_master.ports import AgentSnapshot
+from determined_master.services.pools import Pools
+from determined_master.settings import Settings
+from determined_wire.agent_link import Device
+
+E = "scheduling-and-provisioning"
+TOO_LARGE = "invalid resource configuration: slots requested exceeds cluster capacity"
+UNFULFILLABLE = (
+    "invalid resource configuration: request unfulfillable, please try requesting less slots"
+)
+
+
+class Here:
+    """A backend that has agents and nothing else."""
+
+    def __init__(self, agents: Sequence[AgentSnapshot]) -> None:
+        self._agents = agents
+
+    def agents(self) -> Sequence[AgentSnapshot]:
+        return self._agents
+
+
+def agent(name: str, slots: int, **more: Any) -> AgentSnapshot:
+    return AgentSnapshot(
+        id=name,
+        pool="default",
+        hostname=name,
+        address="127.0.0.1",
+        devices=tuple(
+            Device(id=i, brand="H200", uuid=f"{name}{i}", type="cuda") for i in range(slots)
+        ),
+        is_connected=True,
+        version="0.39.0",
+        **{"registered_at": clock.now(), **more},
+    )
+
+
+def pools(*agents: AgentSnapshot, launch_error: bool = True) -> Pools:
+    backend: Any = Here(agents)
+    settings = Settings(launch_error=launch_error)
+    return Pools(settings, backend, LiveAllocations(lambda pool: None))
+
+
+def refusal(made: Pools, slots: int, **more: Any) -> str:
+    with pytest.raises(InvalidArgument) as caught:
+        made.check_fit("default", slots, **more)
+    return str(caught.value)
+
+
+@covers(f"{E} e.4.no_slots")
+def test_a_task_without_slots_fits_everywhere() -> None:
+    assert pools(agent("a", 0)).check_fit("default", 0) is False
+
+
+@covers(f"{E} e.4.single")
+@pytest.mark.parametrize("launch_error", [True, False])
+def test_what_shall_run_on_one_agent_must_fit_the_largest_one(launch_error: bool) -> None:
+    made = pools(
+        agent("a", 2),
+        agent("b", 4, is_enabled=False, disabled_slots=frozenset({0})),
+        launch_error=launch_error,
+    )
+    assert made.check_fit("default", 4, is_single_node=True) is False
+    assert refusal(made, 5, is_single_node=True).startswith(UNFULFILLABLE)
+
+
+@covers(f"{E} e.4.total e.4.refused e.4.warned e.4.prefix")
+def test_what_asks_for_more_than_all_slots_is_refused_or_warned_of() -> None:
+    agents = (agent("a", 4), agent("b", 4))
+    assert pools(*agents).check_fit("default", 8) is False
+    assert refusal(pools(*agents), 9).startswith(TOO_LARGE)
+    assert pools(*agents, launch_error=False).check_fit("default", 9) is True
+
+
+@covers(f"{E} e.4.multiple")
+def test_what_cannot_be_split_over_whole_agents_is_refused_with_what_can() -> None:
+    made = pools(agent("a", 8), agent("b", 8))
+    assert "ask for 8 or 16" in refusal(made, 12)
+
+
+@covers(f"{E} e.4.no_agents")
+def test_a_pool_whose_agents_are_still_to_come_takes_everything() -> None:
+    assert pools().check_fit("default", 999) is False
+
+
+@covers(f"{E} e.4.total")
+def test_agents_that_a_task_may_not_use_do_not_count() -> None:
+    agents = (agent("a", 4), agent("b", 4))
+    made = pools(*agents)
+
+    def shortage(slots: int, *excluded: str, is_single_node: bool = False) -> str | None:
+        return made.find_shortage(
+            "default", slots, is_single_node=is_single_node, excluded=excluded
+        )
+
+    assert shortage(4, "a") is None
+    said = shortage(8, "a")
+    assert said is not None
+    assert said.startswith("slots requested exceeds default resource pool capacity")
+    assert "log policies exclude a, 4 slots are left" in said
+    assert "no agent is left" in str(shortage(0, "a", "b"))
+    assert shortage(4, "a", "b", is_single_node=True) is not None
+    assert shortage(9, "gone") is None  # it is not that agent that is missing
