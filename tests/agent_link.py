@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import uvicorn
 
+from determined_agent.runtimes.process_bound import remove_group
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.agents.session import LinkTimes
 from determined_master.ports import AgentSnapshot, StartOrder
@@ -40,12 +41,17 @@ class Recorder:
         self.store_delay_s = 0.0
         self.failures: list[Exception] = []
         """Raised by the next stores, one each."""
+        self.before_welcome: Callable[[], Awaitable[None]] | None = None
+        """Happens once it is known what an agent that comes in shall keep."""
 
     async def agent_joined(
         self, agent: AgentSnapshot, containers: tuple[ContainerReport, ...]
     ) -> tuple[str, ...]:
         self.joined.append((agent, containers))
-        return tuple(self.keep)
+        keep = tuple(self.keep)
+        if self.before_welcome is not None:
+            await self.before_welcome()
+        return keep
 
     def wanted(self, agent_id: str) -> frozenset[str]:
         return frozenset(self.keep)
@@ -244,8 +250,13 @@ def processes_with(marker: str) -> list[int]:
 
 
 def kill_leftovers(variables: Mapping[str, str]) -> None:
-    """End what a failed test has left behind."""
+    """End what a test has left behind, and the cgroups of its containers."""
     for name, value in variables.items():
-        for pid in processes_with(f"{name}={value}"):
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        give_up_at = time.monotonic() + 10
+        while (found := processes_with(f"{name}={value}")) and time.monotonic() < give_up_at:
+            for pid in found:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
+        if name == "DET_CONTAINER_ID":
+            remove_group(value)

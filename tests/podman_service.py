@@ -25,6 +25,8 @@ from tests.watchdog import unmount
 
 IMAGE = "localhost/determined-test:1"
 _START_S = 30.0
+_MOST = 32_768
+"""Podman brings its own limit of processes down to this."""
 
 
 class Podman:
@@ -43,11 +45,7 @@ class Podman:
 
     def start(self) -> None:
         """Start it; returns once it answers, or raises CannotRun."""
-        # Podman's own limits are higher than a machine without CAP_SYS_RESOURCE may set.
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-        limits = [f"nofile={files}:{files}", f"nproc={processes}:{processes}"]
-        self._config.write_text(f"[containers]\ndefault_ulimits = {json.dumps(limits)}\n")
+        self._config.write_text(_configuration())
         command = [*self._command(), "system", "service", "--time", "0", self.address]
         with (self.root / "log").open("ab") as log:
             self._service = subprocess.Popen(
@@ -112,6 +110,18 @@ class Podman:
             "TMPDIR": str(self.root),
             "CONTAINERS_CONF": str(self._config),
         }
+
+
+def _configuration() -> str:
+    """Limits that a machine without CAP_SYS_RESOURCE may set, and the runtime that Docker has."""
+    limits = []
+    for name, which in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
+        hard = resource.getrlimit(which)[1]
+        bound = _MOST if hard == resource.RLIM_INFINITY else min(hard, _MOST)
+        limits.append(f"{name}={bound}:{bound}")
+    text = f"[containers]\ndefault_ulimits = {json.dumps(limits)}\n"
+    # crun refuses machines that have cgroups of both versions.
+    return text + ('[engine]\nruntime = "runc"\n' if shutil.which("runc") else "")
 
 
 def missing() -> str | None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import shutil
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.agent_link import until
 from tests.certificates import Authority, Pair, encrypted_key
 
 from determined_master.settings import SettingsError, load
 from determined_master.settings_security import Tls
-from determined_master.tls import certificate_chain, lifetime_warning, server_context
+from determined_master.tls import follow_renewals, lifetime_warning, server_context
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +53,42 @@ def test_agents_certificates_are_asked_for_and_not_demanded_of_browsers(
     assert context.verify_mode == ssl.CERT_OPTIONAL
 
 
-def test_tasks_get_the_whole_chain(authority: Authority, pair: Pair) -> None:
-    chain = certificate_chain(str(pair.cert))
-    assert chain.count(b"BEGIN CERTIFICATE") == 2
-    assert chain.endswith(authority.pem)
+async def test_a_certificate_that_is_renewed_is_served_without_a_restart(
+    authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    old, new = authority.sign("renewed.example", ends=3), Authority(tmp_path, "new")
+    tls = Tls(cert=str(tmp_path / "cert"), key=str(tmp_path / "key"))
+    shutil.copy(old.cert, tls.cert)
+    shutil.copy(old.key, tls.key)
+    context = server_context(tls)
+    before = shown(context)
+    following = asyncio.create_task(follow_renewals(context, tls, every_s=0.005))
+    try:
+        await until(lambda: "expires on" in caplog.text)
+        renewed = new.sign("renewed.example", has_chain=False)
+        shutil.copy(renewed.cert, tls.cert)  # and not yet its key
+        await until(lambda: "a renewed certificate cannot be used" in caplog.text)
+        assert shown(context) == before
+        shutil.copy(renewed.key, tls.key)
+        await until(lambda: "a renewed certificate is served" in caplog.text)
+        assert shown(context) == ssl.PEM_cert_to_DER_cert(renewed.cert.read_text())
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+def shown(server: ssl.SSLContext) -> bytes | None:
+    """The certificate that a client is shown."""
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trusting.wrap_bio(down, up)
+    other = server.wrap_bio(up, down, server_side=True)
+    for step in (client.do_handshake, other.do_handshake, client.do_handshake):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            step()
+    return client.getpeercert(binary_form=True)
 
 
 def test_files_that_cannot_be_used_are_named_with_the_remedy(
@@ -93,7 +129,7 @@ def test_certificates_of_agents_need_https_and_an_authority(pair: Pair, tmp_path
     [
         (-10, 90, None),
         (-10, 13, "expires on {}: renew it"),
-        (-10, -1, "has expired on {}; agents, tasks and users refuse it"),
+        (-10, -1, "has expired on {}; agents, tasks and users refuse it: renew it"),
         (5, 20, "is valid only from"),
     ],
 )

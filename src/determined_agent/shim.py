@@ -8,9 +8,10 @@ the lock on descriptor 3 while it lives, and keeps everything else in the task's
 * `output/`: the task's output (see `spool`);
 * `status`: how the task ended, written at once or not at all.
 
-Signals sent to it go on to the task's process group; SIGRTMIN kills everything below it. When
-the task's program has ended, whatever it left behind is killed: the shim is the subreaper of
-all its descendants, so none escapes by becoming a daemon.
+Signals sent to it go on to the task's process group, or to its first process alone where that
+hands them on itself (twice would end a program that is just leaving); SIGRTMIN kills everything
+below it. When the task's program has ended, whatever it left behind is killed: the shim is the
+subreaper of all its descendants, so none escapes by becoming a daemon.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import time
 
 from determined_agent.spool import READ_BYTES, STDERR, STDOUT, SpoolWriter
 
-MAGIC = b"determined-shim-1"
+MAGIC = b"determined-shim-2"
 LOCK_FD = 3
 FORWARDED = (
     signal.SIGHUP,
@@ -61,9 +62,10 @@ class Order:
         self.gid = int(fields[3])
         self.spool_bytes = int(fields[4])
         self.max_processes = int(fields[5])
-        self.group = os.fsdecode(fields[6])
-        last_argument = 8 + int(fields[7])
-        self.argv = fields[8:last_argument]
+        self.is_relay = fields[6] == b"1"
+        self.group = os.fsdecode(fields[7])
+        last_argument = 9 + int(fields[8])
+        self.argv = fields[9:last_argument]
         self.env = dict(item.partition(b"=")[::2] for item in fields[last_argument:-1])
 
 
@@ -111,6 +113,7 @@ class _Task:
         self._spool = spool
         self._wake = wake
         self._pid = 0
+        self._is_relay = False
         self._status: int | None = None
         self._streams: dict[int, int] = {}
         self._group = ""
@@ -121,6 +124,7 @@ class _Task:
         err_r, err_w = os.pipe()
         fail_r, fail_w = os.pipe()
         shim_pid = os.getpid()
+        self._is_relay = order.is_relay
         self._pid = os.fork()
         if self._pid == 0:
             _become(order, libc, shim_pid, (out_w, err_w, fail_w))
@@ -161,7 +165,7 @@ class _Task:
             elif number == KILL_ALL:
                 self._kill_all()
             elif self._status is None:
-                _kill(-self._pid, number)
+                _kill(self._pid if self._is_relay else -self._pid, number)
 
     def _copy(self, fd: int, poll: select.poll) -> int:
         data = os.read(fd, READ_BYTES)

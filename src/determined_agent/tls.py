@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from websockets.exceptions import InvalidMessage
 
 from determined_wire.agent_link import ContainerSpec, File
 
@@ -63,6 +64,8 @@ def problem_in_words(error: Exception, settings: Settings) -> str | None:
     tls, where = settings.security.tls, f"{settings.master_host}:{settings.master_port}"
     if isinstance(error, ssl.SSLCertVerificationError):
         return _untrusted(error, settings)
+    if isinstance(error, InvalidMessage) and not tls.enabled:
+        return f"{where} gave no answer: if it serves HTTPS, set security.tls.enabled"
     if not isinstance(error, ssl.SSLError):
         return None
     reason = error.reason or ""

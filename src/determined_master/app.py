@@ -31,6 +31,7 @@ from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
+from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import config_layers, pool_configs, task_defaults
@@ -38,6 +39,7 @@ from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
+from determined_master.services.effects.generic_tasks import GenericTaskEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
@@ -45,6 +47,7 @@ from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
+from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -87,7 +90,6 @@ from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
 from determined_master.sweeps.usage import sum_up_days, watch_agents
-from determined_master.tls import certificate_chain
 
 if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
@@ -152,6 +154,7 @@ class App:
         self.api = Api(all_routes(), self.services, self.identities)
         self.engine.feed.listen("allocation", self._on_allocation)
         self.engine.feed.listen("trial", self._on_trial)
+        self.engine.feed.listen("task", self._on_generic_task)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -179,10 +182,10 @@ class App:
         pool, engine, settings = self._pool, self.engine, self.settings
         ExperimentEffects(engine, pool).register()
         TrialEffects(engine, pool, tokens, self.pools).register()
+        GenericTaskEffects(engine, pool, tokens).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
-        cert = settings.security.tls.cert
-        defaults = task_defaults(settings, certificate_chain(cert) if cert else b"")
+        defaults = task_defaults(settings)
         specs = ContainerSpecs(pool, tokens, defaults)
         AllocationEffects(engine, self.backend, specs, self._policies).register()
 
@@ -190,13 +193,11 @@ class App:
         pool, engine = self._pool, self.engine
         layers = config_layers(self.settings, default_storage(self.settings))
         configs = ExperimentConfigs(pool, layers)
-        checkpoints = Checkpoints(pool)
+        checkpoints, detached = Checkpoints(pool), Detached(engine, pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, configs, self.pools)
-        tasks = Tasks(pool)
-        lists = ExperimentLists(pool)
-        detached = Detached(engine, pool)
-        samples = SystemMetrics(pool)
+        generic = GenericTasks(engine, pool, layers, self.pools)
+        tasks, lists, samples = Tasks(pool), ExperimentLists(pool), SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -210,7 +211,7 @@ class App:
             run_bulk=RunBulk(pool),
             project_columns=ProjectColumns(pool),
             series=SeriesReads(pool, self.flusher.points),
-            experiment_edits=ExperimentEdits(pool, self._collections, self.terms),
+            experiment_edits=ExperimentEdits(pool, self._collections, self.terms, self.pools),
             experiment_bulk=ExperimentBulk(pool),
             continuations=Continuations(engine, pool, configs, self.bindings),
             trials=trials,
@@ -223,8 +224,10 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(tasks, trials, experiments, self.live),
+            task_control=TaskControl(tasks, trials, experiments, generic, self.live),
+            generic_tasks=generic,
             templates=Templates(pool),
+            config_policies=ConfigPolicies(pool),
             models=Models(pool),
             model_versions=ModelVersions(pool),
             trial_sources=TrialSources(pool),
@@ -295,6 +298,10 @@ class App:
     def _on_trial(self, change: Changed) -> None:
         if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
             self.logs.tell(change.state.task_id)
+
+    def _on_generic_task(self, change: Changed) -> None:
+        if change.state.state in TERMINAL:
+            self.logs.tell(change.id)
 
 
 def _is_join_open(settings: Settings) -> bool:

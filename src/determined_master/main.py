@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ import uvloop
 from determined_master import (
     __version__,
     app,
-    clock,
     database,
     open_files,
     settings,
@@ -33,7 +33,8 @@ from determined_master.services.passwords import Passwords
 from determined_master.store.backup import back_up, restore
 from determined_master.store.errors import DatabaseError
 from determined_master.store.pool import Address, connect, open_pool
-from determined_master.tls import AgentSocket, lifetime_warning, server_context
+from determined_master.sweeps.running import keep_running
+from determined_master.tls import AgentSocket, follow_renewals, server_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,8 +134,6 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
         manager = chosen.resource_manager
         ca = manager.client_ca if manager.require_authentication else ""
         config.ssl = server_context(tls, ca)
-        if warning := lifetime_warning(tls.cert, clock.now()):
-            log.warning(warning)
     return config
 
 
@@ -148,6 +147,10 @@ async def _until_signal(master: app.App, server: _Server, listener: socket.socke
         running = group.create_task(master.run(ready))
         await ready.wait()
         serving = group.create_task(server.serve(sockets=[listener]))
+        background = [running]
+        if context := server.config.ssl:
+            renewals = partial(follow_renewals, context, master.settings.security.tls)
+            background.append(group.create_task(keep_running(renewals)))
         log.info(
             "the master is ready",
             extra={"address": _shown_address(master.settings)},
@@ -155,7 +158,8 @@ async def _until_signal(master: app.App, server: _Server, listener: socket.socke
         await stop.wait()
         server.should_exit = True
         await serving
-        running.cancel()
+        for task in background:
+            task.cancel()
 
 
 def _shown_address(chosen: settings.Settings) -> str:

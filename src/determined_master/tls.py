@@ -6,6 +6,9 @@ handshake; who must show one is decided when an agent joins.
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
 import ssl
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,12 +17,18 @@ from typing import TYPE_CHECKING, Any
 from cryptography import x509
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from determined_master import clock
+
 if TYPE_CHECKING:
     from websockets.http11 import Request
 
     from determined_master.settings_security import Tls
 
+log = logging.getLogger(__name__)
+
 RENEW_WITHIN = timedelta(days=14)
+RENEWALS_EVERY_S = 60.0
+_REMINDER = timedelta(days=1)
 
 
 class BadCertificate(Exception):
@@ -54,12 +63,7 @@ def server_context(tls: Tls, client_ca: str = "") -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    certificate_chain(tls.cert)
-    _check_readable("key", tls.key)
-    try:
-        context.load_cert_chain(tls.cert, tls.key, password=_no_password)
-    except ssl.SSLError as error:
-        raise BadCertificate("key", _key_problem(tls, error)) from error
+    _load(context, tls)
     if client_ca:
         _check_readable("client_ca", client_ca)
         try:
@@ -71,30 +75,78 @@ def server_context(tls: Tls, client_ca: str = "") -> ssl.SSLContext:
     return context
 
 
-def certificate_chain(path: str) -> bytes:
-    """The master's certificates as tasks get them. Raises BadCertificate."""
-    _check_readable("cert", path)
-    content = Path(path).read_bytes()
-    try:
-        x509.load_pem_x509_certificates(content)
-    except ValueError as error:
-        text = f"{path} holds no certificate in PEM form: put the chain there, the master's first"
-        raise BadCertificate("cert", text) from error
-    return content
+async def follow_renewals(
+    context: ssl.SSLContext, tls: Tls, *, every_s: float = RENEWALS_EVERY_S
+) -> None:
+    """Serve new connections with a certificate once it is renewed on disk; until cancelled.
+
+    Once a day, and at first, it also tells when the certificate ends.
+    """
+    seen, told_at = _stamps(tls), None
+    while True:
+        now = clock.now()
+        if told_at is None or now - told_at >= _REMINDER:
+            told_at = now
+            if warning := lifetime_warning(tls.cert, now):
+                log.warning(warning)
+        await asyncio.sleep(every_s)
+        found = _stamps(tls)
+        if found == seen:
+            continue
+        try:
+            # In a context of its own first: one that fails is left without any certificate.
+            _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), tls)
+            _load(context, tls)
+        except BadCertificate as error:
+            log.error("a renewed certificate cannot be used: %s", error)
+        else:
+            told_at = None
+            log.info("a renewed certificate is served", extra={"cert": tls.cert})
+        seen = found
 
 
 def lifetime_warning(path: str, now: datetime) -> str | None:
     """What the admin should do about the master's certificate soon, or should have done."""
-    leaf = x509.load_pem_x509_certificates(certificate_chain(path))[0]
+    try:
+        leaf = x509.load_pem_x509_certificates(Path(path).read_bytes())[0]
+    except (OSError, ValueError) as error:
+        return f"the certificate {path} cannot be read any more: {error}"
     begins_at, ends_at = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if now < begins_at:
         return f"the certificate {path} is valid only from {begins_at:%Y-%m-%d}: check the clock"
     if now > ends_at:
-        text = "agents, tasks and users refuse it: renew it and start the master again"
+        text = "agents, tasks and users refuse it: renew it"
         return f"the certificate {path} has expired on {ends_at:%Y-%m-%d}; {text}"
     if now > ends_at - RENEW_WITHIN:
         return f"the certificate {path} expires on {ends_at:%Y-%m-%d}: renew it"
     return None
+
+
+def _load(context: ssl.SSLContext, tls: Tls) -> None:
+    _check_readable("cert", tls.cert)
+    _check_readable("key", tls.key)
+    try:
+        x509.load_pem_x509_certificates(Path(tls.cert).read_bytes())
+    except ValueError as error:
+        text = f"{tls.cert} holds no certificate in PEM form: put the chain there, the master's"
+        raise BadCertificate("cert", f"{text} first") from error
+    try:
+        context.load_cert_chain(tls.cert, tls.key, password=_no_password)
+    except ssl.SSLError as error:
+        raise BadCertificate("key", _key_problem(tls, error)) from error
+
+
+def _stamps(tls: Tls) -> tuple[tuple[int, int, int] | None, ...]:
+    """Which files they are now; they are replaced when they are renewed."""
+    found: list[tuple[int, int, int] | None] = []
+    for path in (tls.cert, tls.key):
+        try:
+            status = os.stat(path)
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
 
 
 def _check_readable(part: str, path: str) -> None:

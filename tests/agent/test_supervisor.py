@@ -22,8 +22,10 @@ from determined_wire.agent_link import (
     ContainerSpec,
     ContainerState,
     Device,
+    Failure,
     LogBatch,
     LogStored,
+    SignalContainer,
     StartContainer,
     Welcome,
 )
@@ -211,3 +213,13 @@ async def test_a_device_is_given_on_only_when_its_last_holder_has_ended(
     finally:
         runtime.may_end.set()
         await supervisor.detach()
+
+
+async def test_the_end_of_what_was_never_started_is_told_to_who_wants_it_ended(
+    supervisor: Supervisor, link: Recorded
+) -> None:
+    supervisor.obey(SignalContainer(1, 1, "c", 9))
+    assert link.told == []  # a master of an earlier release does not say whose it is
+    supervisor.obey(SignalContainer(2, 1, "c", 9, "a"))
+    ended = Failure("container_aborted", "ended before it ran")
+    assert link.told == [ContainerReport("c", "a", "TERMINATED", ended)]

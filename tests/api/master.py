@@ -67,7 +67,9 @@ class OneAgent:
         """Nothing starts; tests post what the agent would report."""
         self.orders.append(order)
 
-    async def signal_container(self, agent_id: str, container_id: str, signal: int) -> None:
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
         """Nothing to signal."""
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:

@@ -156,6 +156,19 @@ async def test_a_pool_or_an_action_that_makes_no_sense_is_refused(world: World) 
         assert (answer.status, answer.text[: len(said)]) == (status, said)
 
 
+@covers("scheduling-and-provisioning a.5.pool_bound")
+async def test_a_job_does_not_move_to_a_pool_of_other_workspaces(world: World) -> None:
+    job, admin = await submit(world), world.clients["admin"]
+    made = await admin("POST", "/api/v1/workspaces", {"name": "theirs"})
+    bindings = "/api/v1/resource-pools/side/workspace-bindings"
+    body = {"workspaceIds": [made.json()["workspace"]["id"]], "workspaceNames": []}
+    assert (await admin("POST", bindings, body)).status == 200
+    answer = await update(world, {"jobId": job.id, "resourcePool": "side"})
+    said = "resource pool side does not exist or is not available to workspace id 1"
+    assert (answer.status, answer.text[: len(said)]) == (400, said)
+    assert live(world, job).pool == "default"
+
+
 @covers("scheduling-and-provisioning a.3.no_request a.5.begin")
 async def test_a_job_without_a_request_is_changed_and_its_next_request_knows(
     world: World,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import msgspec
 import pytest
 from tests.api import cases_experiments as scene
 from tests.api.samples import World
-from tests.api.scenes import run, trials_of
+from tests.api.scenes import reaches, run, trials_of
 from tests.covers import covers
 
+from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.trial import messages as t
+from determined_wire import agent_link as link
 
 CONFIG = """
 entrypoint: x
@@ -25,13 +29,12 @@ log_policies:
 
 @pytest.fixture
 async def trial(world: World) -> dict[str, Any]:
-    """A trial that runs."""
+    """A trial that runs; `names` has its container's."""
     body = {"config": CONFIG, "activate": True}
     made = await world.clients["admin"]("POST", "/api/v1/experiments", body)
     assert made.status == 200, made.body
     [found] = await trials_of(world, made.json()["experiment"]["id"])
-    await run(world, f"{found['taskId']}.1")
-    return found
+    return {**found, "names": await run(world, f"{found['taskId']}.1")}
 
 
 async def said(world: World, trial: dict[str, Any], *lines: str, agent: str = "a1") -> None:
@@ -83,6 +86,73 @@ async def test_every_agent_on_which_it_matches_is_excluded(world, trial) -> None
     await said(world, trial, "ECC error", "ECC error again")
     await said(world, trial, "NVLink error", agent="a2")
     assert (await machine(world, trial)).excluded_agents == ("a1", "a2")
+
+
+async def failed_with(world: World, trial: dict[str, Any], line: str) -> None:
+    """Its container has said this last, and ended with code 1."""
+    names = trial["names"]
+    batch = link.LogBatch(
+        container_id=names["container_id"],
+        allocation_id=names["allocation_id"],
+        task_id=trial["taskId"],
+        first_seq=1,
+        text=line,
+        spans=(link.LogSpan(1, 0),),
+        is_last=True,
+    )
+    await world.services.task_logs.store_batch("a1", batch)
+    await scene.container(world, names, "TERMINATED", exit_code=1)
+
+
+async def lines_of(world: World, trial: dict[str, Any], has: str) -> list[str]:
+    """What its log says of `has`, once it does."""
+    path = f"/api/v1/trials/{trial['id']}/logs"
+
+    async def look() -> list[str]:
+        answer = await world.clients["admin"]("GET", path)
+        logs = [json.loads(line)["result"]["message"] for line in answer.body.splitlines()]
+        return [line for line in logs if has in line]
+
+    found: list[str] = []
+    await scene.until_true(look, bool, found)
+    return found
+
+
+@covers("experiment-config 17.exclude_recheck")
+async def test_a_failed_trial_that_no_agent_is_left_for_ends_with_reason_and_remedy(
+    world, trial
+) -> None:
+    await failed_with(world, trial, "ECC error")
+    await reaches(world, trial["experimentId"], "STATE_ERROR")
+    [line] = await lines_of(world, trial, "log policies exclude")
+    assert "slots requested exceeds default resource pool capacity" in line
+    assert "log policies exclude a1, 0 slots are left" in line
+    assert "repair the agents and start a new trial, or add agents" in line
+    state = await machine(world, trial)
+    assert (state.state, state.run_id) == ("ERROR", 2)
+
+
+@covers("experiment-config 17.exclude_recheck")
+@covers("scheduling-and-provisioning e.4.restart_warned")
+async def test_where_launch_errors_are_off_it_waits_and_its_log_says_so(world, trial) -> None:
+    pools = world.services.pools
+    pools._settings = msgspec.structs.replace(pools._settings, launch_error=False)
+    await failed_with(world, trial, "ECC error")
+    [line] = await lines_of(world, trial, "log policies exclude")
+    assert "its next run waits for other agents: slots requested exceeds" in line
+    state = await machine(world, trial)
+    assert (state.state, state.allocation_id) == ("ACTIVE", f"{trial['taskId']}.2")
+
+
+async def test_a_trial_that_lost_its_agent_waits_also_with_launch_errors_on(world, trial) -> None:
+    """Nothing has failed, and agents may be on their way back."""
+    await said(world, trial, "ECC error")
+    ids = (trial["names"]["container_id"],)
+    failure = alloc.ContainerFailure(type="agent_failed", message="it is gone")
+    lost = alloc.AgentLost(agent_id="a1", container_ids=ids, failure=failure)
+    await scene.post(world, trial["names"], lost)
+    assert await lines_of(world, trial, "its next run waits for other agents")
+    assert (await machine(world, trial)).state == "ACTIVE"
 
 
 @covers("scheduling-and-provisioning b.5.own_config")

@@ -11,6 +11,7 @@ from tests.api.client import Answer, Client
 from tests.api.samples import World
 from tests.api.scenes import reaches, run_to_end
 from tests.api.test_collections import KEEP_NONE, collections_of
+from tests.covers import covers
 
 pytestmark = pytest.mark.slow
 
@@ -162,6 +163,7 @@ async def test_a_checkpoint_that_is_gone_or_going_cannot_be_registered(world: Wo
     assert "in state DELETED" in answer.text
 
 
+@covers("experiment-config 14.gc_never_registered")
 async def test_what_is_registered_is_never_deleted(world: World) -> None:
     await scene.ended(world)
     await create(world, "m")
@@ -227,6 +229,7 @@ async def test_trials_that_use_a_version_are_found_by_it(world: World) -> None:
     assert answer.status == 404
 
 
+@covers("experiment-config 14.gc_never_registered")
 async def test_a_registered_checkpoint_outlives_its_experiments_end(world: World) -> None:
     """The policy at an end keeps none of it, but the registry does."""
     await scene.running(world)

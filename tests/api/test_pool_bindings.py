@@ -172,6 +172,7 @@ async def test_what_runs_stays_when_its_binding_goes_and_nothing_new_comes(pools
     assert (refused.status, "not available to workspace" in refused.text) == (400, True)
 
 
+@covers(f"{E} a.5.pool_bound")
 async def test_a_job_cannot_be_moved_into_a_pool_of_others(pools: World) -> None:
     admin = pools.clients["admin"]
     await workspace(admin, "first")

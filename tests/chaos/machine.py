@@ -139,7 +139,7 @@ class Machine:
         link = Link(
             settings, Identity(boot_id=boot, version="sim", hostname=self.name, devices=devices)
         )
-        supervisor = Supervisor(SimRuntime(self), devices, self.root, link)
+        self.supervisor = supervisor = Supervisor(SimRuntime(self), devices, self.root, link)
         await supervisor.attach_all()
         try:
             await link.run(supervisor)

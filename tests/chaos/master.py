@@ -11,6 +11,7 @@ import msgspec
 from tests.chaos.loop import Process, SimLoop
 from tests.chaos.server import Server, SimPool, Statement, statement
 
+from determined_master import clock
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.layers import ConfigLayers, PoolLayer
@@ -94,6 +95,7 @@ class Master:
             pool,
             KINDS,
             settings=quick,
+            now=lambda: clock.now(),  # simulated only while the history runs
             connect=connect,
         )
         self.live = live = LiveAllocations(self._nudge)

@@ -163,6 +163,7 @@ class _Way:
     def __init__(self) -> None:
         self.arrived: deque[Any] = deque()
         self.held: deque[Any] = deque()
+        self.under_way: deque[Any] = deque()
         self.news = asyncio.Event()
         self.last_at = 0.0
         self.is_closed = False
@@ -268,7 +269,7 @@ class Wire:
     def flush(self) -> None:
         """What was held back arrives."""
         for way in (self._to_master, self._to_agent):
-            held, way.held = way.held, deque()
+            held, way.held = [*way.held], deque()
             for item in held:
                 self._put(way, item)
 
@@ -292,9 +293,11 @@ class Wire:
             return
         at = max(way.last_at, self._loop.time() + self._network.latency_s())
         way.last_at = at
-        self._loop.later(at - self._loop.time(), self._arrive, way, item)
+        way.under_way.append(item)
+        self._loop.later(at - self._loop.time(), self._arrive, way)
 
-    def _arrive(self, way: _Way, item: Any) -> None:
+    def _arrive(self, way: _Way) -> None:
+        item = way.under_way.popleft()  # the first, whichever's time it is: none is overtaken
         if way.is_closed:
             return
         if self._network.is_cut(self.place):

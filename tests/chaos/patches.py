@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,10 +18,17 @@ import determined_agent.socket
 import determined_master.clock
 import determined_master.engine.leader
 import determined_master.entropy
+from determined_master.services import experiment_configs
+from determined_master.services.yaml_text import ParsedYaml
 
 START_AT = datetime(2026, 1, 1, tzinfo=UTC)
 _LOG_LOOK_S = 20.0
 """Between looks for output of a task that is silent: simulated tasks say little."""
+
+
+def _read_json(text: str) -> ParsedYaml:
+    """Simulated users write JSON: to read that as YAML took a fifth of the time."""
+    return ParsedYaml(json.loads(text))
 
 
 @contextmanager
@@ -60,4 +68,5 @@ def simulated(
         stack.enter_context(
             patch.object(determined_master.engine.leader, "connect", connect_database)
         )
+        stack.enter_context(patch.object(experiment_configs, "parse_yaml", _read_json))
         yield

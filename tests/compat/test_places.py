@@ -151,6 +151,6 @@ def test_the_sdk_keeps_workspaces_and_projects(client: Client, idle: int) -> Non
         "archived": [True, False],
         "moved": True,
         "experiments": [idle],
-        "pools": ["default", "lab"],
+        "pools": ["default", "rig"],
         "left": False,
     }

@@ -16,16 +16,16 @@ def test_a_pool_is_bound_and_opened_again(client: Client, cluster: Cluster) -> N
     for name in ("bound-one", "bound-two"):
         client.det("workspace", "create", name)
     bindings = ("resource-pool", "bindings")
-    client.det(*bindings, "add", "lab", "bound-one")
+    client.det(*bindings, "add", "rig", "bound-one")
     assert names_of(cluster) == ["bound-one"]
-    shown = client.det("rp", "bindings", "list-workspaces", "lab").out
+    shown = client.det("rp", "bindings", "list-workspaces", "rig").out
     assert "bound-one" in shown
     assert "bound-two" not in shown
-    assert "lab" in client.det("workspace", "list-pools", "bound-one").out
-    assert "lab" not in client.det("workspace", "list-pools", "bound-two").out
-    client.det(*bindings, "replace", "lab", "bound-two")
+    assert "rig" in client.det("workspace", "list-pools", "bound-one").out
+    assert "rig" not in client.det("workspace", "list-pools", "bound-two").out
+    client.det(*bindings, "replace", "rig", "bound-two")
     assert names_of(cluster) == ["bound-two"]
-    client.det(*bindings, "remove", "lab", "bound-two")
+    client.det(*bindings, "remove", "rig", "bound-two")
     assert names_of(cluster) == []
 
 
@@ -35,7 +35,7 @@ def test_what_cannot_be_bound_is_told(client: Client) -> None:
     assert "default resource pool default cannot be bound to any workspace" in said
     said = client.det(*bindings, "add", "nowhere", "Uncategorized", code=1).err
     assert "pool with name nowhere doesn't exist" in said
-    said = client.det(*bindings, "add", "lab", "nobody", code=1).err
+    said = client.det(*bindings, "add", "rig", "nobody", code=1).err
     assert "the following workspaces do not exist: [nobody]" in said
 
 
@@ -59,5 +59,5 @@ def test_usage_is_reported(client: Client, finished: Finished) -> None:
 
 
 def names_of(cluster: Cluster) -> list[str]:
-    ids = cluster.get("/api/v1/resource-pools/lab/workspace-bindings")["workspaceIds"]
+    ids = cluster.get("/api/v1/resource-pools/rig/workspace-bindings")["workspaceIds"]
     return [cluster.get(f"/api/v1/workspaces/{i}")["workspace"]["name"] for i in ids]

@@ -34,6 +34,8 @@ def test_the_command_line_works_over_tls(
 ) -> None:
     assert secure.https is not None
     client = Client(python, tmp_path / "home", secure.address)
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # which win over what it is told
+        client.environment.pop(name, None)
     file = str(secure.https.authority) if trust == "authority" else trust
     client.environment["DET_MASTER_CERT_FILE"] = file
     client.det("user", "login", "admin", typed=f"{PASSWORD}\n")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from determined_master.domain.durations import parse_duration
+from determined_master.domain.durations import format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,10 @@ def test_units_add_up(text: str, expected: timedelta) -> None:
 @pytest.mark.parametrize("text", ["", "5", "1d", "h", "-1h", "1 h", "9" * 400 + "h"])
 def test_what_names_no_length_gives_none(text: str) -> None:
     assert parse_duration(text) is None
+
+
+@pytest.mark.parametrize("text", ["5m0s", "1h0m0s", "26h3m0s", "1m30s", "0.5s", "0s"])
+def test_a_length_is_written_from_its_largest_unit_down(text: str) -> None:
+    length = parse_duration(text)
+    assert length is not None
+    assert format_duration(length) == text

@@ -14,6 +14,7 @@ from tests.domain.builders import T0
 from determined_master.domain import messages
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.task import messages as task
 from determined_master.domain.trial import messages as trial
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
@@ -24,6 +25,9 @@ UNIONS: dict[str, Any] = {
     "trial.event": trial.TrialEvent,
     "trial.effect": trial.TrialOrder,
     "trial.state": trial.Trial,
+    "task.event": task.TaskEvent,
+    "task.effect": task.TaskOrder,
+    "task.state": task.GenericTask,
     "experiment.event": exp.ExperimentEvent,
     "experiment.effect": exp.ExperimentEffect,
     "experiment.record": exp.ExperimentRecord,

@@ -113,13 +113,18 @@ class Held:
 
     def processes(self, directory: str = "agents") -> list[int]:
         """Of its tasks that still run below a directory of agents."""
-        mark = str(self.cluster.root / directory)
-        found = []
-        for process in psutil.process_iter(["pid", "environ"]):
-            own = process.info["environ"] or {}
-            if own.get("PLACE") == str(self.place) and own.get("DET_RUN_DIR", "").startswith(mark):
-                found.append(process.pid)
-        return found
+        return processes_of_tasks(self.cluster, directory, PLACE=str(self.place))
+
+
+def processes_of_tasks(cluster: Cluster, directory: str = "agents", **variables: str) -> list[int]:
+    """Processes of tasks that run below a directory of agents, with these variables."""
+    mark = str(cluster.root / directory)
+    found = []
+    for process in psutil.process_iter(["pid", "environ"]):
+        own = process.info["environ"] or {}
+        if own.get("DET_RUN_DIR", "").startswith(mark) and variables.items() <= own.items():
+            found.append(process.pid)
+    return found
 
 
 @contextmanager

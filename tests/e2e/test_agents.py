@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from tests.e2e.command_line import det
 from tests.e2e.test_life import config
 
 from determined.common.api.errors import ForbiddenException
+from determined_agent import main
 from determined_agent.devices.detect import artificial_devices
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -123,7 +123,7 @@ def test_an_agent_is_shown_with_all_that_it_told(pair: Cluster) -> None:
     assert (slot["id"], slot["enabled"], slot["draining"]) == ("0", True, False)
     assert (shown["id"], shown["enabled"], shown["draining"]) == ("agent-1", True, False)
     assert datetime.fromisoformat(shown["registeredTime"]) < datetime.now(UTC)
-    assert shown["version"] == metadata.version("determined")
+    assert shown["version"] == main._version()
     assert shown["resourcePools"] == ["default"]
     assert shown["containers"] == {}
     assert len(shown["addresses"]) == 1

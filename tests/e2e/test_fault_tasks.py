@@ -9,7 +9,7 @@ import psutil
 import pytest
 from tests.e2e.cluster import Cluster, until
 from tests.e2e.conftest import running
-from tests.e2e.faults import Held, memory_of
+from tests.e2e.faults import Held, memory_of, processes_of_tasks
 from tests.e2e.test_life import config
 
 from determined_agent.runtimes.process_bound import make_group, remove_group
@@ -107,7 +107,7 @@ def test_a_fork_bomb_meets_its_bound_and_dies_with_its_task(bounded: Cluster) ->
 
     def is_over() -> bool:
         nonlocal most
-        most = max(most, len(bounded.tasks()))
+        most = max(most, len(processes_of_tasks(bounded)))
         return bounded.state(experiment) == "COMPLETED"
 
     experiment = bounded.submit(config("python3 t.py"), {"t.py": BOMB})
@@ -115,7 +115,7 @@ def test_a_fork_bomb_meets_its_bound_and_dies_with_its_task(bounded: Cluster) ->
     assert 40 < most <= 110, "the bomb was bounded"
     [trial] = bounded.trials(experiment)
     assert "the bomb met:" in bounded.text(trial["id"])
-    until(lambda: not bounded.tasks(), 20, "the end of all of its processes")
+    until(lambda: not processes_of_tasks(bounded), 20, "the end of all of its processes")
     assert bounded.connected() == ["agent-0"]
     after = bounded.submit(config("true"), {})
     assert bounded.wait(after) == "COMPLETED"
@@ -134,10 +134,10 @@ def test_a_fork_bomb_that_is_killed_leaves_nothing(bounded: Cluster) -> None:
         "    except OSError: time.sleep(0.001)\n"
     )
     experiment = bounded.submit(config("python3 t.py"), {"t.py": hydra})
-    until(lambda: len(bounded.tasks()) > 30, what="a grown hydra")
+    until(lambda: len(processes_of_tasks(bounded)) > 30, what="a grown hydra")
     bounded.post(f"/api/v1/experiments/{experiment}/kill")
     assert bounded.wait(experiment, 30) == "CANCELED"
-    until(lambda: not bounded.tasks(), 20, "the end of all of its processes")
+    until(lambda: not processes_of_tasks(bounded), 20, "the end of all of its processes")
 
 
 def test_a_line_of_ten_megabytes_is_cut_with_a_mark_and_whole(cluster: Cluster) -> None:
@@ -193,9 +193,10 @@ def test_more_output_than_the_spool_holds_is_dropped_and_counted(bounded: Cluste
     [trial] = bounded.trials(experiment)
     lines = [line["log"] for line in bounded.lines(trial["id"])]
     kept = sum(line[9:12] == "yyy" for line in lines)
-    dropped = sum(int(line.split()[0]) for line in lines if "lines of output were dropped" in line)
+    notes = [int(line.split()[0]) for line in lines if "lines of output were dropped" in line]
     assert 500 < kept < 4000
-    assert kept + dropped == count
+    # A line that meets the bound in its middle is there in part, and counts as dropped too.
+    assert 0 <= kept + sum(notes) - count <= len(notes)
 
 
 @pytest.mark.parametrize(("code", "state"), [(0, "COMPLETED"), (3, "ERROR")])

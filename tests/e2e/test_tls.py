@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -38,14 +39,22 @@ def cluster() -> Iterator[Cluster]:
 
 
 def det(
-    *words: str, trust: object = "", name: str = "", code: int = 0
+    *words: str,
+    trust: object = "",
+    name: str = "",
+    code: int = 0,
+    home: Path | None = None,
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command that needs no login."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
     more = {"DET_MASTER_CERT_FILE": str(trust), "DET_MASTER_CERT_NAME": name}
+    if home:
+        more["XDG_CONFIG_HOME"] = str(home)
     done = subprocess.run(
         [sys.executable, "-m", "determined.cli", *words],
         env={**kept, **more, "PYTHONPATH": str(ROOT / "src")},
+        stdin=stdin,
         capture_output=True,
         text=True,
         timeout=60,
@@ -114,6 +123,31 @@ def test_an_agent_without_a_certificate_is_refused_and_told_what_to_do(
     assert "agent agent-1 at 127.0.0.1 showed no certificate: set its options" in said
 
 
+def test_an_agent_that_does_not_trust_the_master_says_so_and_goes_on_trying(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    own, other = cluster.agent_options, Authority(tmp_path, "other").cert
+    runtime = ("--container-runtime", "process")
+    mistakes = {
+        ("--security-tls-enabled", "--security-tls-master-cert", str(other)): (
+            "the certificate of 127.0.0.1 is signed by nobody whom this machine trusts"
+        ),
+        (): "gave no answer: if it serves HTTPS, set security.tls.enabled",
+    }
+    for options, said in mistakes.items():
+        try:
+            cluster.agent_options = (*runtime, *options)
+            twin = cluster.start_twin("agent-1")
+        finally:
+            cluster.agent_options = own
+        try:
+            until(lambda said=said: said in cluster.log("twin"), what=said)
+            assert twin.poll() is None
+        finally:
+            twin.send_signal(signal.SIGTERM)
+            assert twin.wait(30) == 0
+
+
 def test_commands_trust_by_file_by_name_or_not_at_all(cluster: Cluster, tmp_path: Path) -> None:
     assert cluster.https is not None
     authority = cluster.https.authority
@@ -132,6 +166,26 @@ def test_commands_trust_by_file_by_name_or_not_at_all(cluster: Cluster, tmp_path
     assert "if it serves HTTPS, use https://" in said
     said = det(*info, trust=tmp_path / "none", code=1).stderr
     assert str(tmp_path / "none") in said
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_a_person_may_accept_a_certificate_once_and_for_all(
+    cluster: Cluster, tmp_path: Path, answer: str
+) -> None:
+    info = ("-m", cluster.address, "master", "info")
+    terminal, typed = os.openpty()
+    try:
+        os.write(terminal, f"{answer}\n".encode())
+        code = 0 if answer == "y" else 1
+        said = det(*info, home=tmp_path, stdin=typed, code=code)
+    finally:
+        os.close(terminal)
+        os.close(typed)
+    assert f"The master at {cluster.address} shows a certificate" in said.stderr
+    assert re.search(r"fingerprint is ([0-9a-f]{2}:){31}[0-9a-f]{2}\n", said.stderr)
+    assert ("clusterId" in said.stdout) == (answer == "y")
+    again = det(*info, home=tmp_path, code=code)
+    assert ("clusterId" in again.stdout) == (answer == "y")
 
 
 def test_many_requests_share_connections(cluster: Cluster) -> None:

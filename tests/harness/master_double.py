@@ -159,6 +159,7 @@ class MasterDouble:
         self.on("POST", "/acceleratorData$", (200, {}))
         self.on("GET", "/signals/preemption$", self._wait_for_preemption)
         self.on("POST", "/signals/ack_preemption$", (200, {}))
+        self.on("POST", "/ready$", (200, {}))
         self.on("POST", "/runs/start$", (200, {"storageId": 7}))
         self.on("POST", "/progress$", (200, {}))
         self.on("POST", "/runner/metadata$", (200, {}))

@@ -9,6 +9,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 NOUNS = {
     "checkpoint",
+    "config-policies",
     "experiment",
     "preview-search",
     "project",
@@ -21,10 +22,6 @@ NOUNS = {
 }
 ALSO = ("master cluster-message",)
 LATER = {
-    "task create": "generic tasks",
-    "task fork": "generic tasks",
-    "task pause": "generic tasks",
-    "task unpause": "generic tasks",
     "workspace bindings delete": "Kubernetes",
     "workspace bindings list": "Kubernetes",
     "workspace bindings set": "Kubernetes",

@@ -37,11 +37,13 @@ def test_an_agent_with_the_token_joins_and_so_does_any_where_joining_is_open() -
 
 
 @covers("agent-config 2.resource_pool 4.refused")
+@covers("scheduling-and-provisioning d.1.unknown_pool d.4.pool_gone")
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
         ({"join_token": "bad"}, "gave a wrong join token: run `det agent token`"),
         ({"join_token": ""}, "gave no join token: run `det agent token`"),
+        ({"resource_pool": "gone"}, "to join resource pool 'gone', which does not exist"),
         ({"resource_pool": "gone"}, "set its option `resource_pool` to one of default"),
         ({"runtime": "process"}, "use another `container_runtime`, or set"),
     ],
@@ -54,6 +56,7 @@ def test_others_are_refused_with_the_remedy(overrides: dict[str, Any], said: str
 
 
 @covers("agent-config 4.refused 2.tls.client")
+@covers("scheduling-and-provisioning d.1.certificate")
 def test_where_certificates_are_asked_for_one_must_be_shown() -> None:
     strict = policy(needs_certificate=True)
     assert strict.check(hello(), "10.0.0.7", certificate="CN=gpu-7") is None

@@ -96,12 +96,21 @@ def test_a_pool_whose_agents_are_still_to_come_takes_everything() -> None:
     assert pools().check_fit("default", 999) is False
 
 
-@covers(f"{E} e.4.total e.4.restart_warned")
+@covers(f"{E} e.4.total")
 def test_agents_that_a_task_may_not_use_do_not_count() -> None:
     agents = (agent("a", 4), agent("b", 4))
-    assert pools(*agents).check_fit("default", 4, excluded=["a"]) is False
-    said = refusal(pools(*agents), 8, excluded=["a"])
+    made = pools(*agents)
+
+    def shortage(slots: int, *excluded: str, is_single_node: bool = False) -> str | None:
+        return made.find_shortage(
+            "default", slots, is_single_node=is_single_node, excluded=excluded
+        )
+
+    assert shortage(4, "a") is None
+    said = shortage(8, "a")
+    assert said is not None
     assert said.startswith("slots requested exceeds default resource pool capacity")
-    lenient = pools(*agents, launch_error=False)
-    assert lenient.check_fit("default", 8, excluded=["a"]) is True
-    assert lenient.check_fit("default", 4, is_single_node=True, excluded=["a", "b"]) is True
+    assert "log policies exclude a, 4 slots are left" in said
+    assert "no agent is left" in str(shortage(0, "a", "b"))
+    assert shortage(4, "a", "b", is_single_node=True) is not None
+    assert shortage(9, "gone") is None  # it is not that agent that is missing

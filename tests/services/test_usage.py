@@ -15,6 +15,7 @@ from determined_master.domain.usage import Window
 from determined_master.ports import AgentSnapshot
 from determined_master.services.agent_stays import AgentStays
 from determined_master.services.usage import Usage
+from determined_master.store.job_queue import list_waits
 from determined_master.store.pool import Pool
 from determined_master.store.usage import upsert_day
 
@@ -65,6 +66,21 @@ async def test_waiting_times_are_averaged_by_pool_and_over_all(pool: Pool) -> No
     assert found["01", "queued_total", "total"] == 240
 
 
+async def test_statistics_of_the_queue_read_the_sums_of_days_that_have_them(pool: Pool) -> None:
+    for days, minutes in ((0, 2), (1, 4), (2, 6)):
+        began = STARTED + days * DAY + HOUR
+        wait = {"requested_at": began - minutes * MINUTE, "key": f"K{days}"}
+        await used(pool, began, began + HOUR, **wait)
+    await Usage(pool).sum_up(STARTED + 2 * DAY)
+    await pool.execute("UPDATE usage_days SET seconds = 7 WHERE type = 'queued'")
+    async with pool.acquire() as conn:
+        found = await list_waits(conn, ["default", "gone"], STARTED + DAY)
+    assert found == [
+        ("default", STARTED.date() + DAY, 7),
+        ("default", STARTED.date() + 2 * DAY, 360),
+    ]
+
+
 @covers(f"{E} e.5.kept e.5.names")
 async def test_what_was_summed_up_stays_but_for_the_waiting_times(pool: Pool) -> None:
     number = await used(pool, STARTED, STARTED + HOUR)
@@ -94,7 +110,7 @@ async def stays(pool: Pool) -> list[tuple[str, int, float, float | None]]:
     return [tuple(row) for row in await pool.fetch(query, STARTED)]
 
 
-@covers(f"{E} e.5.agents")
+@covers(f"{E} e.5.agents d.1.usage")
 async def test_agents_are_there_from_their_coming_until_they_were_seen_last(pool: Pool) -> None:
     def here(*agents: tuple[str, int]) -> AgentStays:
         found: Sequence[AgentSnapshot] = [

@@ -6,14 +6,13 @@ import argparse
 import os
 from typing import cast
 
-from determined.cli import errors
+from determined.cli import errors, trust
 from determined.common.api import (
     Session,
     UnauthSession,
     _retry,
     authentication,
     canonicalize_master_url,
-    certs,
 )
 from determined.common.api import errors as errors_of_api
 
@@ -35,7 +34,8 @@ def address_of(args: argparse.Namespace) -> str:
 
 def anonymous(args: argparse.Namespace) -> UnauthSession:
     """A session for routes that need no login; closed when the command ends."""
-    made = UnauthSession(address_of(args), certs.cert_of_environment(), RETRIES)
+    address = address_of(args)
+    made = UnauthSession(address, trust.cert_of(address), RETRIES)
     return cast(UnauthSession, args.closing.enter_context(made))
 
 
@@ -46,12 +46,13 @@ def session(args: argparse.Namespace) -> Session:
         UnauthenticatedException: nobody is logged in there, and nobody can be asked.
         MasterNotFoundException: there is no master to log in at.
     """
+    address = address_of(args)
     try:
         made = authentication.resolve(
-            address_of(args),
+            address,
             user=args.user,
             environment=os.environ,
-            options=authentication.Options(cert=certs.cert_of_environment(), max_retries=RETRIES),
+            options=authentication.Options(cert=trust.cert_of(address), max_retries=RETRIES),
         )
     except errors_of_api.UnauthenticatedException:
         anonymous(args).get("/info")  # a wrong address is the likelier mistake, and told first

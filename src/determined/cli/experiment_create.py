@@ -9,6 +9,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from determined.cli import (
+    config_file,
     connect,
     declare,
     errors,
@@ -37,7 +38,7 @@ def create(args: argparse.Namespace) -> None:
     """Submit a config with its files; with `-f` follow the first trial's log."""
     if args.publish:
         raise errors.CliError("--publish is not served by this version")
-    config = _config(args)
+    config = config_file.text_of(args.config_file, args.config)
     if args.local:
         experiment_test.run_here(config, args.model_def)
         return
@@ -155,26 +156,6 @@ class _Progress:
             self._told_bytes = read_bytes
             text = f"Preparing files to send to master... {show.size(read_bytes)}, {items} files"
             print(text, file=sys.stderr, flush=True)
-
-
-def _config(args: argparse.Namespace) -> str:
-    """The text to send: the file's own, or with the overrides of `--config` set in it."""
-    try:
-        with open(args.config_file, encoding="utf-8") as file:
-            text = file.read()
-        config = config_text.load(text, args.config_file)
-        if not args.config:
-            return text
-        config_text.override(config, args.config)
-        return config_text.dump(config)
-    except OSError as error:
-        raise errors.CliError(f"config file '{args.config_file}': {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise errors.CliError(
-            f"config file '{args.config_file}': byte {error.start + 1} is not UTF-8 text"
-        ) from None
-    except config_text.ConfigTextError as error:
-        raise errors.CliError(str(error)) from None
 
 
 def _override(args: argparse.Namespace) -> str:

@@ -45,7 +45,7 @@ def build_parser(noun: Optional[declare.Command]) -> argparse.ArgumentParser:
     return _parser([noun] if noun is not None else [])
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
     if args.run in ("", "help"):
         args.parser.print_help()
         return 0
@@ -61,9 +61,20 @@ def _run(args: argparse.Namespace) -> int:
     except Exception as error:
         if not _is_api_error(error):
             raise
+        if may_ask and _is_trusted_now(args, error):
+            return _run(args, may_ask=False)
         return _failed(args, error)
     sys.stdout.flush()
     return 0
+
+
+def _is_trusted_now(args: argparse.Namespace, error: Exception) -> bool:
+    """Whether it failed for a certificate alone, which the user has now accepted."""
+    if error.__cause__ is None or not hasattr(error.__cause__, "verify_code"):
+        return False
+    from determined.cli import connect, trust
+
+    return trust.is_accepted(connect.address_of(args), error)
 
 
 def _failed(args: argparse.Namespace, error: Exception) -> int:

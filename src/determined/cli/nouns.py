@@ -10,6 +10,7 @@ from determined.cli import declare
 _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("agent|a", "manage agents", "determined.cli.agent"),
     ("checkpoint|c", "manage checkpoints", "determined.cli.checkpoint"),
+    ("config-policies|cp", "manage config policies", "determined.cli.config_policies"),
     ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
     ("experiment|e", "manage experiments", "determined.cli.experiment"),
     ("job|j", "manage job", "determined.cli.job"),

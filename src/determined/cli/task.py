@@ -11,6 +11,8 @@ from determined.cli import connect, log_stream, show
 from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.task"
+_CREATE = "determined.cli.task_create"
+_CONFIG_HELP = "Additional configuration arguments, as `key=value`"
 _ID = arg("task_id", help="task ID")
 
 NOUN = Command(
@@ -27,6 +29,39 @@ NOUN = Command(
             "display task config",
             f"{_HERE}:config",
             (_ID, flag("--json", help="Output in JSON format")),
+        ),
+        Command(
+            "create",
+            "create task",
+            f"{_CREATE}:create",
+            (
+                arg("config_file", help="task config file (.yaml)"),
+                arg("--context", "-c", help="directory that the task starts in"),
+                arg(
+                    "-i",
+                    "--include",
+                    action="append",
+                    default=[],
+                    help="additional files to copy into the task container",
+                ),
+                arg("--project_id", type=int, help="place this task inside this project"),
+                arg("--config", action="append", default=[], help=_CONFIG_HELP),
+                flag("-f", "--follow", help="follow the logs of the task"),
+                arg("--fork", help="ID of the task that it is a variation of"),
+                arg("-p", "--parent", help="ID of the task that it belongs to"),
+                flag("--inherit_context", help="start in the directory of its parent"),
+                flag("--no_pause", help="users cannot pause the task"),
+            ),
+        ),
+        Command(
+            "fork",
+            "fork task",
+            f"{_CREATE}:fork",
+            (
+                arg("parent_task_id", help="ID of the task to start once more"),
+                flag("-f", "--follow", help="follow the logs of the task"),
+                arg("--project_id", type=int, help="place this task inside this project"),
+            ),
         ),
         Command(
             "kill",
@@ -54,6 +89,8 @@ NOUN = Command(
             f"{_HERE}:logs",
             (_ID, *log_stream.arguments(of_task=True)),
         ),
+        Command("pause", "pause task", f"{_HERE}:pause", (_ID,)),
+        Command("unpause", "unpause task", f"{_HERE}:unpause", (_ID,)),
     ),
 )
 
@@ -91,10 +128,22 @@ def config(args: argparse.Namespace) -> None:
 
 
 def kill(args: argparse.Namespace) -> None:
-    """End a task at once."""
+    """End a task at once, with those below it."""
     body = {"taskId": args.task_id, "killFromRoot": args.root}
     connect.session(args).post(f"{_path(args)}/kill", json=body)
     print(f"Killed task {args.task_id}")
+
+
+def pause(args: argparse.Namespace) -> None:
+    """Give the slots of a task back, and those of the tasks below it."""
+    connect.session(args).post(f"{_path(args)}/pause")
+    print(f"Paused task {args.task_id}")
+
+
+def unpause(args: argparse.Namespace) -> None:
+    """Let a paused task go on, and the paused tasks below it."""
+    connect.session(args).post(f"{_path(args)}/unpause")
+    print(f"Unpaused task {args.task_id}")
 
 
 def logs(args: argparse.Namespace) -> None:

@@ -44,6 +44,8 @@ def init(
 ) -> Context:
     """A context for this process: of its trial on a cluster, of dummies elsewhere.
 
+    A generic task reports to nobody, but is asked to leave as trials are.
+
     Args:
         distributed: the trial's ranks; required when the trial has several slots.
         checkpoint_storage: in place of the configuration's: a path, an address, or a mapping
@@ -56,9 +58,12 @@ def init(
     """
     info = get_cluster_info()
     if info is None or info.task_type != "TRIAL":
+        context = make_dummy_context(distributed, checkpoint_storage, preempt_mode)
         if info is not None:
             logger.warning("a task of type %s reports to nobody", info.task_type)
-        return make_dummy_context(distributed, checkpoint_storage, preempt_mode)
+        if info is not None and info.task_type == "GENERIC":
+            _listen(context, info, preempt_mode)
+        return context
     slots = sum(info.container_slot_counts)
     if distributed is None and slots > 1:
         raise ValueError(
@@ -74,6 +79,15 @@ def init(
         preempt_mode,
         tensorboard_mode,
     )
+
+
+def _listen(context: Context, info: ClusterInfo, preempt_mode: PreemptMode) -> None:
+    """Let a task hear that it shall leave; who does not say that it listens is just ended."""
+    session, dist = _session_of(info), context.distributed
+    if dist.rank == 0:
+        session.post(f"/api/v1/allocations/{info.allocation_id}/ready", json={})
+    context.preempt = PreemptContext(session, info.allocation_id, dist, preempt_mode)
+    context._session = session
 
 
 def make_dummy_context(
@@ -112,7 +126,10 @@ def _make_managed(
     stored: Dict[str, Any] = dict(config.get("checkpoint_storage") or {})
     if checkpoint_storage is not None:
         stored = dict(storage.of_argument(checkpoint_storage, is_on_cluster=True))
-    session = _session_of(info)
+    number = trial.trial_id
+    session = _session_of(
+        info, f"/api/v1/trials/{number}/", f"/api/v1/runs/{number}/", "/api/v1/runs/start"
+    )
     preempt = PreemptContext(session, info.allocation_id, dist, preempt_mode)
     return assemble(Parts(info, session, dist, stored, tensorboard_mode), preempt)
 
@@ -178,23 +195,18 @@ def assemble(parts: Parts, preempt: PreemptContext) -> Context:
     )
 
 
-def _session_of(info: ClusterInfo) -> BaseSession:
+def _session_of(info: ClusterInfo, *paths: str) -> BaseSession:
+    """A session with the task's token, which is good for its allocation and these paths."""
     from determined.common.api import _retry
     from determined.common.api._task_session import TaskSession
     from determined.common.api.certs import Cert
 
-    trial_id = info.trial.trial_id
     return TaskSession(
         info.master_url,
         info.session_token,
         Cert.from_file(info.master_cert_file, info.master_cert_name),
         _retry.task_policy(os.environ),
-        (
-            f"/api/v1/allocations/{info.allocation_id}/",
-            f"/api/v1/trials/{trial_id}/",
-            f"/api/v1/runs/{trial_id}/",
-            "/api/v1/runs/start",
-        ),
+        (f"/api/v1/allocations/{info.allocation_id}/", *paths),
     )
 
 

@@ -43,4 +43,5 @@ class ApptainerRuntime(ProcessRuntime):
         program = shutil.which(PROGRAM) or PROGRAM
         argv = apptainer_command.command(program, start, run_dir, locate_harness())
         env = apptainer_command.environment(start, self._settings, os.environ)
-        return Command(cwd=placed("/run/determined", run_dir), argv=argv, env=env)
+        cwd = placed("/run/determined", run_dir)
+        return Command(cwd=cwd, argv=argv, env=env, is_relay=True)

@@ -152,7 +152,7 @@ class DockerContainer:
                 await self._announced()
                 found = await self._look()
                 if found is None or not is_running(found):
-                    return found
+                    return None if is_being_removed(found) else found
                 pause_s, self._was_away = _FIRST_PAUSE_S, False
             except DockerRefused as error:
                 self._note_once(f"Docker cannot tell of the container: {error}")
@@ -231,6 +231,11 @@ async def inspect(api: DockerApi, docker_id: str) -> dict[str, Any] | None:
 def is_running(found: dict[str, Any]) -> bool:
     """Whether its program still runs, or is paused."""
     return bool(found["State"].get("Running"))
+
+
+def is_being_removed(found: dict[str, Any] | None) -> bool:
+    """Whether somebody else has ordered its removal; what it ended with is that order's doing."""
+    return found is not None and found["State"].get("Status") == "removing"
 
 
 def is_cut_off(found: dict[str, Any]) -> bool:

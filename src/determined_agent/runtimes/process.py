@@ -44,6 +44,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     argv: list[str]
     env: dict[str, str]
+    is_relay: bool = False
+    """Whether it hands signals on to the task's program."""
 
 
 class ProcessRuntime:
@@ -149,7 +151,7 @@ class ProcessRuntime:
         uid, gid = (user.uid, user.gid) if user else (0, 0)
         limit = self._settings.container_pids_limit
         group = make_group(start.container_id, limit)
-        numbers = (uid, gid, self._settings.log_spool_bytes, limit)
+        numbers = (uid, gid, self._settings.log_spool_bytes, limit, int(command.is_relay))
         variables = (f"{name}={value}" for name, value in command.env.items())
         size = str(len(command.argv))
         fields = [command.cwd, *map(str, numbers), group, size, *command.argv, *variables]

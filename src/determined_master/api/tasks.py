@@ -11,7 +11,7 @@ from determined_master.store.allocations import AllocationRow
 from determined_wire.rest import runs as run_wire
 from determined_wire.rest import tasks as wire
 from determined_wire.rest.types.shared import AcceleratorData
-from determined_wire.rest.types.task import Allocation, Task, TaskState, TaskType
+from determined_wire.rest.types.task import Allocation, GenericTaskState, Task, TaskState, TaskType
 
 SHOWN_STATES = {"PENDING": "QUEUED", "ASSIGNED": "QUEUED"}
 
@@ -28,6 +28,15 @@ async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResp
         start_time=task.started_at,
         end_time=task.ended_at,
     )
+    if task.type == "GENERIC":
+        row = await call.services.generic_tasks.get(call.caller, request.task_id)
+        shown = msgspec.structs.replace(
+            shown,
+            task_state=GenericTaskState[f"GENERIC_TASK_STATE_{row.state}"],
+            parent_id=row.parent_id,
+            forked_from=row.forked_from,
+            no_pause=row.no_pause,
+        )
     return wire.GetTaskResponse(task=shown)
 
 
@@ -58,8 +67,10 @@ async def get_task_config(
 async def kill_task(
     call: Call, request: wire.KillGenericTaskRequest
 ) -> wire.KillGenericTaskResponse:
-    """End a task at once."""
-    await call.services.task_control.kill(call.caller, request.task_id)
+    """End a task at once, with those below it."""
+    await call.services.task_control.kill(
+        call.caller, request.task_id, from_root=request.kill_from_root
+    )
     return wire.KillGenericTaskResponse()
 
 

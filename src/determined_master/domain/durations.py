@@ -18,3 +18,14 @@ def parse_duration(text: str) -> timedelta | None:
         return timedelta(seconds=sum(float(n) * _UNITS[u] for n, u in _PART.findall(text)))
     except OverflowError:
         return None
+
+
+def format_duration(length: timedelta) -> str:
+    """A length of 0 or more as `1h30m0s`, from its largest unit down to seconds."""
+    seconds = length.total_seconds()
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [f"{hours:.0f}h"] if hours else []
+    if hours or minutes:
+        parts.append(f"{minutes:.0f}m")
+    return "".join([*parts, f"{round(rest, 6):g}s"])

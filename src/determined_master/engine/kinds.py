@@ -17,10 +17,20 @@ from determined_master.domain.messages import Record, WriteTaskLog
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, build
 from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.domain.task import machine as task_machine
+from determined_master.domain.task import messages as task
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.kind import Change, Kind, Parts
-from determined_master.store import allocations, experiments, removal, searches, task_logs, trials
+from determined_master.store import (
+    allocations,
+    experiments,
+    generic_tasks,
+    removal,
+    searches,
+    task_logs,
+    trials,
+)
 from determined_master.store.pool import Conn
 
 
@@ -117,6 +127,18 @@ async def project_allocations(
     await _write_lines(conn, changes)
 
 
+async def project_generic_tasks(
+    conn: Conn, changes: Sequence[Change[task.GenericTask, task.TaskEvent]]
+) -> None:
+    """Write the states of generic tasks and the lines in their logs."""
+    rows = [
+        (c.after.id, c.after.state, c.after.reason, _ended_at(c.after.state, c.at))
+        for c in changes
+    ]
+    await generic_tasks.update_generic_tasks(conn, rows)
+    await _write_lines(conn, changes)
+
+
 async def _write_lines(conn: Conn, changes: Iterable[Change[Any, Any]]) -> None:
     lines = [
         (r.task_id, None, None, None, None, c.at, LEVEL_NUMBERS[r.level], "master", "stdout", t)
@@ -184,4 +206,12 @@ ALLOCATION: Kind[alloc.Allocation, alloc.AllocationEvent, Any] = Kind(
     project=project_allocations,
     parts=Parts(alloc.Container, container_rows.split, container_rows.count, container_rows.join),
 )
-KINDS: tuple[Kind[Any, Any, Any], ...] = (EXPERIMENT, TRIAL, ALLOCATION)
+GENERIC_TASK: Kind[task.GenericTask, task.TaskEvent, Any] = Kind(
+    name="task",
+    state=task.GenericTask,
+    event=task.TaskEvent,
+    effect=task.TaskOrder,
+    step=task_machine.step,
+    project=project_generic_tasks,
+)
+KINDS: tuple[Kind[Any, Any, Any], ...] = (EXPERIMENT, TRIAL, ALLOCATION, GENERIC_TASK)

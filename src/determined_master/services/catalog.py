@@ -15,6 +15,7 @@ from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collections import Collections
+from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.continuations import Continuations
 from determined_master.services.detached import Detached
 from determined_master.services.experiment_bulk import ExperimentBulk
@@ -22,6 +23,7 @@ from determined_master.services.experiment_edits import ExperimentEdits
 from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
+from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -85,7 +87,9 @@ class Services:
     log_retention: LogRetention
     tasks: Tasks
     task_control: TaskControl
+    generic_tasks: GenericTasks
     templates: Templates
+    config_policies: ConfigPolicies
     models: Models
     model_versions: ModelVersions
     trial_sources: TrialSources

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import msgspec
 from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ssh_files import ssh_files
-from determined_master.services import collection_specs
+from determined_master.services import collection_specs, generic_specs
 from determined_master.services.container_options import container_options
 from determined_master.services.ssh_keys import derive_key_pair
 from determined_master.services.task_defaults import TaskDefaults
@@ -23,6 +24,7 @@ from determined_master.store import (
     checkpoints,
     collections,
     experiments,
+    generic_tasks,
     trials,
     workspaces,
 )
@@ -74,6 +76,12 @@ class ContainerSpecs:
             return []
         if state.request.task_type == "CHECKPOINT_GC":
             return [await self._build_collection(state, container) for container in containers]
+        if state.request.task_type == "GENERIC":
+            row, user = await self._read_generic(state)
+            return [
+                self._build_generic(state, container, row, user, device_type)
+                for container, device_type in zip(containers, device_types, strict=True)
+            ]
         gang = await self._read_gang(state, hosts)
         keys = await self._ssh_files(gang.experiment.id) if containers[0].count > 1 else []
         return [
@@ -98,7 +106,7 @@ class ContainerSpecs:
             experiment = await experiments.find_experiment(conn, trial.experiment_id)
             if experiment is None:
                 raise RuntimeError(f"experiment {trial.experiment_id} has no row")
-            user = await self._user(conn, experiment)
+            user = await self._user(conn, experiment.user_id, experiment.workspace_id)
         run = task_spec.TrialRun(
             experiment_id=experiment.id,
             trial_id=trial.id,
@@ -153,7 +161,7 @@ class ContainerSpecs:
             experiment = await experiments.find_experiment(conn, row.experiment_id)
             if experiment is None:
                 raise RuntimeError(f"experiment {row.experiment_id} has no row")
-            user = await self._user(conn, experiment)
+            user = await self._user(conn, experiment.user_id, experiment.workspace_id)
         environment = self._base(state, container, experiment.username)
         environment.update(task_spec.user_environment(experiment.config, "cpu"))
         config = {**experiment.config, "checkpoint_storage": row.storage}
@@ -171,6 +179,51 @@ class ContainerSpecs:
         )
         return msgspec.structs.replace(spec, **self._options(state, config, "cpu"))
 
+    async def _read_generic(
+        self, state: alloc.Allocation
+    ) -> tuple[generic_tasks.GenericTaskRow, link.TaskUser]:
+        async with self._pool.acquire() as conn:
+            row = await generic_tasks.find_generic_task(conn, state.request.task_id)
+            if row is None:
+                raise RuntimeError(f"the generic task {state.request.task_id} has no row")
+            return row, await self._user(conn, row.user_id, row.workspace_id or 0)
+
+    def _build_generic(
+        self,
+        state: alloc.Allocation,
+        container: alloc.StartContainer,
+        row: generic_tasks.GenericTaskRow,
+        user: link.TaskUser,
+        device_type: str,
+    ) -> link.ContainerSpec:
+        defaults = self._defaults.of(state.request.pool)
+        directory = generic_specs.work_dir(row, user)
+        environment = self._base(state, container, row.username)
+        environment.update(generic_specs.variables(row, device_type, directory))
+        ports = map(int, (row.config["environment"].get("ports") or {}).values())
+        spec = link.ContainerSpec(
+            task_id=row.id,
+            task_type=state.request.task_type,
+            description=generic_specs.DESCRIPTION,
+            entrypoint=generic_specs.entrypoint(row),
+            environment=environment,
+            work_dir=directory,
+            user=user,
+            files=self._files(state),
+            mounts=tuple(_mounts(row.config)),
+            ports=tuple(sorted(set(ports))),
+            network_mode="host" if container.count > 1 else defaults.network_mode,
+        )
+        return msgspec.structs.replace(spec, **self._options(state, row.config, device_type))
+
+    def _files(self, state: alloc.Allocation) -> tuple[link.File, ...]:
+        """What the cluster puts beside the user's: trust, and what runs before the program."""
+        hook = self._defaults.of(state.request.pool).startup_hook
+        if not hook:
+            return self._trust()
+        path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
+        return (*self._trust(), link.File(path=path, content=hook.encode(), mode=0o744))
+
     def _options(
         self, state: alloc.Allocation, config: dict[str, Any], device_type: str
     ) -> dict[str, Any]:
@@ -178,11 +231,9 @@ class ContainerSpecs:
         defaults = self._defaults.of(state.request.pool)
         return container_options(config, device_type, defaults.shm_size_bytes)
 
-    async def _user(self, conn: Conn, experiment: experiments.ExperimentRow) -> link.TaskUser:
-        """Whom its tasks run as."""
-        linked = await workspaces.find_agent_user(
-            conn, experiment.user_id, experiment.workspace_id
-        )
+    async def _user(self, conn: Conn, user_id: int, workspace_id: int) -> link.TaskUser:
+        """Whom the tasks of a user in a workspace run as."""
+        linked = await workspaces.find_agent_user(conn, user_id, workspace_id)
         return msgspec.structs.replace(self._defaults.user, **linked)
 
     async def _ssh_files(self, experiment_id: int) -> list[link.File]:
@@ -197,9 +248,10 @@ class ContainerSpecs:
 
     def _trust(self) -> tuple[link.File, ...]:
         """By which a task knows the master when that serves HTTPS."""
-        cert = self._defaults.master_cert
-        path = task_spec.MASTER_CERT_FILE
-        return (link.File(path, cert, 0o644, is_root_owned=True),) if cert else ()
+        if not self._defaults.master_cert_file:
+            return ()
+        cert = Path(self._defaults.master_cert_file).read_bytes()  # it may have been renewed
+        return (link.File(task_spec.MASTER_CERT_FILE, cert, 0o644, is_root_owned=True),)
 
     def _base(
         self, state: alloc.Allocation, container: alloc.StartContainer, username: str
@@ -212,7 +264,7 @@ class ContainerSpecs:
             username=username,
             session_token=self._tokens.session_token(state.id),
             user_token=self._tokens.user_token(state.id),
-            uses_tls=bool(self._defaults.master_cert),
+            uses_tls=bool(self._defaults.master_cert_file),
         )
         return task_spec.base_environment(identity)
 
@@ -240,12 +292,7 @@ class ContainerSpecs:
         environment: dict[str, str],
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
-        files = self._trust()
         defaults = self._defaults.of(state.request.pool)
-        if defaults.startup_hook:
-            hook = defaults.startup_hook.encode()
-            path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
-            files = (*files, link.File(path=path, content=hook, mode=0o744))
         env = config["environment"]
         ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
         ports += [int(proxied["proxy_port"]) for proxied in env.get("proxy_ports") or ()]
@@ -257,7 +304,7 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=self._defaults.user,
-            files=files,
+            files=self._files(state),
             mounts=tuple(_mounts(config)),
             ports=tuple(sorted(set(ports))),
             network_mode="host" if container.count > 1 else defaults.network_mode,
@@ -274,7 +321,7 @@ def _mounts(config: dict[str, Any]) -> list[link.Mount]:
         )
         for m in config.get("bind_mounts") or ()
     ]
-    storage = task_spec.storage_mount(config["checkpoint_storage"])
+    storage = task_spec.storage_mount(config.get("checkpoint_storage") or {})
     if storage is not None:
         host_path, container_path, propagation = storage
         mounts.append(link.Mount(host_path, container_path, propagation=propagation))

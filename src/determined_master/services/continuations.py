@@ -89,7 +89,9 @@ class Continuations:
         reopening = _reopening(experiment_id, closed, with_completed=is_single)
         prepared = None
         if is_single and override.strip():
-            prepared = await self._configs.override(override, row.config)
+            prepared = await self._configs.override(
+                override, row.config, workspace_id=row.workspace_id
+            )
             _check_override(prepared)
         config = prepared.built.config if prepared else row.config
         async with self._pool.acquire() as conn:

@@ -41,6 +41,7 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
             pool.pool_name: PoolLayer(
                 task_container_defaults=pool.task_container_defaults,
                 default_priority=settings.scheduler_of(pool).default_priority,
+                has_priorities=settings.scheduler_of(pool).type == "priority",
             )
             for pool in settings.resource_pools
         },
@@ -73,13 +74,8 @@ def rules_of(scheduler: Scheduler) -> Rules:
     )
 
 
-def task_defaults(settings: Settings, master_cert: bytes = b"") -> TaskDefaults:
-    """What containers get beside their experiment's configuration.
-
-    Args:
-        settings: the master's.
-        master_cert: PEM of the certificates that the master serves HTTPS with.
-    """
+def task_defaults(settings: Settings) -> TaskDefaults:
+    """What containers get beside their experiment's configuration."""
     user = settings.security.default_task
     cluster = settings.task_container_defaults
     return TaskDefaults(
@@ -92,7 +88,7 @@ def task_defaults(settings: Settings, master_cert: bytes = b"") -> TaskDefaults:
         reserved_ports=frozenset(settings.reserved_ports or ()),
         ssh_key_type=settings.security.ssh.key_type,
         rsa_bits=settings.security.ssh.rsa_key_size,
-        master_cert=master_cert,
+        master_cert_file=settings.security.tls.cert,
     )
 
 

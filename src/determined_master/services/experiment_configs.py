@@ -12,6 +12,7 @@ from determined_master import entropy
 from determined_master.domain.config.experiment import BuiltExperiment, build_experiment
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
+from determined_master.services.config_policies import policies_of
 from determined_master.services.names import pet_name
 from determined_master.services.projects import check_place
 from determined_master.services.yaml_text import parse_yaml
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.config.experiment import ConfigLayers
+    from determined_master.domain.config.policy import Workload
+    from determined_master.store.pool import Conn
 
 FIRST_PROJECT_ID = 1
 """Where experiments go whose users do not say."""
@@ -61,7 +64,8 @@ class ExperimentConfigs:
         layers = await self._with_template(template) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
         place = await self._place(project_id, (parsed.value, layers.template))
-        layers = await self._in_workspace(layers, place)
+        async with self._pool.acquire() as conn:
+            layers = await in_workspace(conn, layers, place)
         name = f"Experiment ({pet_name()})"
         built = build_experiment(
             parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
@@ -73,8 +77,12 @@ class ExperimentConfigs:
         check_place(place)
         return Prepared(built, (*parsed.warnings, *built.warnings), place)
 
-    async def override(self, text: str, config: Mapping[str, Any]) -> Prepared:
+    async def override(
+        self, text: str, config: Mapping[str, Any], *, workspace_id: int
+    ) -> Prepared:
         """Lay YAML over a stored configuration, and check and fill up the whole.
+
+        The policies of its workspace are laid over it again.
 
         Raises:
             InvalidArgument: the result has errors, or the text moves the experiment.
@@ -84,22 +92,12 @@ class ExperimentConfigs:
             raise InvalidArgument(
                 "override config must not set workspace or project: move the experiment instead"
             )
-        layers = msgspec.structs.replace(self._layers, template=config)
+        async with self._pool.acquire() as conn:
+            policies = await policies_of(conn, workspace_id)
+        layers = msgspec.structs.replace(self._layers, template=config, policies=policies)
         seed = int(config["reproducibility"]["experiment_seed"])
         built = build_experiment(parsed.value or {}, layers=layers, seed=seed, name=config["name"])
         return Prepared(built, (*parsed.warnings, *built.warnings))
-
-    async def _in_workspace(self, layers: ConfigLayers, place: Place) -> ConfigLayers:
-        async with self._pool.acquire() as conn:
-            closed = await pool_bindings.list_closed_pools(conn, place.workspace_id)
-        return msgspec.structs.replace(
-            layers,
-            pools={name: pool for name, pool in layers.pools.items() if name not in closed},
-            workspace_id=place.workspace_id,
-            workspace_checkpoint_storage=place.checkpoint_storage,
-            default_compute_pool=place.default_compute_pool or layers.default_compute_pool,
-            default_aux_pool=place.default_aux_pool or layers.default_aux_pool,
-        )
 
     async def _with_template(self, name: str) -> ConfigLayers:
         async with self._pool.acquire() as conn:
@@ -136,3 +134,19 @@ def _must(found: Place | None, missing: str) -> Place:
     if found is None:
         raise NotFound(missing)
     return found
+
+
+async def in_workspace(
+    conn: Conn, layers: ConfigLayers, place: Place, workload: Workload = "EXPERIMENT"
+) -> ConfigLayers:
+    """The cluster's layers with those of the workspace in which a job is put."""
+    closed = await pool_bindings.list_closed_pools(conn, place.workspace_id)
+    return msgspec.structs.replace(
+        layers,
+        policies=await policies_of(conn, place.workspace_id, workload),
+        pools={name: pool for name, pool in layers.pools.items() if name not in closed},
+        workspace_id=place.workspace_id,
+        workspace_checkpoint_storage=place.checkpoint_storage,
+        default_compute_pool=place.default_compute_pool or layers.default_compute_pool,
+        default_aux_pool=place.default_aux_pool or layers.default_aux_pool,
+    )

@@ -9,8 +9,10 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.config.edits import edit_section
+from determined_master.domain.config.policy import check_change
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.services.config_policies import policies_of
 from determined_master.store import experiments as rows
 from determined_master.store import log_retention
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.services.collections import Collections
     from determined_master.services.job_terms import JobTermsSync
+    from determined_master.services.pools import Pools
     from determined_master.store.pool import Conn
 
 
@@ -41,8 +44,11 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 class ExperimentEdits:
     """Edits of experiments; two at once never undo each other."""
 
-    def __init__(self, pool: asyncpg.Pool, collections: Collections, terms: JobTermsSync) -> None:
+    def __init__(
+        self, pool: asyncpg.Pool, collections: Collections, terms: JobTermsSync, pools: Pools
+    ) -> None:
         self._pool = pool
+        self._pools = pools
         self._terms = terms
         self._collections = collections
 
@@ -53,8 +59,10 @@ class ExperimentEdits:
         that goes on keeps them all until its end.
 
         Raises:
-            InvalidArgument: a value cannot be used; its path is named.
-            FailedPrecondition: the resources of an ended experiment, or it is being deleted.
+            InvalidArgument: a value cannot be used, or exceeds what a config policy allows; its
+                path is named.
+            FailedPrecondition: the resources of an ended experiment, or it is being deleted, or
+                a config policy sets the value.
         """
         if changes.name is not None and not changes.name.strip():
             raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
@@ -67,6 +75,7 @@ class ExperimentEdits:
                     f"experiment in terminal state: experiment {experiment_id} is {row.state} "
                     "and uses no resources any more"
                 )
+            await self._check_policies(conn, row, changes)
             await rows.update_details(conn, experiment_id, _columns(row, changes))
             if changes.log_retention_days is not None:
                 await log_retention.forget_trial_days(conn, experiment_id)
@@ -78,6 +87,17 @@ class ExperimentEdits:
     async def retain_logs(self, caller: Caller, experiment_id: int, *, days: int) -> None:
         """Keep the logs of its tasks for so many days; -1 is for ever."""
         await self.edit(caller, experiment_id, Changes(log_retention_days=days))
+
+    async def _check_policies(self, conn: Conn, row: rows.ExperimentRow, changes: Changes) -> None:
+        if not (changes.resources or changes.checkpoint_storage):
+            return
+        policies = await policies_of(conn, row.workspace_id)
+        has_priorities = self._pools.has_order(row.resource_pool)
+        for section, edits in (
+            ("resources", changes.resources),
+            ("checkpoint_storage", changes.checkpoint_storage),
+        ):
+            check_change(section, edits or {}, policies, has_priorities=has_priorities)
 
 
 async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.ExperimentRow:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from determined_master.domain import access
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.config.policy import check_change
 from determined_master.domain.errors import (
     DetError,
     FailedPrecondition,
@@ -19,6 +20,7 @@ from determined_master.domain.errors import (
 )
 from determined_master.domain.schedule.ordering import between
 from determined_master.domain.states import TERMINAL
+from determined_master.services.config_policies import policies_of
 from determined_master.services.job_queue import JobFacts, JobQueue
 from determined_master.store import experiments
 from determined_master.store import job_queue as rows
@@ -142,6 +144,11 @@ class JobChanges:
             )
             pool, position = change.pool, None
             resources["resource_pool"] = pool
+        changed = {k: v for k, v in resources.items() if v != row.config["resources"].get(k)}
+        if "resource_pool" in changed:  # where other rules hold for the same priority
+            changed["priority"] = resources["priority"]
+        policies = await policies_of(conn, row.workspace_id)
+        check_change("resources", changed, policies, has_priorities=self._pools.has_order(pool))
         return _Place(resources, pool, position)
 
     async def _between(

@@ -11,6 +11,7 @@ from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.schedule import reasons
 from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.room import Kind as RoomKind
 from determined_master.domain.schedule.room import drained
 from determined_master.domain.schedule.view import AgentView, Rules
 from determined_master.services.defaults import rules_of
@@ -119,18 +120,45 @@ class Pools:
                 return self._settings.scheduler_of(pool).type
         return ""
 
+    @property
+    def refuses_large(self) -> bool:
+        """Whether what no agent could hold is refused; else it waits (setting `launch_error`)."""
+        return self._settings.launch_error
+
+    def find_shortage(
+        self, pool: str, slots: int, *, is_single_node: bool, excluded: Collection[str]
+    ) -> str | None:
+        """What a trial lacks because log policies keep it from the agents `excluded`.
+
+        None while the others could hold it, and where none of those that are left out is there:
+        then it is not they that are missing.
+        """
+        agents = self._views_of(pool)
+        left_out = [a for a in agents if a.id in excluded]
+        demand = Demand(slots, is_single_node, frozenset(excluded))
+        if not left_out or self._has_room(pool, demand, agents):
+            return None
+        names = ", ".join(sorted(a.id for a in left_out))
+        left = sum(a.slots for a in agents) - sum(a.slots for a in left_out)
+        kept = f"{left} slots are" if slots else "no agent is"
+        return (
+            f"slots requested exceeds {pool} resource pool capacity: log policies exclude "
+            f"{names}, {kept} left, and resources.slots_per_trial is {slots}; repair the agents "
+            "and start a new trial, or add agents"
+        )
+
     def check_fit(
         self,
         pool: str,
         slots: int,
         *,
         is_single_node: bool = False,
-        excluded: Collection[str] = (),
+        field: str = "resources.slots_per_trial",
     ) -> bool:
-        """Compare what one trial asks for with what its pool has.
+        """Compare what one trial or task asks for with what its pool has.
 
-        A pool without agents takes every request: they may still be on their way. `excluded`
-        are agents that log policies keep the trial from.
+        A pool without agents takes every request: they may still be on their way. `field` is
+        where the configuration says how many slots.
 
         Returns:
             Whether it asks for what the pool does not have, where the setting `launch_error`
@@ -139,38 +167,39 @@ class Pools:
         Raises:
             InvalidArgument: it asks for what the pool does not have.
         """
-        agents = [
-            AgentView(id=a.id, slots=len(a.devices), free_slots=tuple(d.id for d in a.devices))
-            for a in self._agents_of(pool)
-        ]
-        if not agents or (slots < 1 and not excluded):
+        agents = self._views_of(pool)
+        demand = Demand(slots, is_single_node, frozenset())
+        if not agents or slots < 1 or self._has_room(pool, demand, agents):
             return False
-        rules = self._rules_of(pool)
-        demand = Demand(slots, is_single_node, frozenset(excluded))
-        if fit(demand, "", drained(agents, rules, "slots" if slots else "aux")) is not None:
-            return False
-        left_out = [a for a in agents if a.id in demand.excluded_agents]
-        if left_out:
-            if self._settings.launch_error:
-                raise _too_few_left(pool, slots, agents, left_out)
-            return True
         total, largest = sum(a.slots for a in agents), max(a.slots for a in agents)
         if is_single_node:
             raise InvalidArgument(
                 "invalid resource configuration: request unfulfillable, please try requesting "
-                f"less slots: resources.slots_per_trial is {slots} with is_single_node, the "
-                f"largest agent of pool {pool} has {largest} slots"
+                f"less slots: {field} is {slots} with is_single_node, the largest agent of pool "
+                f"{pool} has {largest} slots"
             )
         if not self._settings.launch_error:
             return True
         if slots > total:
             raise InvalidArgument(
                 "invalid resource configuration: slots requested exceeds cluster capacity: "
-                f"resources.slots_per_trial is {slots}, pool {pool} has {total} slots; "
+                f"{field} is {slots}, pool {pool} has {total} slots; "
                 "ask for fewer or add agents"
             )
-        why = reasons.impossible(demand, pool, agents, rules.is_heterogeneous)
-        raise InvalidArgument(f"invalid resource configuration: resources.slots_per_trial: {why}")
+        is_heterogeneous = self._rules_of(pool).is_heterogeneous
+        why = reasons.impossible(demand, pool, agents, is_heterogeneous)
+        raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
+
+    def _has_room(self, pool: str, demand: Demand, agents: Sequence[AgentView]) -> bool:
+        kind: RoomKind = "slots" if demand.slots else "aux"
+        return fit(demand, "", drained(agents, self._rules_of(pool), kind)) is not None
+
+    def _views_of(self, pool: str) -> list[AgentView]:
+        """The pool's agents as if nothing ran on them."""
+        return [
+            AgentView(id=a.id, slots=len(a.devices), free_slots=tuple(d.id for d in a.devices))
+            for a in self._agents_of(pool)
+        ]
 
     def _rules_of(self, name: str) -> Rules:
         known = {p.pool_name: p for p in self._settings.resource_pools}
@@ -182,15 +211,3 @@ class Pools:
 
 def _slots(agents: Sequence[AgentSnapshot]) -> int:
     return sum(len(agent.devices) for agent in agents)
-
-
-def _too_few_left(
-    pool: str, slots: int, agents: Sequence[AgentView], left_out: Sequence[AgentView]
-) -> InvalidArgument:
-    names = ", ".join(sorted(a.id for a in left_out))
-    left = sum(a.slots for a in agents) - sum(a.slots for a in left_out)
-    return InvalidArgument(
-        f"slots requested exceeds {pool} resource pool capacity: log policies exclude {names}, "
-        f"{left} slots are left, and resources.slots_per_trial is {slots}; repair the agents and "
-        "start a new trial, or add agents"
-    )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.pools.live import LiveAllocations
     from determined_master.services.experiments import Experiments
+    from determined_master.services.generic_tasks import GenericTasks
     from determined_master.services.tasks import Tasks
     from determined_master.services.trials import Trials
 
@@ -21,11 +22,17 @@ class TaskControl:
     """Tasks, steered through what they belong to."""
 
     def __init__(
-        self, tasks: Tasks, trials: Trials, experiments: Experiments, live: LiveAllocations
+        self,
+        tasks: Tasks,
+        trials: Trials,
+        experiments: Experiments,
+        generic: GenericTasks,
+        live: LiveAllocations,
     ) -> None:
         self._tasks = tasks
         self._trials = trials
         self._experiments = experiments
+        self._generic = generic
         self._live = live
 
     def count_active(self, caller: Caller) -> Counter[str]:
@@ -34,19 +41,21 @@ class TaskControl:
         return Counter(allocation.request.task_type for allocation in self._live.values())
 
     async def config(self, caller: Caller, task_id: str) -> dict[str, Any]:
-        """The configuration that a task runs by, secrets masked.
+        """The configuration that a task runs by, secrets masked; of a generic one as submitted.
 
         Raises:
             NotFound: there is no such task, or it has none.
         """
         task = await self._tasks.get(caller, task_id)
+        if task.type == "GENERIC":
+            return mask_config((await self._generic.get(caller, task_id)).submitted)
         if task.experiment_id is None:
             raise NotFound(f"task '{task_id}' of type {task.type} has no configuration")
         row = await self._experiments.get(caller, task.experiment_id)
         return mask_config(row.config)
 
-    async def kill(self, caller: Caller, task_id: str) -> None:
-        """End a task at once; ending an ended one changes nothing.
+    async def kill(self, caller: Caller, task_id: str, *, from_root: bool = False) -> None:
+        """End a task at once, with those below it; ending an ended one changes nothing.
 
         Raises:
             NotFound: there is no such task.
@@ -54,7 +63,9 @@ class TaskControl:
         """
         task = await self._tasks.get(caller, task_id)
         access.may(caller, "control", "task", owner_id=task.user_id)
-        if task.trial_id is not None:
+        if task.type == "GENERIC":
+            await self._generic.kill(caller, task_id, from_root=from_root)
+        elif task.trial_id is not None:
             await self._trials.kill(caller, task.trial_id)
         elif task.ended_at is None:
             raise FailedPrecondition(

@@ -29,8 +29,8 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
     pools: Mapping[str, ContainerDefaults] = msgspec.field(default_factory=dict)
     """By name, what a pool says laid over what the cluster says."""
     reserved_ports: frozenset[int] = frozenset()
-    master_cert: bytes = b""
-    """PEM of the certificates that the master serves HTTPS with; empty without."""
+    master_cert_file: str = ""
+    """Certificates that the master serves HTTPS with; empty without."""
     ssh_key_type: str = "ED25519"
     rsa_bits: int = 0
 

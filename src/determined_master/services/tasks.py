@@ -9,7 +9,7 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.errors import NotFound
-from determined_master.store import experiments
+from determined_master.store import experiments, generic_tasks
 
 if TYPE_CHECKING:
     import asyncpg
@@ -50,8 +50,14 @@ class Tasks:
         return TaskRow(**row)
 
     async def context_directory(self, caller: Caller, task_id: str) -> bytes:
-        """The model directory of the task's experiment as tar.gz; empty when there is none."""
+        """The directory that it starts in as tar.gz; empty when there is none.
+
+        It is its own, or the model directory of its experiment.
+        """
         task = await self.get(caller, task_id)
+        if task.type == "GENERIC":
+            async with self._pool.acquire() as conn:
+                return await generic_tasks.find_context(conn, task_id) or b""
         if task.experiment_id is None:
             return b""
         async with self._pool.acquire() as conn:

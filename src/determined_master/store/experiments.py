@@ -223,14 +223,15 @@ async def insert_model_definition(conn: Conn, digest: bytes, tgz: bytes) -> None
 
 
 async def delete_orphaned_models(conn: Conn, *, limit: int) -> int:
-    """Delete model directories that no experiment has any more; how many.
+    """Delete model directories that no experiment and no task has any more; how many.
 
-    One that an experiment is being stored with stays: its row is locked until that is done.
+    One that is being stored with an experiment or task stays: its row is locked until then.
     """
     query = """
         WITH orphans AS (
             SELECT m.digest FROM model_definitions m
              WHERE NOT EXISTS (SELECT FROM experiments e WHERE e.model_definition = m.digest)
+               AND NOT EXISTS (SELECT FROM generic_tasks g WHERE g.context = m.digest)
              ORDER BY m.digest LIMIT $1 FOR UPDATE SKIP LOCKED)
         DELETE FROM model_definitions m USING orphans o WHERE m.digest = o.digest
     """

@@ -42,8 +42,9 @@ async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
          WHERE e.job_id = ANY ($1::uuid[])
         UNION ALL
         SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.type, '', k.type, k.user_id,
-               u.username, 1, 0, k.started_at, NULL, NULL, NULL
+               u.username, coalesce(g.workspace_id, 1), 0, k.started_at, NULL, NULL, NULL
           FROM tasks k JOIN users u ON u.id = k.user_id
+          LEFT JOIN generic_tasks g ON g.task_id = k.id
          WHERE k.job_id = ANY ($1::uuid[])
            AND NOT EXISTS (SELECT FROM experiments e WHERE e.job_id = k.job_id)
     """
@@ -78,13 +79,27 @@ async def update_place(
 async def list_waits(
     conn: Conn, pools: Sequence[str], since: datetime
 ) -> list[tuple[str, date, float]]:
-    """Mean seconds between request and start, by pool and UTC day of the request, oldest first."""
+    """Mean seconds between request and start, by pool and UTC day, oldest first.
+
+    Days that are summed up have their sums, by the day of the start; later ones are those of
+    the requests, and what still waits counts until now.
+    """
     query = """
+        WITH summed AS (
+            SELECT key AS pool, day, seconds FROM usage_days
+             WHERE type = 'queued' AND day >= ($2 AT TIME ZONE 'UTC')::date AND key = ANY ($1)
+        ), last AS (
+            SELECT max(day) AS day FROM usage_days
+        )
+        SELECT pool, day, seconds FROM summed
+         UNION ALL
         SELECT pool, (requested_at AT TIME ZONE 'UTC')::date AS day,
                avg(extract(epoch FROM coalesce(started_at, ended_at, now()) - requested_at))
                    ::double precision AS seconds
           FROM allocations
-         WHERE requested_at >= $2 AND pool = ANY ($1)
+         WHERE requested_at >= greatest(
+                   $2, (SELECT (day + 1)::timestamp AT TIME ZONE 'UTC' FROM last))
+           AND pool = ANY ($1)
          GROUP BY 1, 2 ORDER BY 1, 2
     """
     rows = await conn.fetch(query, list(pools), since)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.agent_link import spec
-from tests.contracts.runtime_contract import RuntimeContract, Workshop
+from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
 
 from determined_agent.environment import MasterFacts, Start
 from determined_agent.runtimes.apptainer import ApptainerRuntime
@@ -128,4 +129,10 @@ async def workshop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 @pytest.mark.docker
 @pytest.mark.xdist_group("docker")
 class TestApptainerRuntime(RuntimeContract):
-    pass
+    async def test_a_program_that_is_not_there_is_a_task_error(self, workshop: Workshop) -> None:
+        """Apptainer itself starts all the same, and tells it in the task's log."""
+        directory, handle = await workshop.launch(spec(entrypoint=("/no/such/program",)))
+        end = await asyncio.wait_for(handle.wait(), 30)
+        assert end.failure is not None
+        assert (end.failure.type, end.exit_code) == ("container_failed", 255)
+        assert "/no/such/program" in "".join(lines_of(directory, end))

@@ -104,6 +104,7 @@ class TestWhatIsInside:
         _, lines = await workshop.run("import os", "print(os.getcwd())", work_dir="/some/where")
         assert lines == ["/some/where"]
 
+    @covers("agent-config 5.labels")
     async def test_docker_shows_whose_it_is_and_keeps_it_until_its_end_is_stored(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
@@ -195,7 +196,7 @@ class TestTheAgentsRestart:
         docker.run("rm", "-f", *docker.containers())
         end = await asyncio.wait_for(handle.wait(), 30)
         assert end.failure is not None
-        assert end.failure.type in ("restore_error", "container_failed")
+        assert end.failure.type == "restore_error"
 
     async def test_what_lost_its_directory_is_removed_and_nothing_of_another_agent(
         self, make: Make, docker: Daemon

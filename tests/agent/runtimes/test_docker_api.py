@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.agent_link import spec
+from tests.covers import covers
 
 from determined_agent.directory import ContainerDirectory, ContainerRecord
 from determined_agent.environment import MasterFacts, Start
@@ -176,6 +177,7 @@ async def test_a_full_disk_is_an_error_of_the_agent_with_its_remedy(
     assert "the disk of Docker's data root is full" in caught.value.failure.message
 
 
+@covers("agent-config 5.cuda")
 async def test_gpus_are_asked_of_the_daemon_by_their_ids(fake: Fake, tmp_path: Path) -> None:
     """No test machine has one: what counts is what the daemon hears, and a refusal's remedy."""
 

@@ -23,6 +23,7 @@ from determined_wire.agent_link import (
     ContainerChanged,
     ContainerReport,
     Device,
+    ForgetContainer,
     FromMaster,
     Hello,
     LogBatch,
@@ -447,3 +448,49 @@ async def test_an_agent_comes_back_with_other_devices(listener: Listener) -> Non
             await agent.say(hello(devices=devices))
             assert isinstance(await agent.hear(), Welcome)
             assert [a.devices for a in listener.backend.agents()] == [devices]
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "epoch", "number"),
+    [("cluster-1", 3, 8), ("cluster-1", 2, 1), ("another", 3, 1)],
+    ids=["this epoch", "an older one", "another cluster"],
+)
+async def test_orders_go_on_where_an_agent_that_was_given_up_had_counted_to(
+    listener: Listener, cluster_id: str, epoch: int, number: int
+) -> None:
+    """It drops what is numbered lower as repeated, and the order would be lost."""
+    backend = listener.backend
+    assert backend is not None
+    async with dial(listener) as socket:
+        agent = Agent(socket)
+        known = {"acknowledged": 7, "acknowledged_epoch": epoch, "cluster_id": cluster_id}
+        await agent.say(hello(**known))
+        assert isinstance(await agent.hear(), Welcome)
+        await until(lambda: backend.agents()[0].is_connected)
+        ordering = asyncio.create_task(backend.signal_container("agent-1", "c", 15))
+        async with asyncio.timeout(5):
+            order = await agent.hear()
+        assert order.number == number
+        await agent.say(AgentAck(order.number))
+        await ordering
+
+
+async def test_an_agent_that_is_coming_in_is_told_what_to_forget_after_its_welcome(
+    listener: Listener,
+) -> None:
+    """Its welcome may promise a container whose end is stored before it is in."""
+    backend = listener.backend
+    assert backend is not None
+    events = backend._events
+    assert isinstance(events, Recorder)
+    events.keep.add("c")
+    async with dial(listener) as socket:
+        events.before_welcome = lambda: backend.forget_container("agent-1", "c")
+        agent = Agent(socket)
+        await agent.say(hello())
+        welcome = await agent.hear()
+        assert isinstance(welcome, Welcome)
+        assert welcome.keep == ("c",)
+        forget = await agent.hear()
+        assert isinstance(forget, ForgetContainer)
+        assert forget.container_id == "c"

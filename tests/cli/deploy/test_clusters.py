@@ -153,6 +153,17 @@ def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
     until(lambda: control.find_supervisor(cluster) is None)
 
 
+def test_https_is_left_to_those_who_run_the_servers_themselves(
+    det: Det, cluster: layout.Layout, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("security: {tls: {cert: c, key: k}}\n")
+    words = ("--cluster-name", "c1", "--master-config-path", str(config))
+    outcome = det("deploy", "local", "cluster-up", *words)
+    assert outcome.status == 1
+    assert "for HTTPS run determined-master and determined-agent themselves" in outcome.err
+
+
 def test_the_users_config_is_merged_below_the_flags(
     det: Det, cluster: layout.Layout, port: int, tmp_path: Path
 ) -> None:

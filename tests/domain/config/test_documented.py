@@ -10,10 +10,12 @@ from tests.domain.config.builders import LAYERS
 from tests.domain.config.test_json_schema import refused
 
 from determined_master.domain.config.experiment import build_experiment
+from determined_master.domain.config.policy_text import check_policies
 from determined_master.services.yaml_text import parse_yaml
 
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+POLICIES = re.findall(r"```yaml policies\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: text.split("\n")[0])
@@ -26,3 +28,10 @@ def test_an_example_is_taken_without_a_warning(text: str) -> None:
 
 def test_the_page_has_examples() -> None:
     assert len(EXAMPLES) >= 2
+    assert len(POLICIES) == 1
+
+
+@pytest.mark.parametrize("text", POLICIES)
+def test_an_example_of_policies_can_be_set(text: str) -> None:
+    policy = check_policies(parse_yaml(text).value, "EXPERIMENT", scope="the cluster")
+    assert (policy.max_slots, policy.priority_limit) == (16, 30)

@@ -11,13 +11,18 @@ from tests.domain.config.test_stored_form import submissions
 
 from determined_master.domain.config.experiment import ConfigLayers, PoolLayer
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.policy import Policies
+from determined_master.domain.config.policy import Policies, Policy
 from determined_master.domain.config.problems import Report
 from determined_master.domain.config.storage import S3
 
 
 def layers(**overrides: Any) -> ConfigLayers:
     return ConfigLayers(**{"checkpoint_storage": STORAGE, **overrides})
+
+
+def policies(*invariants: dict[str, Any]) -> Policies:
+    """The cluster's, then the workspace's."""
+    return Policies(levels=tuple(Policy(invariant_config=i) for i in invariants))
 
 
 def merged(user: dict[str, Any], template: dict[str, Any]) -> dict[str, Any]:
@@ -209,7 +214,7 @@ def test_pods_merge_by_key_and_named_lists_by_name() -> None:
 
 @covers("experiment-config 18.layer.1")
 def test_a_policy_wins_over_the_user() -> None:
-    admin = layers(policies=Policies(invariant_config={"resources": {"priority": 60}}))
+    admin = layers(policies=policies({"resources": {"priority": 60}}))
     assert build(admin, resources={"priority": 1, "weight": 2}).config["resources"] == {
         **build(admin).config["resources"],
         "priority": 60,
@@ -220,7 +225,7 @@ def test_a_policy_wins_over_the_user() -> None:
 @covers("experiment-config 1.5 18.layer.1 18.layer.3 18.layer.4 18.layer.5 18.layer.7 18.layer.11")
 def test_of_all_layers_the_highest_that_says_something_wins() -> None:
     said = {
-        "policies": Policies(invariant_config={"preemption_timeout": 1}),
+        "policies": policies({"preemption_timeout": 1}),
         "user": {"preemption_timeout": 2},
         "template": {"preemption_timeout": 3},
         "pools": {"default": PoolLayer(task_container_defaults={"preemption_timeout": 4})},

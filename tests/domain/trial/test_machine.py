@@ -171,10 +171,19 @@ def test_an_excluded_agent_is_left_out_of_every_later_run() -> None:
     assert step(state, first) == (state, [])
     state, effects = step(state, ended("failed"))
     [request] = of_type(effects, t.RequestAllocation)
-    assert request.excluded_agents == ("a1",)
+    assert (request.excluded_agents, request.follows_failure) == (("a1",), True)
     state, _ = step(state, msgspec.structs.replace(first, agent_id="a2"))
     state, effects = step(state, ended("lost", run_id=2))
-    assert of_type(effects, t.RequestAllocation)[0].excluded_agents == ("a1", "a2")
+    [request] = of_type(effects, t.RequestAllocation)
+    assert (request.excluded_agents, request.follows_failure) == (("a1", "a2"), False)
+
+
+def test_a_trial_that_waits_for_other_agents_says_so_in_its_log() -> None:
+    state = active()
+    after, effects = step(state, t.RoomLacked(reason="a1 is left out"))
+    assert after == state
+    [(level, said)] = log_of(effects)
+    assert (level, said) == ("WARNING", "its next run waits for other agents: a1 is left out")
 
 
 @covers("experiment-config 6.stop 17.stop_and_kill")

@@ -152,8 +152,9 @@ def test_a_refused_report_is_raised_and_named(
     assert "the master refused the validation metrics at step 1: not your run" in done.stderr
 
 
-def test_a_preempted_trial_is_told_and_acknowledges_once(
-    task: Task, master: MasterDouble, python: str
+@pytest.mark.parametrize("kind", ["TRIAL", "GENERIC"])
+def test_a_preempted_task_is_told_and_acknowledges_once(
+    task: Task, master: MasterDouble, python: str, kind: str
 ) -> None:
     script = (
         "import time\n"
@@ -165,14 +166,18 @@ def test_a_preempted_trial_is_told_and_acknowledges_once(
         "    assert context.preempt.should_preempt()\n"
     )
     (task.root / "script.py").write_text(script)
-    task.config["entrypoint"] = [python, "-S", str(task.root / "script.py")]
-    p = task.start([python, "-S", "-m", "determined.exec.entry", "trial"])
+    program = [python, "-S", str(task.root / "script.py")]
+    task.config["entrypoint"] = program
+    task.env["DET_TASK_TYPE"] = kind
+    words = ["trial"] if kind == "TRIAL" else ["command", *program]
+    p = task.start([python, "-S", "-m", "determined.exec.entry", *words])
     assert p.stdout is not None
     assert p.stdout.readline() == "ready\n"
     master.preempt.set()
     _, err = p.communicate(timeout=20)
     assert p.returncode == 0, err
     assert len(master.named("POST", "/ack_preemption")) == 1
+    assert len(master.named("POST", "/ready")) == (kind == "GENERIC")
 
 
 def test_invalid_hyperparameters_are_reported_and_end_with_0(

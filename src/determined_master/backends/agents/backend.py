@@ -164,8 +164,16 @@ class AgentBackend:
         )
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
-        """The container's end is stored. Raises NotConnected."""
+        """The container's end is stored. Raises NotConnected.
+
+        An agent that is away gets the order when it is back. Its welcome does not always tell it:
+        one that is coming in just now may have been promised before that it shall keep it.
+        """
         epoch = self._identity.epoch
+        agent = self._registry.find(agent_id)
+        if agent is not None and agent.session is None:
+            agent.orders.add(lambda number: ForgetContainer(number, epoch, container_id))
+            return
         await self._order(agent_id, lambda number: ForgetContainer(number, epoch, container_id))
 
     async def endpoint(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -296,8 +304,7 @@ class AgentBackend:
                 return
             agent.connected(session)
         try:
-            is_same_epoch = hello.acknowledged_epoch == self._identity.epoch
-            await session.serve(hello.acknowledged if is_same_epoch else 0)
+            await session.serve(self._obeyed(hello))
         finally:
             if agent.session is session:
                 agent.disconnected()
@@ -310,6 +317,12 @@ class AgentBackend:
         """
         is_other_host = other.snapshot.hostname not in ("", hello.hostname)
         return is_other_host and bool(self._events.wanted(hello.agent_id))
+
+    def _obeyed(self, hello: Hello) -> int:
+        """Number of the last order of this cluster and epoch that the agent has carried out."""
+        theirs = hello.cluster_id, hello.acknowledged_epoch
+        is_ours = theirs == (self._identity.cluster_id, self._identity.epoch)
+        return hello.acknowledged if is_ours else 0
 
     def _given_up(self, hello: Hello) -> tuple[str, ...]:
         """Of an agent that comes too late: what it still runs and this master has given up.
@@ -338,8 +351,7 @@ class AgentBackend:
                 "an agent came back with other slots",
                 extra={"agent": hello.agent_id, "before": len(before), "now": len(hello.devices)},
             )
-        if hello.acknowledged_epoch == self._identity.epoch:
-            agent.orders.acknowledge(hello.acknowledged)
+        agent.orders.resume(self._obeyed(hello))
         reports = tuple(with_address(r, address) for r in hello.containers)
         joined = msgspec.structs.replace(agent.snapshot, is_connected=True)
         keep = await self._events.agent_joined(joined, reports)

@@ -37,6 +37,15 @@ class OrderStream:
             if not future.done():
                 future.set_result(None)
 
+    def resume(self, number: int) -> None:
+        """The agent has carried out all orders up to this number; later ones get higher numbers.
+
+        An agent that was given up and comes back in the same epoch counts on from where it was:
+        what is numbered below that it takes for repeated.
+        """
+        self.acknowledge(number)
+        self._last = max(self._last, number)
+
     def after(self, number: int) -> list[Order]:
         """Orders of higher numbers, in order."""
         return [order for order, _ in self._waiting if order.number > number]

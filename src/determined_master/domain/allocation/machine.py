@@ -192,7 +192,7 @@ def _become_ready(state: Allocation) -> Step:
     if not state.containers or state.is_ready:
         return state, []
     effects: list[AllocationEffect] = []
-    if state.request.task_type != "TRIAL":
+    if state.request.task_type not in ("TRIAL", "GENERIC"):
         effects.append(texts.line(state, f"Service of {state.request.name} is available"))
     return replace(_forward(state, "RUNNING"), is_ready=True), effects
 

@@ -12,13 +12,15 @@ from determined_master.domain.config.experiment_schema import EXPERIMENT
 from determined_master.domain.config.grid import check_grid
 from determined_master.domain.config.hyperparameters import HyperparameterSpace, typed_space
 from determined_master.domain.config.layers import (
-    TASK_CONTAINER_DEFAULTS,
     ConfigLayers,
     PoolLayer,
     as_experiment,
-    merge_container_defaults,
+    chosen_pool,
+    container_defaults,
 )
 from determined_master.domain.config.log_policies import LogPolicy, typed_policies
+from determined_master.domain.config.policy import Policies, check_constraints, find_violations
+from determined_master.domain.config.policy_layer import blamed, lay_over
 from determined_master.domain.config.problems import ROOT, ConfigErrors, Report
 from determined_master.domain.config.resources import ResourcesConfig, typed_resources
 from determined_master.domain.config.schema import type_name
@@ -85,15 +87,17 @@ def build_experiment(
 
     Raises:
         ConfigErrors: with every problem and its path.
+        InvalidArgument: it exceeds a constraint of a config policy.
     """
     report = Report()
     user = _read(submitted, ROOT, report)
     template = _read(layers.template, "<template>", report) if layers.template else {}
+    own = report.problems
     config = EXPERIMENT.merge(user, template)
-    config = EXPERIMENT.merge(_read(layers.policies.invariant_config, "<policy>", report), config)
+    config = lay_over(config, layers.policies, report)
 
     pool = _fill_pool(config, layers, report)
-    config = _merge_cluster(config, pool, layers)
+    config = _merge_cluster(config, layers)
     _fill(config, "resources", "priority", pool.default_priority)
     _fill(config, "reproducibility", "experiment_seed", seed)
     if config.get("name") is None and not report.has_problem_at(f"{ROOT}.name"):
@@ -104,7 +108,9 @@ def build_experiment(
     EXPERIMENT.find_gaps(completed, ROOT, report)
     _check_whole(completed, is_managed, report)
     if report.problems:
-        raise ConfigErrors(report.problems)
+        raise ConfigErrors(blamed(report.problems, layers.policies, own))
+    if is_managed:
+        _check_constraints(completed, layers.policies, pool, report)
     built: dict[str, Any] = msgspec.to_builtins(completed)
     return BuiltExperiment(config=built, typed=typed_config(built), warnings=report.warnings)
 
@@ -144,36 +150,33 @@ def _read(submitted: Any, root: str, report: Report) -> dict[str, Any]:
 def _fill_pool(config: dict[str, Any], layers: ConfigLayers, report: Report) -> PoolLayer:
     """Put the pool's name into a configuration; what that pool adds."""
     resources = config.get("resources") or {}
-    slots = resources.get("slots_per_trial")
-    pool = resources.get("resource_pool")
-    if not pool:
-        pool = layers.default_aux_pool if slots == 0 else layers.default_compute_pool
-    config["resources"] = {**resources, "resource_pool": pool}
-    layer = layers.pools.get(pool)
-    if layer is None and layers.pools:
-        text = (
-            f"resource pool {pool} does not exist or is not available to workspace id "
-            f"{layers.workspace_id}; available: {', '.join(sorted(layers.pools))}"
-        )
-        bare = f"invalid resource configuration: {text}"
-        report.problem(f"{ROOT}.resources.resource_pool", text, bare=bare)
-    return layer or PoolLayer()
+    name, pool = chosen_pool(resources, resources.get("slots_per_trial"), layers, report)
+    config["resources"] = {**resources, "resource_pool": name}
+    return pool
 
 
-def _merge_cluster(config: Any, pool: PoolLayer, layers: ConfigLayers) -> dict[str, Any]:
+def _merge_cluster(config: Any, layers: ConfigLayers) -> dict[str, Any]:
     """Lay a configuration over what the cluster's admins have set."""
     quiet = Report()  # settings are checked at start
-    defaults = merge_container_defaults(
-        TASK_CONTAINER_DEFAULTS.read(pool.task_container_defaults, "", quiet) or {},
-        TASK_CONTAINER_DEFAULTS.read(layers.task_container_defaults, "", quiet) or {},
-    )
-    slots = config["resources"].get("slots_per_trial")
+    resources = config["resources"]
+    defaults = container_defaults(layers, resources["resource_pool"])
+    slots = resources.get("slots_per_trial")
     merged = EXPERIMENT.merge(config, as_experiment(defaults, has_slots=slots != 0))
     for storage in (layers.workspace_checkpoint_storage, layers.checkpoint_storage):
         if storage:
             low = EXPERIMENT.read({"checkpoint_storage": storage}, "", quiet)
             merged = EXPERIMENT.merge(merged, low)
     return dict(merged)
+
+
+def _check_constraints(
+    config: Mapping[str, Any], policies: Policies, pool: PoolLayer, report: Report
+) -> None:
+    resources = config["resources"]
+    check_constraints(resources, policies, has_priorities=pool.has_priorities)
+    if not pool.has_priorities and find_violations(resources, policies):
+        text = f"is not bounded: pool {resources['resource_pool']} does not schedule by priority"
+        report.warn(f"{ROOT}.resources.priority", text)
 
 
 def _fill(config: dict[str, Any], section: str, key: str, value: Any) -> None:

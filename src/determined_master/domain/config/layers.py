@@ -23,6 +23,7 @@ from determined_master.domain.config.log_policies import LOG_POLICIES
 from determined_master.domain.config.mounts import BIND_MOUNTS, DEVICE, container_path
 from determined_master.domain.config.pod_spec import POD_SPEC
 from determined_master.domain.config.policy import Policies
+from determined_master.domain.config.problems import ROOT, Report
 from determined_master.domain.config.resources import DEFAULT_PRIORITY, MemorySize
 from determined_master.domain.config.schema import Boolean, Integer, Text
 from determined_master.domain.config.sections import PBS, SLURM
@@ -36,6 +37,8 @@ class PoolLayer(msgspec.Struct, frozen=True, kw_only=True):
 
     task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
     default_priority: int = DEFAULT_PRIORITY
+    has_priorities: bool = True
+    """Whether its scheduler goes by priority."""
 
 
 class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +100,34 @@ def merge_container_defaults(
         if both:
             merged[key] = sorted(both)
     return merged
+
+
+def container_defaults(layers: ConfigLayers, pool: str) -> Mapping[str, Any]:
+    """The `task_container_defaults` that hold in a pool."""
+    quiet = Report()  # settings are checked at start
+    of_pool = layers.pools.get(pool, PoolLayer()).task_container_defaults
+    return merge_container_defaults(
+        TASK_CONTAINER_DEFAULTS.read(of_pool, "", quiet) or {},
+        TASK_CONTAINER_DEFAULTS.read(layers.task_container_defaults, "", quiet) or {},
+    )
+
+
+def chosen_pool(
+    resources: Mapping[str, Any], slots: int | None, layers: ConfigLayers, report: Report
+) -> tuple[str, PoolLayer]:
+    """The pool that a task runs in, and what it adds: the default for its slots unless named."""
+    pool = resources.get("resource_pool")
+    if not pool:
+        pool = layers.default_aux_pool if slots == 0 else layers.default_compute_pool
+    layer = layers.pools.get(pool)
+    if layer is None and layers.pools:
+        text = (
+            f"resource pool {pool} does not exist or is not available to workspace id "
+            f"{layers.workspace_id}; available: {', '.join(sorted(layers.pools))}"
+        )
+        bare = f"invalid resource configuration: {text}"
+        report.problem(f"{ROOT}.resources.resource_pool", text, bare=bare)
+    return pool, layer or PoolLayer()
 
 
 def as_experiment(defaults: Mapping[str, Any], *, has_slots: bool) -> dict[str, Any]:

@@ -47,5 +47,26 @@ def keep_masked(given: Mapping[str, Any], stored: Mapping[str, Any] | None) -> d
     }
 
 
+def keep_masked_config(given: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for all that `mask_config` masks."""
+    kept = dict(given)
+    for path in (("checkpoint_storage",), ("environment", "registry_auth"), ("data", "secrets")):
+        section, known = _find(given, path), _find(stored, path) or {}
+        if not isinstance(section, Mapping):
+            continue
+        real = {k: known[k] if v == MASK and k in known else v for k, v in section.items()}
+        if len(path) == 1:
+            kept[path[0]] = real
+        else:
+            kept[path[0]] = {**kept[path[0]], path[1]: real}
+    return kept
+
+
+def _find(config: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        config = config.get(key) if isinstance(config, Mapping) else None
+    return config
+
+
 def _without(values: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
     return {key: MASK if key in secrets and value else value for key, value in values.items()}

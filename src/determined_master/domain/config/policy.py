@@ -1,26 +1,165 @@
 """Config policies: what admins decide over the heads of users.
 
-Only the seam for now: nothing stores policies yet.
+A policy is either of the whole cluster or of one workspace. Its invariant configuration wins over
+whatever a user says; its constraints bound what a user may ask for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 
-class Constraints(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds that a submitted configuration must keep."""
+Workload = Literal["EXPERIMENT", "NTSC"]
+"""What a policy is about; NTSC: notebooks, TensorBoards, shells and commands."""
 
+_NOUNS: Mapping[Workload, str] = {"EXPERIMENT": "experiment", "NTSC": "tasks"}
+"""How the command line calls them."""
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What admins have set for one workload of the cluster or of one workspace."""
+
+    scope: str = "the cluster"
+    """Whose it is: `the cluster`, or `workspace 'vision'`."""
+    invariant_config: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """A partial configuration that wins over everything a user says."""
     max_slots: int | None = None
+    """Most slots that one job may ask for."""
     priority_limit: int | None = None
+    """The most urgent priority (the lowest number) that one may ask for."""
+
+
+class Bound(NamedTuple):
+    """A limit, and whose policy sets it."""
+
+    limit: int
+    scope: str
+
+
+class Invariant(NamedTuple):
+    """A value that a user cannot change, and whose policy sets it."""
+
+    value: Any
+    scope: str
 
 
 class Policies(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for one workspace, the cluster's part and its own put together."""
+    """All policies that hold for one job, the highest first: the cluster's, the workspace's."""
 
-    invariant_config: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """A partial configuration that wins over everything a user says."""
-    constraints: Constraints = Constraints()
+    levels: tuple[Policy, ...] = ()
+    workload: Workload = "EXPERIMENT"
+
+    @property
+    def max_slots(self) -> Bound | None:
+        """The limit of the highest policy that sets one."""
+        found = (Bound(p.max_slots, p.scope) for p in self.levels if p.max_slots is not None)
+        return next(found, None)
+
+    @property
+    def priority_limit(self) -> Bound | None:
+        """The limit of the highest policy that sets one."""
+        found = (
+            Bound(p.priority_limit, p.scope) for p in self.levels if p.priority_limit is not None
+        )
+        return next(found, None)
+
+    def invariants(self) -> dict[str, Invariant]:
+        """All values that are set, by dotted path; of two policies that set one the higher's."""
+        found: dict[str, Invariant] = {}
+        for policy in reversed(self.levels):
+            for path, value in _leaves(policy.invariant_config, ""):
+                found[path] = Invariant(value, policy.scope)
+        return found
+
+    @property
+    def remedy(self) -> str:
+        """How to see what holds, and who can change it."""
+        return (
+            f"`det config-policies describe {_NOUNS[self.workload]}` shows the policies; an admin "
+            "can change them"
+        )
+
+
+def find_violations(
+    resources: Mapping[str, Any], policies: Policies, *, has_priorities: bool = True
+) -> list[str]:
+    """What a completed `resources` section asks for beyond the constraints of its policies.
+
+    Args:
+        resources: an experiment's or a task's.
+        policies: those that hold for it.
+        has_priorities: whether its pool schedules by priority; where it does not, priorities
+            mean nothing and are not bounded.
+    """
+    found = []
+    slots = policies.max_slots
+    for key in ("slots_per_trial", "slots", "max_slots"):
+        asked = resources.get(key)
+        if slots is not None and asked is not None and asked > slots.limit:
+            found.append(
+                f"resource constraint: requested resources.{key} {asked} exceeds the limit of "
+                f"{slots.limit} slots that a config policy of {slots.scope} sets"
+            )
+    priority, limit = resources.get("priority"), policies.priority_limit
+    if limit is not None and has_priorities and priority is not None and priority < limit.limit:
+        found.append(
+            f"priority constraint: requested resources.priority {priority} exceeds the limit of "
+            f"{limit.limit} that a config policy of {limit.scope} sets: the lower the number, the "
+            "more urgent"
+        )
+    return found
+
+
+def check_constraints(
+    resources: Mapping[str, Any], policies: Policies, *, has_priorities: bool = True
+) -> None:
+    """Do nothing when a completed `resources` section keeps to the constraints.
+
+    Raises:
+        InvalidArgument: with every limit that it exceeds, whose it is, and the remedy.
+    """
+    found = find_violations(resources, policies, has_priorities=has_priorities)
+    if found:
+        raise InvalidArgument("; ".join(found) + f". Ask for less; {policies.remedy}")
+
+
+def check_change(
+    section: str, changes: Mapping[str, Any], policies: Policies, *, has_priorities: bool = True
+) -> None:
+    """Do nothing when a user may change these values of a job that is there already.
+
+    Args:
+        section: of the configuration, such as `resources`.
+        changes: new values by key.
+        policies: those that hold for the job.
+        has_priorities: as of `find_violations`.
+
+    Raises:
+        FailedPrecondition: a policy sets one of them to another value.
+        InvalidArgument: one exceeds a constraint.
+    """
+    invariants = policies.invariants()
+    for key, value in changes.items():
+        path = f"{section}.{key}"
+        held = invariants.get(path)
+        if held is not None and held.value != value:
+            raise FailedPrecondition(
+                f"{path} cannot be modified: a config policy of {held.scope} sets it to "
+                f"{held.value}; {policies.remedy}"
+            )
+    if section == "resources":
+        check_constraints(changes, policies, has_priorities=has_priorities)
+
+
+def _leaves(config: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """The values of nested maps by dotted path; lists are values."""
+    for key, value in config.items():
+        at = f"{path}.{key}" if path else str(key)
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, at)
+        elif value is not None:
+            yield at, value

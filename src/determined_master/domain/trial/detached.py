@@ -28,6 +28,7 @@ from determined_master.domain.trial.messages import (
     EffectFailed,
     ReportDetachedState,
     RetriesCanceled,
+    RoomLacked,
     Trial,
     TrialActivated,
     TrialCanceled,
@@ -103,6 +104,7 @@ def step(state: Trial, event: TrialEvent) -> Step:
             | EarlyExitExpired()
             | RetriesCanceled()
             | AgentExcluded()
+            | RoomLacked()
         ):
             return state, []  # of trials that the cluster runs
         case _:

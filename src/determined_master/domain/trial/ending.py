@@ -74,8 +74,10 @@ def _failed(state: Trial, outcome: AllocationOutcome) -> Step:
     counted = replace(state, restarts=state.restarts + 1)
     if counted.restarts > state.max_restarts:
         return close(counted, "ERROR", reason=outcome.message)
-    return _next_run(counted)
+    return _next_run(counted, follows_failure=True)
 
 
-def _next_run(state: Trial) -> Step:
-    return allocate(state) if state.state == "ACTIVE" else (state, [])
+def _next_run(state: Trial, *, follows_failure: bool = False) -> Step:
+    if state.state != "ACTIVE":
+        return state, []
+    return allocate(state, follows_failure=follows_failure)

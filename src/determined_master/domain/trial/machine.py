@@ -27,6 +27,7 @@ from determined_master.domain.trial.messages import (
     KillAllocation,
     PreemptAllocation,
     RetriesCanceled,
+    RoomLacked,
     Trial,
     TrialActivated,
     TrialCanceled,
@@ -76,10 +77,8 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
     match event:
         case AllocationEnded() | EarlyExitReported() | EarlyExitExpired():
             return _run_changed(state, event)
-        case RetriesCanceled():
-            return replace(state, retries_canceled=state.retries_canceled or _quote(event)), []
-        case AgentExcluded():
-            return _exclude(state, event)
+        case RetriesCanceled() | AgentExcluded() | RoomLacked():
+            return _noted(state, event)
         case EffectFailed():
             return _effect_failed(state, event)
         case _:
@@ -225,6 +224,19 @@ def _kill(state: Trial, reason: str) -> list[TrialEffect]:
 
 def _invalid(state: Trial) -> str:
     return f"its code reported invalid hyperparameters ({state.early_exit})"
+
+
+def _noted(state: Trial, event: RetriesCanceled | AgentExcluded | RoomLacked) -> Step:
+    match event:
+        case RetriesCanceled():
+            return replace(state, retries_canceled=state.retries_canceled or _quote(event)), []
+        case AgentExcluded():
+            return _exclude(state, event)
+        case RoomLacked():
+            said = f"its next run waits for other agents: {event.reason}"
+            return state, [WriteTaskLog(task_id=state.task_id, text=said, level="WARNING")]
+        case _:
+            assert_never(event)
 
 
 def _exclude(state: Trial, event: AgentExcluded) -> Step:

@@ -151,6 +151,12 @@ class AgentExcluded(Event, frozen=True, tag="agent_excluded"):
     line: str
 
 
+class RoomLacked(Event, frozen=True, tag="room_lacked"):
+    """No agent that the trial may still use could hold its next run: it waits for others."""
+
+    reason: str
+
+
 class EffectFailed(Event, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
@@ -178,6 +184,7 @@ TrialEvent = (
     | EarlyExitExpired
     | RetriesCanceled
     | AgentExcluded
+    | RoomLacked
     | EffectFailed
 )
 
@@ -188,6 +195,8 @@ class RequestAllocation(Effect, frozen=True, tag="request_allocation"):
     allocation_id: str
     run_id: int
     excluded_agents: tuple[str, ...] = ()
+    follows_failure: bool = False
+    """Whether the run before it failed by its own fault."""
 
 
 class PreemptAllocation(Effect, frozen=True, tag="preempt_allocation"):

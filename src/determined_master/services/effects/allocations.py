@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import CollectionEnded
+from determined_master.domain.task.messages import RunEnded
 from determined_master.domain.task_spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
@@ -130,12 +131,16 @@ class AllocationEffects:
             return
 
     async def report_end(self, effect: alloc.ReportAllocationEnd, ctx: EffectContext) -> None:
-        """Tell the trial, or the experiment whose checkpoints were deleted, how it ended."""
+        """Tell whose allocation it was how it ended: a trial, a generic task, an experiment."""
         state = await self._state(ctx)
         if state is None:
             return
         if state.request.task_type == "CHECKPOINT_GC":
             await _report_collection(state.request, effect.outcome, ctx)
+            return
+        if state.request.task_type == "GENERIC":
+            ended = RunEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
+            await ctx.post("task", state.request.task_id, ended)
             return
         if state.request.trial_id is None:
             return

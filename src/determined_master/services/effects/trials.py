@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Inserting, Rows
@@ -61,22 +60,17 @@ class TrialEffects:
             raise RuntimeError(f"experiment {row.experiment_id} has no row")
         now = clock.now()
         request = _request(row, experiment, now, effect.excluded_agents)
-        if effect.excluded_agents:
-            try:
-                self._pools.check_fit(
-                    request.pool,
-                    request.slots,
-                    is_single_node=request.is_single_node,
-                    excluded=effect.excluded_agents,
-                )
-            except InvalidArgument as error:
-                failed = trial.EffectFailed(
-                    effect="request_allocation",
-                    error=str(error),
-                    allocation_id=effect.allocation_id,
-                )
-                await ctx.post("trial", ctx.aggregate_id, failed)
-                return
+        shortage = self._find_shortage(request)
+        if shortage and effect.follows_failure and self._pools.refuses_large:
+            failed = trial.EffectFailed(
+                effect="request_allocation", error=shortage, allocation_id=effect.allocation_id
+            )
+            await ctx.post("trial", ctx.aggregate_id, failed)
+            return
+        if shortage:
+            told = trial.RoomLacked(reason=shortage)
+            cause = f"{ctx.cause}:room"
+            await self._engine.post("trial", ctx.aggregate_id, told, cause=cause)
         new = allocations.NewAllocation(
             id=effect.allocation_id,
             task_id=row.task_id,
@@ -92,6 +86,17 @@ class TrialEffects:
         event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
         within = Rows(ALLOCATIONS, new)
         await ctx.post("allocation", effect.allocation_id, event, within=within)
+
+    def _find_shortage(self, request: alloc.AllocationRequest) -> str | None:
+        """What the trial lacks because it is kept from agents."""
+        if not request.excluded_agents:
+            return None
+        return self._pools.find_shortage(
+            request.pool,
+            request.slots,
+            is_single_node=request.is_single_node,
+            excluded=request.excluded_agents,
+        )
 
     async def preempt_allocation(
         self, effect: trial.PreemptAllocation, ctx: EffectContext

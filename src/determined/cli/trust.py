@@ -1,0 +1,69 @@
+"""Certificates of masters that a user has decided to trust: one file each, and the question."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import sys
+
+from determined.common.api import _address, authentication, certs
+
+_UNTRUSTED = (18, 19, 20, 21)
+"""What OpenSSL calls certificates that nobody trusted has signed."""
+
+
+def cert_of(address: str) -> certs.Cert:
+    """The trust put in the master at this address.
+
+    DET_MASTER_CERT_FILE wins over what the user has accepted before.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    accepted = _file(address)
+    if os.environ.get("DET_MASTER_CERT_FILE") or not accepted.exists():
+        return certs.cert_of_environment()
+    return certs.Cert.from_file(str(accepted), os.environ.get("DET_MASTER_CERT_NAME"))
+
+
+def is_accepted(address: str, error: BaseException) -> bool:
+    """Ask whether to trust a certificate that made a command fail; keep it if so.
+
+    Only a person at a terminal is asked, and only about a certificate that nobody trusted has
+    signed: one that has expired, or carries another name, is no matter of trust.
+    """
+    is_untrusted = getattr(error.__cause__, "verify_code", None) in _UNTRUSTED
+    if not is_untrusted or not sys.stdin.isatty() or os.environ.get("DET_MASTER_CERT_FILE"):
+        return False
+    import ssl
+
+    where = _address.parse_address(address)
+    try:
+        pem = ssl.get_server_certificate((where.host, where.port))
+    except OSError:
+        return False
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+    shown = ":".join(digest[i : i + 2] for i in range(0, len(digest), 2))
+    print(
+        f"The master at {address} shows a certificate that nobody whom this machine trusts has "
+        f"signed.\nIts SHA-256 fingerprint is {shown}\n"
+        "Ask its admin for the fingerprint: if they differ, somebody else answers.\n"
+        "Trust it from now on? [y/N]: ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        return False
+    file = _file(address)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.write_text(pem, encoding="utf-8")
+    return True
+
+
+def _file(address: str) -> pathlib.Path:
+    """Where the accepted certificate of one master is kept."""
+    where = _address.parse_address(address)
+    host = where.host.replace(":", "_")
+    return authentication.config_path() / "certificates" / f"{host}_{where.port}.pem"

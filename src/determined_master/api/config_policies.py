@@ -1,0 +1,68 @@
+"""Routes of config policies."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_wire.rest import config_policies as wire
+
+
+@route("GET", "/api/v1/config-policies/global/{workload_type}")
+async def get_global_config_policies(
+    call: Call, request: wire.GetGlobalConfigPoliciesRequest
+) -> wire.GetGlobalConfigPoliciesResponse:
+    """What is set for the cluster; empty when nothing is."""
+    found = await call.services.config_policies.get(call.caller, None, request.workload_type)
+    return wire.GetGlobalConfigPoliciesResponse(config_policies=found)
+
+
+@route("PUT", "/api/v1/config-policies/global/{workload_type}")
+async def put_global_config_policies(
+    call: Call, request: wire.PutGlobalConfigPoliciesRequest
+) -> wire.PutGlobalConfigPoliciesResponse:
+    """Set what holds for the cluster, in place of all that was set."""
+    stored = await call.services.config_policies.put(
+        call.caller, None, request.workload_type, request.config_policies
+    )
+    return wire.PutGlobalConfigPoliciesResponse(config_policies=stored)
+
+
+@route("DELETE", "/api/v1/config-policies/global/{workload_type}")
+async def delete_global_config_policies(
+    call: Call, request: wire.DeleteGlobalConfigPoliciesRequest
+) -> wire.DeleteGlobalConfigPoliciesResponse:
+    """Forget what is set for the cluster."""
+    await call.services.config_policies.delete(call.caller, None, request.workload_type)
+    return wire.DeleteGlobalConfigPoliciesResponse()
+
+
+@route("GET", "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}")
+async def get_workspace_config_policies(
+    call: Call, request: wire.GetWorkspaceConfigPoliciesRequest
+) -> wire.GetWorkspaceConfigPoliciesResponse:
+    """What is set for a workspace alone; empty when nothing is."""
+    found = await call.services.config_policies.get(
+        call.caller, request.workspace_id, request.workload_type
+    )
+    return wire.GetWorkspaceConfigPoliciesResponse(config_policies=found)
+
+
+@route("PUT", "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}")
+async def put_workspace_config_policies(
+    call: Call, request: wire.PutWorkspaceConfigPoliciesRequest
+) -> wire.PutWorkspaceConfigPoliciesResponse:
+    """Set what holds for a workspace, in place of all that was set."""
+    stored = await call.services.config_policies.put(
+        call.caller, request.workspace_id, request.workload_type, request.config_policies
+    )
+    return wire.PutWorkspaceConfigPoliciesResponse(config_policies=stored)
+
+
+@route("DELETE", "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}")
+async def delete_workspace_config_policies(
+    call: Call, request: wire.DeleteWorkspaceConfigPoliciesRequest
+) -> wire.DeleteWorkspaceConfigPoliciesResponse:
+    """Forget what is set for a workspace."""
+    await call.services.config_policies.delete(
+        call.caller, request.workspace_id, request.workload_type
+    )
+    return wire.DeleteWorkspaceConfigPoliciesResponse()

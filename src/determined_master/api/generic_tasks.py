@@ -1,0 +1,52 @@
+"""Routes of generic tasks."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.domain.model_definition import ModelFile
+from determined_master.services.generic_tasks import Launch
+from determined_wire.rest import tasks as wire
+from determined_wire.rest.types.shared import LaunchWarning
+
+
+@route("POST", "/api/v1/generic-tasks")
+async def create_generic_task(
+    call: Call, request: wire.CreateGenericTaskRequest
+) -> wire.CreateGenericTaskResponse:
+    """Start a program as a task; or a task that was started before once more, as it was."""
+    files = [
+        ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
+        for f in request.context_directory
+    ]
+    new = Launch(
+        config=request.config,
+        files=files,
+        project_id=request.project_id or 0,
+        parent_id=request.parent_id or "",
+        inherits_context=bool(request.inherit_context),
+        forked_from=request.forked_from or "",
+        no_pause=request.no_pause,
+    )
+    task_id, exceeds_slots = await call.services.generic_tasks.create(call.caller, new)
+    too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
+    return wire.CreateGenericTaskResponse(
+        task_id=task_id, warnings=[too_large] if exceeds_slots else []
+    )
+
+
+@route("POST", "/api/v1/tasks/{task_id}/pause")
+async def pause_generic_task(
+    call: Call, request: wire.PauseGenericTaskRequest
+) -> wire.PauseGenericTaskResponse:
+    """Give the slots of a generic task back, and those of the tasks below it."""
+    await call.services.generic_tasks.pause(call.caller, request.task_id)
+    return wire.PauseGenericTaskResponse()
+
+
+@route("POST", "/api/v1/tasks/{task_id}/unpause")
+async def unpause_generic_task(
+    call: Call, request: wire.UnpauseGenericTaskRequest
+) -> wire.UnpauseGenericTaskResponse:
+    """Let a paused generic task go on, and the paused tasks below it."""
+    await call.services.generic_tasks.unpause(call.caller, request.task_id)
+    return wire.UnpauseGenericTaskResponse()

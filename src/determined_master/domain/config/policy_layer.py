@@ -1,0 +1,66 @@
+"""Laying config policies over what a user says, and saying so."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Any
+
+from determined_master.domain.config.experiment_schema import EXPERIMENT
+from determined_master.domain.config.policy import Policies
+from determined_master.domain.config.problems import ROOT, Problem, Report
+
+
+def lay_over(config: Mapping[str, Any], policies: Policies, report: Report) -> dict[str, Any]:
+    """A configuration with all invariants in it; what they replace is warned of.
+
+    Args:
+        config: canonical, of the user and the template.
+        policies: those that hold.
+        report: told of warnings, without values: they may be secret.
+    """
+    merged = dict(config)
+    for policy in reversed(policies.levels):
+        if policy.invariant_config:
+            high = EXPERIMENT.read(policy.invariant_config, "<policy>", report) or {}
+            merged = dict(EXPERIMENT.merge(high, merged))
+    for path, (_, scope) in policies.invariants().items():
+        given = _find(config, path)
+        if given is not None and given != _find(merged, path):
+            report.warn(f"{ROOT}.{path}", f"is replaced by what a config policy of {scope} sets")
+    return merged
+
+
+def blamed(
+    problems: Iterable[Problem], policies: Policies, own: Container[Problem]
+) -> tuple[Problem, ...]:
+    """Problems, each with the policy that has a part in it; `own` are the user's alone."""
+    invariants = policies.invariants()
+    return tuple(
+        problem if problem in own else _blamed(problem, invariants, policies.remedy)
+        for problem in problems
+    )
+
+
+def _blamed(problem: Problem, invariants: Mapping[str, Any], remedy: str) -> Problem:
+    if problem.is_gap:
+        return problem
+    involved = [
+        f"{path} is set by a config policy of {invariant.scope}"
+        for path, invariant in invariants.items()
+        if _is_below(f"{ROOT}.{path}", problem.path) or _is_below(problem.path, f"{ROOT}.{path}")
+    ]
+    if not involved:
+        return problem
+    return problem._replace(text=f"{problem.text} ({'; '.join(involved)}; {remedy})")
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path.startswith(root) and path[len(root) : len(root) + 1] in ("", ".", "[")
+
+
+def _find(config: Any, path: str) -> Any:
+    for key in path.split("."):
+        if not isinstance(config, Mapping):
+            return None
+        config = config.get(key)
+    return config

@@ -1,0 +1,143 @@
+"""What admins write as config policies: its form, and what may not stand together in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from determined_master.domain.config.containers import Field, Object
+from determined_master.domain.config.experiment_schema import EXPERIMENT
+from determined_master.domain.config.policy import Policies, Policy, Workload, find_violations
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.resources import PRIORITY
+from determined_master.domain.config.schema import Anything, Integer, type_name
+from determined_master.domain.errors import InvalidArgument
+
+ROOT = "<policies>"
+INVARIANT = f"{ROOT}.invariant_config"
+
+CONSTRAINTS = Object(
+    {
+        "resources": Field(
+            Object({"max_slots": Field(Integer(at_least=0), doc="Most slots of one job.")})
+        ),
+        "priority_limit": Field(PRIORITY, doc="The most urgent priority of a job."),
+    }
+)
+_POLICIES = Object({"invariant_config": Field(Anything()), "constraints": Field(CONSTRAINTS)})
+_PLACE = ("workspace", "project")
+
+
+def workload_type(text: str) -> Workload:
+    """The workload that a word names, in whatever case.
+
+    Raises:
+        InvalidArgument: it names none.
+    """
+    match text.upper():
+        case "EXPERIMENT":
+            return "EXPERIMENT"
+        case "NTSC":
+            return "NTSC"
+        case _:
+            raise InvalidArgument(f"invalid workload type: {text}. Use EXPERIMENT or NTSC")
+
+
+def read_policy(stored: Mapping[str, Any], scope: str) -> Policy:
+    """A policy that was checked and stored, ready to be applied."""
+    quiet = Report()
+    constraints = CONSTRAINTS.read(stored.get("constraints") or {}, "", quiet) or {}
+    invariant = EXPERIMENT.read(stored.get("invariant_config") or {}, "", quiet) or {}
+    return Policy(
+        scope=scope,
+        invariant_config={key: value for key, value in invariant.items() if value is not None},
+        max_slots=(constraints.get("resources") or {}).get("max_slots"),
+        priority_limit=constraints.get("priority_limit"),
+    )
+
+
+def check_policies(
+    submitted: Any, workload: Workload, *, scope: str, above: Policy | None = None
+) -> Policy:
+    """Find mistakes and contradictions before a policy is stored.
+
+    Args:
+        submitted: JSON values, as read from an admin's YAML.
+        workload: what it shall hold for.
+        scope: whose it is, as of `Policy`.
+        above: the cluster's, when this is a workspace's.
+
+    Returns:
+        The policy.
+
+    Raises:
+        InvalidArgument: with every problem and its path.
+    """
+    report = Report()
+    if not isinstance(submitted, Mapping):
+        report.problem(ROOT, f"expected object, but got {type_name(submitted)}")
+    elif not any(value is not None for value in submitted.values()):
+        report.problem(ROOT, "say something under invariant_config or constraints, or delete them")
+    else:
+        _read(submitted, workload, report)
+    if not report.problems and isinstance(submitted, Mapping):
+        policy = read_policy(submitted, scope)
+        for path, text in (*_conflicts(policy), *_conflicts_with(above, policy, workload)):
+            report.problem(path, text)
+    if report.problems:
+        lines = (f"{problem.path}: {problem.text}" for problem in report.problems)
+        raise InvalidArgument("invalid config policies: " + "\n".join(lines))
+    return policy
+
+
+def _read(submitted: Mapping[str, Any], workload: Workload, report: Report) -> None:
+    read = _POLICIES.read(submitted, ROOT, report) or {}
+    invariant = read.get("invariant_config")
+    if invariant is None:
+        return
+    if workload == "NTSC":
+        text = "not supported for workload type NTSC: only experiments have an invariant config"
+        report.problem(INVARIANT, text)
+        return
+    EXPERIMENT.read(invariant, INVARIANT, report)
+    for key in _PLACE:
+        if isinstance(invariant, Mapping) and invariant.get(key) is not None:
+            text = "a policy does not decide where experiments are put: leave it out"
+            report.problem(f"{INVARIANT}.{key}", text)
+
+
+def _conflicts(policy: Policy) -> Iterator[tuple[str, str]]:
+    """What contradicts itself within one policy."""
+    resources = policy.invariant_config.get("resources") or {}
+    slots, limit = resources.get("slots_per_trial"), policy.max_slots
+    at = f"{INVARIANT}.resources"
+    if resources.get("priority") is not None and policy.priority_limit is not None:
+        text = "sets the limit twice: constraints.priority_limit bounds it too; keep one of them"
+        yield f"{at}.priority", text
+    if resources.get("max_slots") is not None and limit is not None:
+        text = (
+            "sets the limit twice: constraints.resources.max_slots bounds it too; keep one of them"
+        )
+        yield f"{at}.max_slots", text
+    if limit is not None and slots is not None and slots > limit:
+        text = f"{slots} is more than constraints.resources.max_slots ({limit})"
+        yield f"{at}.slots_per_trial", text
+
+
+def _conflicts_with(
+    above: Policy | None, policy: Policy, workload: Workload
+) -> Iterator[tuple[str, str]]:
+    """Where a workspace's policy asks for what the cluster's does not allow."""
+    if above is None:
+        return
+    at = f"{ROOT}.constraints"
+    slots, most = policy.max_slots, above.max_slots
+    if slots is not None and most is not None and slots > most:
+        yield f"{at}.resources.max_slots", f"{slots} is more than the {most} of {above.scope}"
+    limit, highest = policy.priority_limit, above.priority_limit
+    if limit is not None and highest is not None and limit < highest:
+        text = f"{limit} is more urgent than the {highest} of {above.scope}"
+        yield f"{at}.priority_limit", text
+    resources = policy.invariant_config.get("resources") or {}
+    for text in find_violations(resources, Policies(levels=(above,), workload=workload)):
+        yield f"{INVARIANT}.resources", text

@@ -1,0 +1,214 @@
+"""The configuration of tasks that are no trials: from what a user submits to what is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.config.layers import (
+    ConfigLayers,
+    as_experiment,
+    chosen_pool,
+    container_defaults,
+)
+from determined_master.domain.config.policy import find_violations
+from determined_master.domain.config.problems import ROOT, Problem, Report
+from determined_master.domain.config.schema import type_name
+from determined_master.domain.config.task_schema import TaskKind, schema_of
+from determined_master.domain.durations import format_duration, parse_duration
+from determined_master.domain.errors import InvalidArgument
+
+_TITLES: Mapping[TaskKind, str] = {
+    "command": "Command",
+    "notebook": "JupyterLab",
+    "shell": "Shell",
+    "tensorboard": "TensorBoard",
+}
+_WATCHED: tuple[TaskKind, ...] = ("notebook", "tensorboard")
+"""Tasks that end when nobody uses them."""
+_OWN_COMMAND: tuple[TaskKind, ...] = ("command", "generic")
+"""Tasks that run what their user says."""
+
+
+class TaskErrors(InvalidArgument):
+    """A task's configuration that cannot be used; the text names every problem with its path."""
+
+    def __init__(self, kind: TaskKind, problems: tuple[Problem, ...]) -> None:
+        lines = "\n".join(f"{p.path}: {p.text}" for p in problems)
+        if kind == "generic":
+            head = f"generic task config: Check Failed! {len(problems)} errors found:\n"
+        else:
+            head = f"{kind} configuration: "
+        super().__init__(f"invalid {head}{lines}")
+        self.problems = problems
+
+
+class TaskConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A completed configuration in the form that decisions are made from."""
+
+    entrypoint: tuple[str, ...]
+    """Empty where the kind has its own."""
+    description: str
+    slots: int
+    resource_pool: str
+    priority: int
+    weight: float
+    max_slots: int | None
+    is_single_node: bool
+    idle_timeout: timedelta | None
+    """How long nobody has to use it until it ends; None for ever."""
+    preemption_timeout_s: int
+    work_dir: str | None
+
+
+class BuiltTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration that is whole and without errors."""
+
+    config: dict[str, Any]
+    """As it is stored and shown."""
+    typed: TaskConfig
+    warnings: tuple[str, ...] = ()
+
+
+class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a configuration is completed with beside its layers."""
+
+    name: str
+    """In the description that is generated."""
+    has_files: bool = False
+    """Whether a directory of the user's is sent along."""
+    idle_timeout: timedelta | None = None
+    """The cluster's for tasks of this kind."""
+
+
+def build_task(
+    kind: TaskKind, submitted: Any, *, layers: ConfigLayers, options: TaskOptions
+) -> BuiltTask:
+    """Check what a user has submitted, merge it with the other layers and fill in defaults.
+
+    Args:
+        kind: of the task.
+        submitted: JSON values, as read from the request.
+        layers: of the cluster and the template; policies are those of interactive tasks, and
+            bound no generic ones.
+        options: what else it is completed with.
+
+    Raises:
+        TaskErrors: with every problem and its path.
+        InvalidArgument: it exceeds a constraint of a config policy.
+    """
+    report = Report()
+    schema = schema_of(kind)
+    user = _read(kind, submitted, ROOT, report)
+    template = _read(kind, layers.template, "<template>", report) if layers.template else {}
+    config = dict(schema.merge(user, template))
+    _check_said(kind, config, options, report)
+
+    resources = dict(config.get("resources") or {})
+    if kind == "tensorboard":
+        resources["slots"] = 0
+    pool_name, pool = chosen_pool(resources, resources.get("slots"), layers, report)
+    resources = {"priority": pool.default_priority, **resources, "resource_pool": pool_name}
+    config["resources"] = resources
+    low = schema.read(_defaults(kind, layers, pool_name, resources.get("slots")), "", Report())
+    config = dict(schema.merge(config, low))
+    _name_and_time(kind, config, options)
+
+    completed: dict[str, Any] = msgspec.to_builtins(schema.complete(config))
+    schema.find_gaps(completed, ROOT, report)
+    if report.problems:
+        raise TaskErrors(kind, report.problems)
+    if kind != "generic":
+        _check_constraints(completed["resources"], layers, has_priorities=pool.has_priorities)
+    return BuiltTask(config=completed, typed=typed_task(completed), warnings=report.warnings)
+
+
+def typed_task(config: Mapping[str, Any]) -> TaskConfig:
+    """The typed form of a configuration as `build_task` gives it."""
+    resources = config["resources"]
+    idle = config.get("idle_timeout")
+    return TaskConfig(
+        entrypoint=tuple(config.get("entrypoint") or ()),
+        description=config.get("description") or "",
+        slots=resources["slots"],
+        resource_pool=resources["resource_pool"],
+        priority=resources["priority"],
+        weight=resources["weight"],
+        max_slots=resources.get("max_slots"),
+        is_single_node=resources["is_single_node"],
+        idle_timeout=parse_duration(idle) if idle else None,
+        preemption_timeout_s=config.get("preemption_timeout", 0),
+        work_dir=config.get("work_dir"),
+    )
+
+
+def work_directory(config: TaskConfig, default: str, *, agent_user: str, username: str) -> str:
+    """Where a task starts: `$AGENT_USER` and `$DET_USER` stand for who it runs as and for whom."""
+    chosen = config.work_dir or default
+    return chosen.replace("$AGENT_USER", agent_user).replace("$DET_USER", username)
+
+
+def _read(kind: TaskKind, submitted: Any, root: str, report: Report) -> dict[str, Any]:
+    if not isinstance(submitted, Mapping):
+        report.problem(root, f"expected object, but got {type_name(submitted)}")
+        raise TaskErrors(kind, report.problems)
+    return schema_of(kind).read(submitted, root, report) or {}
+
+
+def _check_said(
+    kind: TaskKind, config: Mapping[str, Any], options: TaskOptions, report: Report
+) -> None:
+    """Report what the schema alone does not show; warn of what changes nothing."""
+    at = f"{ROOT}.entrypoint"
+    if kind in _OWN_COMMAND:
+        if config.get("entrypoint") is None and not report.has_problem_at(at):
+            report.problem(at, "is missing: name the command to run, as a list", is_gap=True)
+    elif config.get("entrypoint") is not None:
+        report.warn(at, f"has no effect: a {kind} has a command of its own")
+    if options.has_files and config.get("work_dir") is not None:
+        text = "cannot be set together with a directory of files: leave one of them out"
+        report.problem(f"{ROOT}.work_dir", text)
+    if kind not in _WATCHED and config.get("idle_timeout") is not None:
+        text = f"has no effect: a {kind} ends when its command does"
+        report.warn(f"{ROOT}.idle_timeout", text)
+    if kind == "tensorboard":
+        if config.get("description") is not None:
+            report.warn(f"{ROOT}.description", "has no effect: TensorBoards are named by us")
+        if (config.get("resources") or {}).get("slots"):
+            report.warn(f"{ROOT}.resources.slots", "has no effect: TensorBoards have no slots")
+
+
+def _defaults(
+    kind: TaskKind, layers: ConfigLayers, pool_name: str, slots: int | None
+) -> dict[str, Any]:
+    """What `task_container_defaults` say about such a task, as a partial configuration."""
+    defaults = container_defaults(layers, pool_name)
+    partial = as_experiment(defaults, has_slots=slots != 0)
+    resources = {**partial.get("resources", {}), "shm_size": defaults.get("shm_size_bytes")}
+    known = {key: item for key, item in partial.items() if key in schema_of(kind).fields}
+    return {**known, "resources": resources, "work_dir": defaults.get("work_dir")}
+
+
+def _name_and_time(kind: TaskKind, config: dict[str, Any], options: TaskOptions) -> None:
+    title = _TITLES.get(kind)
+    if title is None:
+        return
+    if kind == "tensorboard" or config.get("description") is None:
+        config["description"] = f"{title} ({options.name})"
+    if kind not in _WATCHED:
+        config["idle_timeout"] = None
+    elif config.get("idle_timeout") is None and options.idle_timeout is not None:
+        config["idle_timeout"] = format_duration(options.idle_timeout)
+
+
+def _check_constraints(
+    resources: Mapping[str, Any], layers: ConfigLayers, *, has_priorities: bool
+) -> None:
+    policies = layers.policies
+    found = find_violations(resources, policies, has_priorities=has_priorities)
+    if found:
+        said = "; ".join(found)
+        raise InvalidArgument(f"failed constraint check: {said}. Ask for less; {policies.remedy}")

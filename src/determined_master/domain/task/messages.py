@@ -1,0 +1,94 @@
+"""Events, effects and state of a generic task."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from determined_master.domain.allocation.messages import AllocationOutcome
+from determined_master.domain.messages import Effect, Event, State, WriteTaskLog
+
+GenericState = Literal[
+    "ACTIVE",
+    "PAUSED",
+    "STOPPING_PAUSED",
+    "STOPPING_CANCELED",
+    "COMPLETED",
+    "CANCELED",
+    "ERROR",
+]
+OVER: frozenset[GenericState] = frozenset({"COMPLETED", "CANCELED", "ERROR"})
+
+
+class GenericTask(State, frozen=True):
+    """A generic task as its machine knows it."""
+
+    id: str
+    state: GenericState
+    run_id: int = 0
+    """How often it was started; also the number of its latest allocation."""
+    allocation_id: str | None = None
+    """The allocation that is open now."""
+    reason: str = ""
+
+
+class TaskCreated(Event, frozen=True, tag="task_created"):
+    """A user has handed it in."""
+
+    task_id: str
+
+
+class TaskPaused(Event, frozen=True, tag="task_paused"):
+    """A user wants its slots back; it goes on later."""
+
+
+class TaskUnpaused(Event, frozen=True, tag="task_unpaused"):
+    """A user wants it to go on."""
+
+
+class TaskKilled(Event, frozen=True, tag="task_killed"):
+    """A user ends it at once."""
+
+
+class RunEnded(Event, frozen=True, tag="run_ended"):
+    """Its allocation is over and the slots are back."""
+
+    allocation_id: str
+    outcome: AllocationOutcome
+
+
+class EffectFailed(Event, frozen=True, tag="effect_failed"):
+    """An effect was given up after its last retry."""
+
+    effect: str
+    error: str
+    allocation_id: str = ""
+    """The allocation that the effect was about."""
+
+
+TaskEvent = TaskCreated | TaskPaused | TaskUnpaused | TaskKilled | RunEnded | EffectFailed
+
+
+class RequestRun(Effect, frozen=True, tag="request_run"):
+    """Ask for slots for the task's next run."""
+
+    allocation_id: str
+    is_preemptible: bool
+
+
+class PreemptRun(Effect, frozen=True, tag="preempt_run"):
+    """Ask the run to save its work and leave."""
+
+    allocation_id: str
+    reason: str
+
+
+class KillRun(Effect, frozen=True, tag="kill_run"):
+    """End the run at once."""
+
+    allocation_id: str
+    reason: str
+
+
+TaskOrder = RequestRun | PreemptRun | KillRun
+"""What is stored until it is carried out."""
+TaskEffect = TaskOrder | WriteTaskLog

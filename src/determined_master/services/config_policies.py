@@ -1,0 +1,147 @@
+"""Use cases of config policies: what admins decide for the cluster, or for a workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from determined_master.domain import access
+from determined_master.domain.config.masking import keep_masked_config, mask_config
+from determined_master.domain.config.policy import Policies, Policy, Workload
+from determined_master.domain.config.policy_text import (
+    check_policies,
+    read_policy,
+    workload_type,
+)
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.services.yaml_text import parse_yaml
+from determined_master.store import config_policies as rows
+from determined_master.store import workspaces
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from determined_master.domain.access import Caller
+    from determined_master.store.pool import Conn, Pool
+
+log = logging.getLogger(__name__)
+
+CLUSTER = "the cluster"
+
+
+async def policies_of(
+    conn: Conn, workspace_id: int | None, workload: Workload = "EXPERIMENT"
+) -> Policies:
+    """All policies that hold in a workspace; without one, those of the cluster."""
+    found = await rows.list_policies(conn, workspace_id, workload)
+    levels = tuple(read_policy(row.policies, _scope(row.workspace_name)) for row in found)
+    return Policies(levels=levels, workload=workload)
+
+
+class ConfigPolicies:
+    """Config policies; those of the cluster are where `workspace_id` is None."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def get(self, caller: Caller, workspace_id: int | None, workload: str) -> dict[str, Any]:
+        """What is set, secrets masked; empty when nothing is.
+
+        Raises:
+            InvalidArgument: there is no such workload. NotFound: no such workspace.
+        """
+        access.may(caller, "read", "workspace")
+        kind = workload_type(workload)
+        async with self._pool.acquire() as conn:
+            await _check_workspace(conn, caller, workspace_id)
+            stored = await rows.find_policies(conn, workspace_id, kind)
+        return _masked(stored or {})
+
+    async def put(
+        self, caller: Caller, workspace_id: int | None, workload: str, text: str
+    ) -> dict[str, Any]:
+        """Store policies, YAML or JSON, in place of all that were set.
+
+        Raises:
+            InvalidArgument: they have errors, or contradict themselves or the cluster's.
+            NotFound: no such workspace. PermissionDenied: it is not the caller's to say.
+        """
+        kind = workload_type(workload)
+        if not text.strip():
+            raise InvalidArgument("config policies must not be empty: delete them instead")
+        submitted = (await asyncio.to_thread(parse_yaml, text)).value
+        async with self._pool.acquire() as conn, conn.transaction():
+            scope = await _check_mine(conn, caller, workspace_id)
+            above = None if workspace_id is None else await _of_cluster(conn, kind)
+            check_policies(submitted, kind, scope=scope, above=above)
+            stored = await rows.find_policies(conn, workspace_id, kind)
+            said = {key: value for key, value in submitted.items() if value is not None}
+            kept = _unmasked(said, stored or {})
+            await rows.upsert_policies(conn, workspace_id, kind, kept, caller.user_id)
+        log.info("config policies of %s for %s were set by user %d", scope, kind, caller.user_id)
+        return _masked(kept)
+
+    async def delete(self, caller: Caller, workspace_id: int | None, workload: str) -> None:
+        """Forget policies.
+
+        Raises:
+            NotFound: none are set, or no such workspace. PermissionDenied: as `put`.
+        """
+        kind = workload_type(workload)
+        async with self._pool.acquire() as conn, conn.transaction():
+            scope = await _check_mine(conn, caller, workspace_id)
+            if not await rows.delete_policies(conn, workspace_id, kind):
+                raise NotFound(f"no config policies of {scope} are specified for {kind}")
+        log.info(
+            "config policies of %s for %s were deleted by user %d", scope, kind, caller.user_id
+        )
+
+
+def _scope(workspace_name: str | None) -> str:
+    return CLUSTER if workspace_name is None else f"workspace '{workspace_name}'"
+
+
+async def _of_cluster(conn: Conn, workload: Workload) -> Policy | None:
+    stored = await rows.find_policies(conn, None, workload)
+    return None if stored is None else read_policy(stored, CLUSTER)
+
+
+async def _check_workspace(
+    conn: Conn, caller: Caller, workspace_id: int | None
+) -> workspaces.WorkspaceRow | None:
+    if workspace_id is None:
+        return None
+    found = await workspaces.find_workspace(conn, workspace_id, caller.user_id)
+    if found is None:
+        raise NotFound(f"workspace '{workspace_id}' not found")
+    return found
+
+
+async def _check_mine(conn: Conn, caller: Caller, workspace_id: int | None) -> str:
+    """Whose policies the caller is about to change; admins only for the cluster."""
+    found = await _check_workspace(conn, caller, workspace_id)
+    if found is None:
+        access.may(caller, "configure", "cluster")
+        return CLUSTER
+    access.may(caller, "edit", "workspace", owner_id=found.user_id)
+    if found.archived:
+        raise FailedPrecondition(
+            f"workspace ({workspace_id}) is archived and cannot be changed: unarchive it first"
+        )
+    return _scope(found.name)
+
+
+def _masked(policies: Mapping[str, Any]) -> dict[str, Any]:
+    invariant = policies.get("invariant_config")
+    if not invariant:
+        return dict(policies)
+    return {**policies, "invariant_config": mask_config(invariant)}
+
+
+def _unmasked(policies: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    invariant = policies.get("invariant_config")
+    if not invariant:
+        return dict(policies)
+    known = stored.get("invariant_config") or {}
+    return {**policies, "invariant_config": keep_masked_config(invariant, known)}

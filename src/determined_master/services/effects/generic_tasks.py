@@ -1,0 +1,89 @@
+"""Effects of generic tasks: asking for slots, asking to leave, ending a run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.config.task import typed_task
+from determined_master.domain.task import messages as task
+from determined_master.engine import Rows
+from determined_master.services.effects.trials import ALLOCATIONS, USER_TOKEN_LIFE
+from determined_master.services.tokens import TaskTokens, token_hash
+from determined_master.store import allocations, generic_tasks
+
+if TYPE_CHECKING:
+    from determined_master.engine import EffectContext, Engine
+    from determined_master.store.pool import Pool
+
+
+class GenericTaskEffects:
+    """Carries out the effects of generic tasks."""
+
+    def __init__(self, engine: Engine, pool: Pool, tokens: TaskTokens) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._tokens = tokens
+
+    def register(self) -> None:
+        """Tell the engine who carries out what."""
+        handlers = self._engine.handlers
+        handlers.register(task.RequestRun, self.request_run)
+        handlers.register(task.PreemptRun, self.preempt_run)
+        handlers.register(task.KillRun, self.kill_run)
+
+    async def request_run(self, effect: task.RequestRun, ctx: EffectContext) -> None:
+        """Store the allocation with its tokens' hashes and let it wait for slots."""
+        async with self._pool.acquire() as conn:
+            row = await generic_tasks.find_generic_task(conn, ctx.aggregate_id)
+        if row is None:
+            raise RuntimeError(f"the generic task {ctx.aggregate_id} has no row")
+        now = clock.now()
+        request = _request(row, now, is_preemptible=effect.is_preemptible)
+        new = allocations.NewAllocation(
+            id=effect.allocation_id,
+            task_id=row.id,
+            pool=request.pool,
+            slots=request.slots,
+            token_hash=token_hash(self._tokens.session_token(effect.allocation_id)),
+            user_id=row.user_id,
+            user_token_hash=token_hash(self._tokens.user_token(effect.allocation_id)),
+            requested_at=now,
+            token_expires_at=now + USER_TOKEN_LIFE,
+        )
+        event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
+        await ctx.post("allocation", effect.allocation_id, event, within=Rows(ALLOCATIONS, new))
+
+    async def preempt_run(self, effect: task.PreemptRun, ctx: EffectContext) -> None:
+        """Ask the run to save its work and leave."""
+        event = alloc.PreemptRequested(reason=effect.reason)
+        await ctx.post("allocation", effect.allocation_id, event)
+
+    async def kill_run(self, effect: task.KillRun, ctx: EffectContext) -> None:
+        """End the run at once."""
+        event = alloc.KillRequested(reason=effect.reason)
+        await ctx.post("allocation", effect.allocation_id, event)
+
+
+def _request(
+    row: generic_tasks.GenericTaskRow, now: datetime, *, is_preemptible: bool
+) -> alloc.AllocationRequest:
+    config = typed_task(row.config)
+    return alloc.AllocationRequest(
+        task_id=row.id,
+        task_type="GENERIC",
+        name=f"Generic Task {row.id}",
+        job_id=row.job_id,
+        pool=config.resource_pool,
+        slots=config.slots,
+        submitted_at=row.started_at,
+        is_preemptible=is_preemptible,
+        preemption_timeout_s=float(config.preemption_timeout_s),
+        is_single_node=config.is_single_node,
+        priority=config.priority,
+        weight=config.weight,
+        max_slots=config.max_slots,
+        requested_at=now,
+    )

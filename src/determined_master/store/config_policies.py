@@ -1,0 +1,74 @@
+"""Rows of config policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+
+class PolicyRow(msgspec.Struct, frozen=True):
+    """What is set for one workload of the cluster or of one workspace."""
+
+    workspace_name: str | None
+    """None: of the cluster."""
+    policies: dict[str, Any]
+    """Of `invariant_config` and `constraints`, as they were submitted."""
+
+
+async def list_policies(
+    conn: Conn, workspace_id: int | None, workload_type: str
+) -> list[PolicyRow]:
+    """What holds in a workspace: the cluster's policy first, then its own; those that there are.
+
+    Without a workspace only the cluster's.
+    """
+    query = """
+        SELECT w.name AS workspace_name, p.policies
+          FROM config_policies p LEFT JOIN workspaces w ON w.id = p.workspace_id
+         WHERE p.workload_type = $2 AND (p.workspace_id IS NULL OR p.workspace_id = $1)
+         ORDER BY p.workspace_id NULLS FIRST
+    """
+    return [PolicyRow(**row) for row in await conn.fetch(query, workspace_id, workload_type)]
+
+
+async def find_policies(
+    conn: Conn, workspace_id: int | None, workload_type: str
+) -> dict[str, Any] | None:
+    """What is set for the cluster (no workspace) or for one workspace alone."""
+    query = """
+        SELECT policies FROM config_policies
+         WHERE coalesce(workspace_id, 0) = coalesce($1::int, 0) AND workload_type = $2
+    """
+    found: dict[str, Any] | None = await conn.fetchval(query, workspace_id, workload_type)
+    return found
+
+
+async def upsert_policies(
+    conn: Conn,
+    workspace_id: int | None,
+    workload_type: str,
+    policies: dict[str, Any],
+    changed_by: int,
+) -> None:
+    """Store policies in place of those that were there."""
+    query = """
+        INSERT INTO config_policies (workspace_id, workload_type, policies, changed_by)
+        VALUES ($1, $2, $3, $4)
+        ON CONFLICT (coalesce(workspace_id, 0), workload_type)
+        DO UPDATE SET policies = excluded.policies, changed_by = excluded.changed_by,
+                      changed_at = now()
+    """
+    await conn.execute(query, workspace_id, workload_type, policies, changed_by)
+
+
+async def delete_policies(conn: Conn, workspace_id: int | None, workload_type: str) -> bool:
+    """Forget policies; whether there were any."""
+    query = """
+        DELETE FROM config_policies
+         WHERE coalesce(workspace_id, 0) = coalesce($1::int, 0) AND workload_type = $2
+    """
+    status: str = await conn.execute(query, workspace_id, workload_type)
+    return status.endswith(" 1")

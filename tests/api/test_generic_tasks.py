@@ -1,0 +1,256 @@
+"""Generic tasks over the API: what may be asked, and how a tree of them is steered."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import tarfile
+from typing import Any
+
+import pytest
+from tests.api import cases_experiments as scene
+from tests.api.client import Answer, Client
+from tests.api.samples import World
+from tests.api.scenes import run
+from tests.covers import covers
+
+TASKS = "/api/v1/generic-tasks"
+CONFIG = "entrypoint: [python3, go.py]\nresources: {slots: 0}\n"
+
+
+@pytest.fixture
+def client(world: World) -> Client:
+    return world.clients["admin"]
+
+
+async def create(client: Client, config: str = CONFIG, **more: Any) -> str:
+    answer = await client("POST", TASKS, {"config": config, **more})
+    assert answer.status == 200, answer.body
+    return str(answer.json()["taskId"])
+
+
+async def refused(client: Client, status: int = 400, **body: Any) -> str:
+    answer = await client("POST", TASKS, body)
+    assert answer.status == status, answer.body
+    return answer.text
+
+
+async def act(client: Client, task_id: str, action: str, **body: Any) -> Answer:
+    return await client("POST", f"/api/v1/tasks/{task_id}/{action}", body)
+
+
+async def done(client: Client, task_id: str, action: str, **body: Any) -> None:
+    answer = await act(client, task_id, action, **body)
+    assert (answer.status, answer.json()) == (200, {})
+
+
+async def get(client: Client, task_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = (await client("GET", f"/api/v1/tasks/{task_id}")).json()["task"]
+    return found
+
+
+async def reaches(client: Client, task_id: str, state: str) -> dict[str, Any]:
+    """The task, once it is in that state."""
+    name = f"GENERIC_TASK_STATE_{state}"
+    is_there = lambda got: got["task"] if got["task"]["taskState"] == name else None  # noqa: E731
+    found: dict[str, Any] = await scene.until(client, f"/api/v1/tasks/{task_id}", is_there)
+    return found
+
+
+async def leaves(world: World, names: dict[str, str], exit_code: int) -> None:
+    """Its container is over."""
+    await scene.container(world, names, "TERMINATED", exit_code=exit_code)
+
+
+async def context_of(client: Client, task_id: str) -> list[str]:
+    """Names of the files that it starts with."""
+    answer = await client("GET", f"/api/v1/tasks/{task_id}/context_directory")
+    packed = base64.b64decode(answer.json()["b64Tgz"])
+    if not packed:
+        return []
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        return archive.getnames()
+
+
+async def config_of(client: Client, task_id: str) -> Any:
+    answer = await client("GET", f"/api/v1/tasks/{task_id}/config")
+    return json.loads(answer.json()["config"])
+
+
+async def test_a_task_runs_once_and_ends_with_its_program(world, client) -> None:
+    for code, state in ((0, "COMPLETED"), (3, "ERROR")):
+        task_id = await create(client)
+        task = await get(client, task_id)
+        assert (task["taskType"], task["taskState"]) == (
+            "TASK_TYPE_GENERIC",
+            "GENERIC_TASK_STATE_ACTIVE",
+        )
+        await leaves(world, await run(world, f"{task_id}.1"), code)
+        over = await reaches(client, task_id, state)
+        assert "endTime" in over
+        assert [a["allocationId"] for a in over["allocations"]] == [f"{task_id}.1"]
+
+
+async def test_its_container_gets_the_users_command_variables_and_directory(world, client) -> None:
+    config = CONFIG + "work_dir: /tmp/of/$DET_USER\nenvironment: {environment_variables: [A=1]}\n"
+    task_id = await create(client, config + "debug: true\n")
+    await run(world, f"{task_id}.1")
+    orders = lambda: [o for o in world.orders() if o.spec.task_id == task_id]  # noqa: E731
+
+    async def ordered() -> list[Any]:
+        return orders()
+
+    await scene.until_true(ordered, bool, [])
+    [order] = orders()
+    spec = order.spec
+    assert spec.entrypoint[-3:] == ("command", "python3", "go.py")
+    assert spec.work_dir == spec.environment["DET_WORKDIR"] == "/tmp/of/admin"
+    assert (spec.environment["A"], spec.environment["DET_DEBUG"]) == ("1", "true")
+    assert (spec.environment["DET_TASK_TYPE"], spec.task_type) == ("GENERIC", "GENERIC")
+    assert (spec.description, spec.image) != ("", "")
+
+
+@covers("experiment-config 23.requests")
+async def test_a_task_is_paused_and_goes_on_as_the_same_task(world, client) -> None:
+    task_id = await create(client)
+    names = await run(world, f"{task_id}.1")
+    await done(client, task_id, "pause")
+    await done(client, task_id, "pause")
+    await reaches(client, task_id, "STOPPING_PAUSED")
+    too_early = await act(client, task_id, "unpause")
+    assert (too_early.status, "not in paused state" in too_early.text) == (400, True)
+    await leaves(world, names, 137)
+    await reaches(client, task_id, "PAUSED")
+    await done(client, task_id, "unpause")
+    second = await run(world, f"{task_id}.2")
+    state = await world.engine.read("allocation", f"{task_id}.2")
+    assert state.request.is_preemptible is True
+    first = await world.engine.read("allocation", f"{task_id}.1")
+    assert first.request.is_preemptible is False
+    await leaves(world, second, 0)
+    over = await reaches(client, task_id, "COMPLETED")
+    assert [a["allocationId"][-2:] for a in over["allocations"]] == [".2", ".1"]
+    for action in ("pause", "unpause"):
+        answer = await act(client, task_id, action)
+        assert (answer.status, "COMPLETED" in answer.text) == (400, True)
+    await done(client, task_id, "kill")
+
+
+@covers("experiment-config 23.requests")
+async def test_a_task_may_be_made_so_that_it_is_not_paused(world, client) -> None:
+    task_id = await create(client, noPause=True)
+    answer = await act(client, task_id, "pause")
+    assert (answer.status, "no_pause" in answer.text) == (400, True)
+    assert (await get(client, task_id))["noPause"] is True
+
+
+@covers("experiment-config 23.requests")
+async def test_pauses_and_kills_reach_the_tasks_below(world, client) -> None:
+    root = await create(client)
+    below = await create(client, parentId=root, noPause=False)
+    deeper = await create(client, parentId=below, noPause=False)
+    unasked = await create(client, parentId=root)
+    held = {i: await run(world, f"{i}.1") for i in (root, below, deeper, unasked)}
+    assert (await get(client, below))["parentId"] == root
+    await done(client, root, "pause")
+    for task_id in (root, below, deeper):
+        await reaches(client, task_id, "STOPPING_PAUSED")
+        await leaves(world, held[task_id], 137)
+        await reaches(client, task_id, "PAUSED")
+    assert (await get(client, unasked))["taskState"].endswith("_ACTIVE")
+    await done(client, root, "unpause")
+    for task_id in (root, below, deeper):
+        await reaches(client, task_id, "ACTIVE")
+    await done(client, below, "kill")
+    for task_id in (below, deeper):
+        await reaches(client, task_id, "CANCELED")
+    assert (await get(client, root))["taskState"].endswith("_ACTIVE")
+    await done(client, unasked, "kill", killFromRoot=True)
+    await reaches(client, unasked, "STOPPING_CANCELED")
+    await reaches(client, root, "CANCELED")
+
+
+@covers("experiment-config 23.requests")
+async def test_a_fork_starts_as_the_task_was_but_for_what_it_says(world, client) -> None:
+    first = await create(client, CONFIG + "work_dir: null\ndebug: true\n",
+                         contextDirectory=[scene.FILE])  # fmt: skip
+    assert await context_of(client, first) == ["train.py"]
+    same = await create(client, "", forkedFrom=first)
+    assert (await get(client, same))["forkedFrom"] == first
+    assert await config_of(client, same) == await config_of(client, first)
+    assert await context_of(client, same) == ["train.py"]
+    other = await create(client, "resources: {weight: 2}", forkedFrom=first)
+    config = await config_of(client, other)
+    assert config["resources"] == {"weight": 2}  # a top-level key is replaced as a whole
+    assert config["entrypoint"] == ["python3", "go.py"]
+    own = {**scene.FILE, "path": "own.py"}
+    assert await context_of(
+        client, await create(client, "", forkedFrom=first, contextDirectory=[own])
+    ) == ["own.py"]
+
+
+@covers("experiment-config 23.requests")
+async def test_a_task_may_start_in_the_directory_of_its_parent(world, client) -> None:
+    parent = await create(client, contextDirectory=[scene.FILE])
+    child = await create(client, parentId=parent, inheritContext=True)
+    alone = await create(client, parentId=parent)
+    assert await context_of(client, child) == ["train.py"]
+    assert await context_of(client, alone) == []
+    said = await refused(client, config=CONFIG, inheritContext=True)
+    assert "inherit_context needs a parent" in said
+    both = {"parentId": parent, "inheritContext": True, "contextDirectory": [scene.FILE]}
+    assert "exclude each other" in await refused(client, config=CONFIG, **both)
+
+
+async def test_a_directory_is_kept_while_a_task_has_it(world, client) -> None:
+    from determined_master.store.experiments import delete_orphaned_models
+
+    task_id = await create(client, contextDirectory=[scene.FILE])
+    async with world.services.users._pool.acquire() as conn:
+        assert await delete_orphaned_models(conn, limit=100) == 0
+    assert await context_of(client, task_id) == ["train.py"]
+
+
+@covers("experiment-config 23.requests")
+async def test_what_cannot_be_started_is_refused_with_every_reason(world, client) -> None:
+    assert "has no config" in await refused(client)
+    said = await refused(client, config="resources: {slots: -1, pool: x}\nsurprise: 1")
+    assert said.startswith("invalid generic task config: Check Failed! 4 errors found:")
+    assert "<config>.entrypoint: is missing" in said
+    assert "<config>.resources.slots: must be >= 0" in said
+    assert 'additionalProperties "surprise" not allowed' in said
+    many = CONFIG.replace("0", "9")
+    assert "resources.slots is 9 with is_single_node" in await refused(client, config=many)
+    spread = CONFIG.replace("slots: 0", "slots: 9, is_single_node: false")
+    said = await refused(client, config=spread)
+    assert "resources.slots is 9, pool default has 1 slots" in said
+    for field in ("forkedFrom", "parentId"):
+        body = {"config": CONFIG, field: "nope"}
+        assert "task 'nope' not found" in await refused(client, 404, **body)
+    assert "project '99' not found" in await refused(client, 404, config=CONFIG, projectId=99)
+    work_dir = CONFIG + "work_dir: /x\n"
+    said = await refused(client, config=work_dir, contextDirectory=[scene.FILE])
+    assert "work_dir: cannot be set together with a directory" in said
+
+
+async def test_only_generic_tasks_are_paused(world, client) -> None:
+    await scene.running(world)
+    for action in ("pause", "unpause"):
+        answer = await act(client, world.names["task_id"], action)
+        assert (answer.status, "no generic task" in answer.text) == (404, True)
+        assert (await act(client, "nope", action)).status == 404
+
+
+async def test_a_generic_task_is_seen_in_the_queue_of_its_pool(world, client) -> None:
+    task_id = await create(client, CONFIG + "debug: false\n")
+    is_there = lambda got: got["jobs"]  # noqa: E731
+    [job] = await scene.until(client, "/api/v1/job-queues?resourcePool=default", is_there)
+    assert (job["type"], job["entityId"]) == ("TYPE_GENERIC", task_id)
+    assert job["requestedSlots"] == 0
+
+
+async def test_secrets_in_a_tasks_config_are_masked(world, client) -> None:
+    auth = "environment: {registry_auth: {username: u, password: p, serveraddress: r}}\n"
+    config = await config_of(client, await create(client, CONFIG + auth))
+    assert config["environment"]["registry_auth"]["password"] == "********"
