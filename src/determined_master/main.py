@@ -128,7 +128,7 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
         timeout_graceful_shutdown=2,
         backlog=2048,
     )
-    config.load()
+    config.load()  # before that it has no `ssl`
     tls = chosen.security.tls
     if tls.cert:
         manager = chosen.resource_manager
