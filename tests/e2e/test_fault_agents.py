@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.covers import covers
 from tests.e2e.cluster import Cluster, Way, until
 from tests.e2e.conftest import running
 from tests.e2e.faults import Held, is_away, stopped
@@ -204,6 +205,7 @@ def test_an_agent_that_can_start_nothing_rests_and_others_do_its_work(hasty: Clu
     until(lambda: len(hasty.get("/api/v1/agents")["agents"]) == 2, what="its departure")
 
 
+@covers("scheduling-and-provisioning d.1.unknown_pool d.3.must_restart")
 def test_an_agent_of_a_pool_that_does_not_exist_is_told_which_do(hasty: Cluster) -> None:
     hasty.ways["twin"] = Way(options=("--agent-id", "lost", "--resource-pool", "nowhere"))
     lost = hasty.start_twin("agent-0")
@@ -214,6 +216,7 @@ def test_an_agent_of_a_pool_that_does_not_exist_is_told_which_do(hasty: Cluster)
     assert "set its option `resource_pool` to one of default" in said
 
 
+@covers("scheduling-and-provisioning d.1.past_reconnect d.3.not_back d.3.not_counted")
 def test_an_agent_that_stands_still_for_longer_than_the_window(hasty: Cluster) -> None:
     """Its work goes on elsewhere; when it wakes it ends what it still has, before anything new."""
     held = Held(hasty, "still agent")
@@ -231,6 +234,7 @@ def test_an_agent_that_stands_still_for_longer_than_the_window(hasty: Cluster) -
     assert f"agent {first} was lost: it did not come back within {WINDOW_S} s" in text
 
 
+@covers("scheduling-and-provisioning d.4.unexpected")
 def test_a_slot_is_free_for_the_next_only_when_the_last_has_left_it(hasty: Cluster) -> None:
     """Both runs on one agent: the second starts there while the first still has to be ended."""
     hasty.post("/api/v1/agents/agent-1/disable", {"drain": True})
@@ -258,6 +262,7 @@ def test_a_master_that_stands_still_for_longer_than_the_window_loses_nobody(
     assert held.runs() == [1]
 
 
+@covers("scheduling-and-provisioning d.3.liveness")
 def test_a_half_open_connection_is_found_and_opened_anew(hasty: Cluster) -> None:
     """Neither end is told that the other is out of reach; both notice, and nothing is lost."""
     with behind_proxy(hasty, "agent-0") as proxy:
