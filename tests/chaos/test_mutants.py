@@ -34,12 +34,12 @@ MUTANTS: dict[str, tuple[Mutant, str, int]] = {
     "a new lead forgets what was ordered": (
         lambda: patch.object(Outbox, "_claim", _nothing),
         "lost",
-        0,
+        3,
     ),
     "a new lead does not look at what runs": (
         lambda: patch.object(LiveAllocations, "reconcile", _ignore),
         "lost",
-        0,
+        3,
     ),
     "the end of a container is not acknowledged": (
         lambda: patch.object(AllocationEffects, "forget_container", _nothing),
@@ -56,15 +56,15 @@ MUTANTS: dict[str, tuple[Mutant, str, int]] = {
         "lost",
         0,
     ),
-    "an agent forgets containers that it found": (
-        lambda: patch.object(Supervisor, "reports", lambda _: ()),
+    "an agent tells nothing of containers that it found, and gives their devices on": (
+        lambda: patch.multiple(Supervisor, reports=lambda _: (), _wait_for_devices=_nothing),
         "leased twice",
         0,
     ),
     "a kill is not repeated": (
         lambda: patch.object(ending, "_signals", lambda _: []),
         "lost",
-        1,
+        0,
     ),
 }
 """By what is wrong: how, which kind of violation tells of it, and the seed that shows it."""
