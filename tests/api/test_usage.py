@@ -17,6 +17,8 @@ from tests.api.test_projects import project, workspace
 from tests.covers import covers
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project, add_trial
 
+from determined_master import entropy
+from determined_master.domain.allocation import messages as alloc
 from determined_master.services.catalog import Services
 from determined_master.services.usage import MAX_LISTED_SPANS
 from determined_master.store.pool import Pool
@@ -102,6 +104,35 @@ async def test_what_runs_still_counts_until_now(user: Client, pool: Pool) -> Non
     [row] = await report(user, "allocations-csv", ALWAYS)
     assert row["end_time"] == ""
     assert 6 <= float(row["slot_hours"]) < 6.1
+
+
+async def test_the_time_until_every_container_has_its_image_is_told(world: World) -> None:
+    names = await scene.submitted(world)
+    task = f"/api/v1/tasks/{names['task_id']}"
+    await scene.until(world.clients["admin"], task, lambda got: got["task"]["allocations"])
+    ids = [str(entropy.new_uuid()) for _ in range(2)]
+    placed = tuple(alloc.Placed(i, f"a{n}", (0,)) for n, i in enumerate(ids))
+    await scene.post(world, names, alloc.Assigned(placed))
+    first, second = ({**names, "container_id": i} for i in ids)
+    await scene.container(world, first, "PULLING")
+    await scene.container(world, first, "STARTING")
+
+    async def pulled() -> datetime | None:
+        query = "SELECT pulling_at, pulled_at FROM allocations WHERE id = $1"
+        row = await world.services.projects._pool.fetchrow(query, names["allocation_id"])
+        assert row["pulling_at"] is not None
+        found: datetime | None = row["pulled_at"]
+        return found
+
+    assert await pulled() is None
+    await scene.container(world, second, "PULLING")
+    await scene.container(world, second, "RUNNING")
+    had_all_at = await pulled()
+    await scene.container(world, first, "RUNNING")
+    assert had_all_at is not None
+    assert await pulled() == had_all_at
+    [row] = await report(world.clients["admin"], "allocations-csv", ALWAYS)
+    assert float(row["imagepulling_time"]) > 0
 
 
 @covers(f"{E} e.5.moved e.5.deleted")

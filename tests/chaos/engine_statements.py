@@ -39,7 +39,12 @@ async def lock(s: Statement) -> list[Row]:
 
 @statement("engine.apply._Transaction.write")
 async def write(s: Statement) -> list[Row]:
-    """Save states, journal and outbox; or settle what came through the inbox."""
+    """Save states, journal and outbox; or what lies beside states; or settle posted events."""
+    if "aggregate_parts" in s.query:
+        for kind, id, n, part in zip(*s.args, strict=True):
+            await s.tx.delete("aggregate_parts", (kind, id, n))
+            await s.tx.insert("aggregate_parts", (kind, id, n), {"part": part})
+        return []
     if "inbox" in s.query:
         seqs, outcomes, at = s.args
         for seq, outcome in zip(seqs, outcomes, strict=True):
@@ -66,6 +71,16 @@ async def write(s: Statement) -> list[Row]:
     for key in zip(*a[23:27], strict=True):
         await s.tx.delete("outbox", key)
     return [{"epoch": s.tx.get("leader", "leader")["epoch"]}]  # type: ignore[index]
+
+
+@statement("engine.apply._Transaction._join_parts")
+async def list_parts(s: Statement) -> list[Row]:
+    """What lies beside states."""
+    return [
+        {"kind": kind, "id": id, "part": part}
+        for kind, id in sorted(zip(*s.args, strict=True))
+        for part in _parts(s, kind, id)
+    ]
 
 
 @statement("engine.apply._Transaction._close")
@@ -108,6 +123,13 @@ async def list_timers(s: Statement) -> list[Row]:
         {**_timer(at, row), "due_at": row["due_at"], "event": row["event"]}
         for at, row in rows[: s.args[0]]
     ]
+
+
+@statement("engine.timers.Timers._keep_lengths")
+async def shift_timers(s: Statement) -> None:
+    """The clock has jumped."""
+    for at, row in list(s.tx.scan("timers")):
+        await s.tx.update("timers", at, due_at=row["due_at"] + s.args[0])
 
 
 @statement("engine.outbox.Outbox._claim")
@@ -194,7 +216,10 @@ async def delete_old_inbox(s: Statement) -> None:
 async def find_aggregate(s: Statement) -> list[Row]:
     """One aggregate."""
     row = s.tx.get("aggregates", s.args)
-    return [] if row is None else [{"version": row["version"], "state": row["state"]}]
+    if row is None:
+        return []
+    parts = {"parts": _parts(s, *s.args)}
+    return [{"version": row["version"], "state": row["state"], **parts}]
 
 
 @statement("engine.engine.Engine.read_many")
@@ -202,7 +227,11 @@ async def find_aggregates(s: Statement) -> list[Row]:
     """Several of a kind."""
     kind, ids = s.args
     rows = [(id, s.tx.get("aggregates", (kind, id))) for id in ids]
-    return [{"id": id, "state": row["state"]} for id, row in rows if row is not None]
+    return [
+        {"id": id, "state": row["state"], "parts": _parts(s, kind, id)}
+        for id, row in rows
+        if row is not None
+    ]
 
 
 @statement("engine.leader.Leadership._campaign")
@@ -241,8 +270,16 @@ async def list_open_allocations(s: Statement) -> list[Row]:
         if row["ended_at"] is None:
             aggregate = s.tx.get("aggregates", ("allocation", id))
             if aggregate is not None:
-                found.append({"state": aggregate["state"], "version": aggregate["version"]})
+                known = {name: aggregate[name] for name in ("state", "version")}
+                found.append({**known, "parts": _parts(s, "allocation", id)})
     return found
+
+
+def _parts(s: Statement, kind: str, id: str) -> list[str]:
+    found = [
+        (at[2], row["part"]) for at, row in s.tx.scan("aggregate_parts") if at[:2] == (kind, id)
+    ]
+    return [part for _, part in sorted(found)]
 
 
 def _timer(at: tuple[str, str, str], row: Row) -> Row:

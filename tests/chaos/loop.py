@@ -17,6 +17,9 @@ from typing import Any
 PROCESS: contextvars.ContextVar[Process | None] = contextvars.ContextVar("process", default=None)
 
 
+_MOST_AT_ONCE = 100_000
+"""More callbacks at one instant are a circle."""
+_SHORTEST_S = 1e-6
 _DEEPEST = 20
 """More task groups are never nested."""
 
@@ -140,12 +143,20 @@ class SimLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._now = 1000.0
         self._graves: list[SimTask] = []
-        self.callbacks = 0
+        self._at_this_instant = 0
         self.set_task_factory(_make_task)
 
     def time(self) -> float:
         """Simulated seconds."""
         return self._now
+
+    def call_at(
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
+        """Some time passes until any timer goes off, as it does on a real machine."""
+        return super().call_at(
+            max(when, self._now + _SHORTEST_S), callback, *args, context=context
+        )
 
     def create_future(self) -> SimFuture:
         """A future of this loop."""
@@ -184,7 +195,9 @@ class SimLoop(asyncio.BaseEventLoop):
                 if self._stopping:
                     return
                 raise Stalled("nothing is ready and no timer is set")
-            self._now = max(self._now, self._scheduled[0]._when)
+            if self._scheduled[0]._when > self._now:
+                self._now = self._scheduled[0]._when
+                self._at_this_instant = 0
         while self._scheduled and self._scheduled[0]._when <= self._now:
             self._ready.append(self._drop_timer())
         if self._timer_cancelled_count > 200 and 2 * self._timer_cancelled_count > len(
@@ -206,7 +219,9 @@ class SimLoop(asyncio.BaseEventLoop):
             if process.is_stopped:
                 process.hold(handle)
                 return
-        self.callbacks += 1
+        self._at_this_instant += 1
+        if self._at_this_instant > _MOST_AT_ONCE:
+            raise Stalled(f"time stands still: {handle!r} runs again and again")
         handle._run()
 
     def _drop_timer(self) -> asyncio.TimerHandle:

@@ -189,23 +189,27 @@ class SimSpecs:
     """Stands for `ContainerSpecs`: simulated machines run no image."""
 
     async def build(
-        self, state: alloc.Allocation, effect: alloc.StartContainer, device_type: str
-    ) -> ContainerSpec:
-        """Who it is, in the environment."""
-        request = state.request
-        return ContainerSpec(
-            task_id=request.task_id,
-            task_type=request.task_type,
-            description=request.name,
-            entrypoint=("python3",),
-            environment={
-                "ALLOCATION": state.id,
-                "TRIAL": str(request.trial_id or 0),
-                "EXPERIMENT": str(request.experiment_id or 0),
-                "RANK": str(effect.rank),
-            },
-            work_dir=os.curdir,
-        )
+        self, state: alloc.Allocation, containers: Sequence[alloc.StartContainer], *_: Any
+    ) -> list[ContainerSpec]:
+        """Who they are, in their environments."""
+        return [_spec(state, container.rank) for container in containers]
+
+
+def _spec(state: alloc.Allocation, rank: int) -> ContainerSpec:
+    request = state.request
+    return ContainerSpec(
+        task_id=request.task_id,
+        task_type=request.task_type,
+        description=request.name,
+        entrypoint=("python3",),
+        environment={
+            "ALLOCATION": state.id,
+            "TRIAL": str(request.trial_id or 0),
+            "EXPERIMENT": str(request.experiment_id or 0),
+            "RANK": str(rank),
+        },
+        work_dir=os.curdir,
+    )
 
 
 FIND_OWNER = "which experiment and search a trial belongs to"

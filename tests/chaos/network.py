@@ -120,32 +120,7 @@ class Network:
             front = self.front()
             if front is None:
                 raise ConnectionRefusedError("nobody listens")
-            answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-            def lose() -> None:
-                if not answer.done():
-                    answer.set_exception(ConnectionResetError("the master is gone"))
-
-            async def serve() -> None:
-                try:
-                    result = await make(front)
-                except DATABASE_AWAY as error:  # as the API answers it: try again
-                    if not answer.done():
-                        answer.set_exception(ConnectionError(repr(error)))
-                except Exception as error:
-                    if not answer.done():
-                        answer.set_exception(error)
-                else:
-                    if not answer.done():
-                        answer.set_result(result)
-
-            front.process.at_death.append(lose)
-            try:
-                front.process.spawn(serve())
-                result = await answer
-            finally:
-                if not front.process.is_dead:
-                    front.process.at_death.remove(lose)
+            result = await _answer_of(front, make)
             await asyncio.sleep(self.latency_s())
             await self._passage(place)
             if self._random.random() < _LOST_ANSWERS:
@@ -155,6 +130,38 @@ class Network:
     async def _passage(self, place: str) -> None:
         while self.is_cut(place):
             await self._healed.wait()
+
+
+async def _answer_of(front: Any, make: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What a master answers, unless it dies before."""
+    answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def settle(result: Any, error: Exception | None = None) -> None:
+        if answer.done():
+            return
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(result)
+
+    def lose() -> None:
+        settle(None, ConnectionResetError("the master is gone"))
+
+    async def serve() -> None:
+        try:
+            settle(await make(front))
+        except DATABASE_AWAY as error:  # as the API answers it: try again
+            settle(None, ConnectionError(repr(error)))
+        except Exception as error:
+            settle(None, error)
+
+    front.process.at_death.append(lose)
+    try:
+        front.process.spawn(serve())
+        return await answer
+    finally:
+        if not front.process.is_dead:
+            front.process.at_death.remove(lose)
 
 
 class _Way:

@@ -15,13 +15,12 @@ from tests.chaos import history
 from tests.chaos.cluster import Cluster, LogChecks, Violation
 from tests.chaos.disturb import Disturber
 from tests.chaos.ending import check_end, is_over, left_behind
-from tests.chaos.loop import SimLoop
+from tests.chaos.loop import SimLoop, Stalled
 from tests.chaos.patches import simulated
 
 MOST_ACTS = 100_000
 _LOOK_S = 10.0
-_END_S = 2 * 3600.0
-"""So long after all is mended an experiment may take."""
+END_S = 2 * 3600.0
 _SETTLE_S = 1200.0
 """So long after the last experiment something may be left."""
 _LOGGERS = ("determined_master", "determined_agent", "asyncio")
@@ -44,16 +43,26 @@ Scenario = Callable[[Cluster], Awaitable[int]]
 """Does something to a cluster that has just been started; gives the number of acts."""
 
 
-def run_seed(seed: int, *, events: int, acts: int = MOST_ACTS) -> Result:
-    """Run the history of a seed until so much has happened, or its first acts are done."""
+def run_seed(seed: int, *, events: int, acts: int = MOST_ACTS, end_s: float = END_S) -> Result:
+    """Run the history of a seed until so much has happened, or its first acts are done.
+
+    Args:
+        end_s: so long after all is mended an experiment may take.
+    """
 
     async def disturb(cluster: Cluster) -> int:
         return await _disturb(cluster, events, acts)
 
-    return run(seed, disturb)
+    return run(seed, disturb, end_s=end_s)
 
 
-def run(seed: int, scenario: Scenario, shape: history.Shape | None = None) -> Result:
+def run(
+    seed: int,
+    scenario: Scenario,
+    shape: history.Shape | None = None,
+    *,
+    end_s: float = END_S,
+) -> Result:
     """Start a cluster, let a scenario loose, mend all, wait for the end and look."""
     loop = SimLoop()
     try:
@@ -64,7 +73,7 @@ def run(seed: int, scenario: Scenario, shape: history.Shape | None = None) -> Re
                 simulated(loop.time, dice, made.network.dial, made.connect_database),
                 _listening(LogChecks(made.violate, made.tell)),
             ):
-                acts = loop.run_until_complete(_whole(made, scenario))
+                acts = _play(made, scenario, end_s)
                 made.close()
             return Result(
                 seed=seed,
@@ -98,14 +107,24 @@ def shortest(seed: int, *, events: int, acts: int) -> Result:
     return found
 
 
-async def _whole(cluster: Cluster, scenario: Scenario) -> int:
+def _play(cluster: Cluster, scenario: Scenario, end_s: float) -> int:
+    whole = cluster.loop.create_task(_whole(cluster, scenario, end_s))
+    try:
+        return cluster.loop.run_until_complete(whole)
+    except Stalled as stalled:
+        cluster.violate(str(stalled))
+        cluster.loop.bury([whole])
+        return 0
+
+
+async def _whole(cluster: Cluster, scenario: Scenario, end_s: float) -> int:
     cluster.start_master()
     for machine in cluster.machines:
         machine.start_agent()
     acts = await scenario(cluster)
     try:
         if not cluster.violations:
-            await _finish(cluster)
+            await _finish(cluster, end_s)
     except Violation as violation:
         cluster.violate(str(violation))
     return acts
@@ -123,10 +142,10 @@ async def _disturb(cluster: Cluster, events: int, most: int) -> int:
     return done
 
 
-async def _finish(cluster: Cluster) -> None:
+async def _finish(cluster: Cluster, end_s: float) -> None:
     """Mend all, let every experiment end, and see what is left."""
     cluster.heal()
-    until_s = cluster.loop.time() + _END_S
+    until_s = cluster.loop.time() + end_s
     while not is_over(cluster):
         if cluster.violations:
             return

@@ -77,6 +77,12 @@ async def find_place(s: Statement) -> list[Row]:
     ]
 
 
+@statement("store.pool_bindings.list_closed_pools", "store.config_policies.list_policies")
+async def list_restrictions(s: Statement) -> list[Row]:
+    """Every pool is open to all, and no policy restricts configurations."""
+    return []
+
+
 @statement("store.experiments.find_answer")
 async def find_answer(s: Statement) -> list[Row]:
     """The answer to a request that came before."""
@@ -154,6 +160,7 @@ async def list_jobs(s: Statement) -> list[Row]:
             "job_id": row["job_id"],
             "experiment_id": id,
             "type": "EXPERIMENT",
+            "submitted_at": row["started_at"],
             "resources": row["config"]["resources"],
             **{
                 name: row[name]

@@ -22,7 +22,7 @@ security: {{agent_join: open, allow_process_runtime: true}}
 resource_pools:
   - {{pool_name: default, agent_reconnect_wait: {WINDOW_S}s}}
 """
-LOSS = 0.1
+LOSS = 0.2
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +66,7 @@ def test_where_packets_get_lost_nothing_else_does(far: Cluster, network: Namespa
         experiment = far.submit(given, {"t.py": scripts.LEDGER})
         assert far.wait(experiment, 180) == "COMPLETED"
         check_ledger(far, experiment, far.root / "lossy")
+        assert network.dropped() > 20
 
 
 def test_a_partition_shorter_than_the_window_costs_nothing(

@@ -228,6 +228,7 @@ class TestTheAgentsRestart:
 
 
 class TestImages:
+    @covers("agent-config 4.pull_timings")
     async def test_an_image_is_pulled_and_one_without_python_is_a_task_error(
         self, workshop: Workshop, images: Registry
     ) -> None:
