@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import Cluster, Way, until
 from tests.e2e.conftest import running
@@ -69,6 +70,7 @@ def test_where_packets_get_lost_nothing_else_does(far: Cluster, network: Namespa
         assert network.dropped() > 20
 
 
+@covers("scheduling-and-provisioning d.3.window")
 def test_a_partition_shorter_than_the_window_costs_nothing(
     far: Cluster, network: Namespace
 ) -> None:
@@ -82,6 +84,7 @@ def test_a_partition_shorter_than_the_window_costs_nothing(
     assert "the last line of run 1" in held.text()
 
 
+@covers("scheduling-and-provisioning d.4.resent")
 def test_what_ends_during_a_partition_is_told_after_it(far: Cluster, network: Namespace) -> None:
     held = Held(far, "ends cut off")
     assert held.began() == "agent-0"
@@ -93,6 +96,7 @@ def test_what_ends_during_a_partition_is_told_after_it(far: Cluster, network: Na
     assert "the last line of run 1" in held.text()
 
 
+@covers("scheduling-and-provisioning d.3.not_back d.4.unexpected")
 def test_after_a_partition_longer_than_the_window_work_goes_on_elsewhere_alone(
     far: Cluster, network: Namespace
 ) -> None:
