@@ -262,6 +262,22 @@ async def test_tasks_end_with_their_project_or_workspace(client, what: str) -> N
     assert (await get(client, other))["taskState"].endswith("_ACTIVE")
 
 
+async def test_the_next_run_knows_what_its_job_was_given_in_the_queue(world, client) -> None:
+    task_id = await create(client)
+    names = await run(world, f"{task_id}.1")
+    [job] = (await client("GET", "/api/v1/job-queues")).json()["jobs"]
+    for change in ({"priority": 7}, {"weight": 2.5}):
+        body = {"updates": [{"jobId": job["jobId"], **change}]}
+        assert (await client("POST", "/api/v1/job-queues", body)).status == 200
+    await done(client, task_id, "pause")
+    await leaves(world, names, 137)
+    await reaches(client, task_id, "PAUSED")
+    await done(client, task_id, "unpause")
+    await run(world, f"{task_id}.2")
+    request = (await world.engine.read("allocation", f"{task_id}.2")).request
+    assert (request.priority, request.weight) == (7, 2.5)
+
+
 async def test_secrets_in_a_tasks_config_are_masked(world, client) -> None:
     auth = "environment: {registry_auth: {username: u, password: p, serveraddress: r}}\n"
     config = await config_of(client, await create(client, CONFIG + auth))
