@@ -308,9 +308,13 @@ def test_what_waits_in_a_pool_that_is_gone_is_told_so_and_can_be_moved(robust: C
     robust.ways["agent-0"] = Way(KEEPALIVE, options=("--resource-pool", "side"))
     restart(robust, "master", "agent-0")
     job = robust.get(f"/api/v1/experiments/{held.id}")["experiment"]["jobId"]
-    said = str(robust.get(f"/api/v1/job-queues/{job}/why"))
-    assert "main" in said
-    assert "the pool is not in its settings any more" in said
+    gone = "no decision has been made for pool 'main'"
+
+    def said() -> str:
+        return str(robust.get(f"/api/v1/job-queues/{job}/why")["text"])
+
+    until(lambda: gone in said(), what="the reason")
+    assert "the pool is not in its settings any more" in said()
     with pytest.raises(APIException, match="main"):
         robust.submit(config("true", resources={"resource_pool": "main"}), {})
     until(lambda: len(robust.get("/api/v1/agents")["agents"]) == 1, what="the agent")
