@@ -106,6 +106,13 @@ class Daemon:
         self.process.kill()
         self.process.wait()
 
+    def restart(self) -> None:
+        """As `systemctl restart` does: its containers end, unless they are to outlive it."""
+        assert self.process is not None
+        self.process.terminate()
+        self.process.wait(_STOP_S)
+        self.start()
+
     @contextlib.contextmanager
     def hanging(self) -> Iterator[None]:
         """Let it stand still, so that it takes calls and answers none."""

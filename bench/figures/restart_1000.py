@@ -12,6 +12,8 @@ import os
 import signal
 from datetime import UTC, datetime
 
+import psutil
+
 from bench import experiments
 from bench.cluster import Cluster, until
 from bench.figure import Figure, Limit, Load, Measured
@@ -40,11 +42,17 @@ def measure_alone(load: Load) -> Measured:
         seconds = (_wait_for_start(cluster, killed_at) - killed_at).total_seconds()
         fleet.wait_for("joins", joins + load.count, LIMIT_S)
         back_s = (datetime.now(UTC) - killed_at).total_seconds()
+        cpu_s = sum(psutil.Process(cluster.pids()["master"]).cpu_times()[:2])
         fleet.wait_for("running", load.count, LIMIT_S)
         killed, ended = fleet.counts()["killed"], fetch_value(cluster, _ENDED)
         if killed or ended != 1:
             raise RuntimeError(f"{killed} containers were killed, {ended} allocations ended")
-    return Measured([seconds], {"allocations": load.count, "all_back_after_s": round(back_s, 1)})
+    facts = {
+        "allocations": load.count,
+        "all_back_after_s": round(back_s, 1),
+        "cpu_of_the_new_master_s": round(cpu_s, 1),
+    }
+    return Measured([seconds], facts)
 
 
 def _fill(cluster: Cluster, fleet: Fleet, count: int) -> None:

@@ -145,6 +145,9 @@ class App:
         self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
+        self._layers = config_layers(settings, default_storage(settings))
+        self._configs = ExperimentConfigs(pool, self._layers)
+        self._generic = GenericTasks(self.engine, pool, self._layers, self.pools)
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
@@ -191,13 +194,13 @@ class App:
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
-        layers = config_layers(self.settings, default_storage(self.settings))
-        configs = ExperimentConfigs(pool, layers)
-        checkpoints, detached = Checkpoints(pool), Detached(engine, pool)
+        checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
-        experiments = Experiments(engine, pool, configs, self.pools)
-        generic = GenericTasks(engine, pool, layers, self.pools)
-        tasks, lists, samples = Tasks(pool), ExperimentLists(pool), SystemMetrics(pool)
+        experiments = Experiments(engine, pool, self._configs, self.pools)
+        tasks = Tasks(pool)
+        lists = ExperimentLists(pool)
+        detached = Detached(engine, pool)
+        samples = SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -213,7 +216,7 @@ class App:
             series=SeriesReads(pool, self.flusher.points),
             experiment_edits=ExperimentEdits(pool, self._collections, self.terms, self.pools),
             experiment_bulk=ExperimentBulk(pool),
-            continuations=Continuations(engine, pool, configs, self.bindings),
+            continuations=Continuations(engine, pool, self._configs, self.bindings),
             trials=trials,
             detached=detached,
             system_metrics=samples,
@@ -224,8 +227,8 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(tasks, trials, experiments, generic, self.live),
-            generic_tasks=generic,
+            task_control=TaskControl(tasks, trials, experiments, self._generic, self.live),
+            generic_tasks=self._generic,
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
             models=Models(pool),
@@ -243,7 +246,7 @@ class App:
             job_changes=JobChanges(pool, self.queue, self.pools, self.bindings, self.terms),
             job_terms=self.terms,
             job_why=self.job_why,
-            search_previews=SearchPreviews(layers),
+            search_previews=SearchPreviews(self._layers),
             stories=Stories(pool),
             usage=Usage(pool),
             live=self.live,

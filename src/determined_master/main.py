@@ -128,9 +128,9 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
         timeout_graceful_shutdown=2,
         backlog=2048,
     )
+    config.load()  # before that it has no `ssl`
     tls = chosen.security.tls
     if tls.cert:
-        config.load()
         manager = chosen.resource_manager
         ca = manager.client_ca if manager.require_authentication else ""
         config.ssl = server_context(tls, ca)

@@ -11,12 +11,14 @@ import pytest
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.samples import World
-from tests.api.scenes import reaches, run_to_end
+from tests.api.scenes import reaches, run, run_to_end
 from tests.api.test_collections import collections_of, gone
 from tests.api.test_projects import project, workspace
 from tests.covers import covers
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project, add_trial
 
+from determined_master import entropy
+from determined_master.domain.allocation import messages as alloc
 from determined_master.services.catalog import Services
 from determined_master.services.usage import MAX_LISTED_SPANS
 from determined_master.store.pool import Pool
@@ -102,6 +104,47 @@ async def test_what_runs_still_counts_until_now(user: Client, pool: Pool) -> Non
     [row] = await report(user, "allocations-csv", ALWAYS)
     assert row["end_time"] == ""
     assert 6 <= float(row["slot_hours"]) < 6.1
+
+
+async def test_the_time_until_every_container_has_its_image_is_told(world: World) -> None:
+    names = await scene.submitted(world)
+    task = f"/api/v1/tasks/{names['task_id']}"
+    await scene.until(world.clients["admin"], task, lambda got: got["task"]["allocations"])
+    ids = [str(entropy.new_uuid()) for _ in range(2)]
+    placed = tuple(alloc.Placed(i, f"a{n}", (0,)) for n, i in enumerate(ids))
+    await scene.post(world, names, alloc.Assigned(placed))
+    first, second = ({**names, "container_id": i} for i in ids)
+    await scene.container(world, first, "PULLING")
+    await scene.container(world, first, "STARTING")
+
+    async def pulled() -> datetime | None:
+        query = "SELECT pulling_at, pulled_at FROM allocations WHERE id = $1"
+        row = await world.services.projects._pool.fetchrow(query, names["allocation_id"])
+        assert row["pulling_at"] is not None
+        found: datetime | None = row["pulled_at"]
+        return found
+
+    assert await pulled() is None
+    await scene.container(world, second, "PULLING")
+    await scene.container(world, second, "RUNNING")
+    had_all_at = await pulled()
+    await scene.container(world, first, "RUNNING")
+    assert had_all_at is not None
+    assert await pulled() == had_all_at
+    [row] = await report(world.clients["admin"], "allocations-csv", ALWAYS)
+    assert float(row["imagepulling_time"]) > 0
+
+
+async def test_a_program_without_an_experiment_counts_for_its_workspace(world: World) -> None:
+    admin = world.clients["admin"]
+    there = await project(admin, await workspace(admin, "elsewhere"))
+    body = {"config": "{entrypoint: [x], resources: {slots: 1}}", "projectId": there}
+    made = await admin("POST", "/api/v1/generic-tasks", body)
+    assert made.status == 200, made.body
+    await run(world, f"{made.json()['taskId']}.1")
+    [row] = await report(admin, "allocations-csv", ALWAYS)
+    assert (row["task_type"], row["workspace_name"]) == ("GENERIC", "elsewhere")
+    assert row["experiment_id"] == ""
 
 
 @covers(f"{E} e.5.moved e.5.deleted")

@@ -70,6 +70,17 @@ class Namespace:
             for rule in rules:
                 _run(*self.prefix, "iptables", "-D", *rule)
 
+    def dropped(self) -> int:
+        """How many packets the rules of `dropping` have dropped so far."""
+        done = subprocess.run(
+            [*self.prefix, "iptables", "-L", "-v", "-x", "-n"],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        return sum(int(line.split()[0]) for line in done.stdout.splitlines() if " DROP " in line)
+
     def remove(self) -> None:
         """Remove it, and the cable."""
         for command in (("link", "del", self._cable), ("netns", "del", self.name)):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
+from tests.covers import covers
 from tests.e2e.cluster import Cluster, until
 from tests.e2e.conftest import running
 from tests.e2e.faults import Held, memory_of, processes_of_tasks
@@ -199,6 +200,7 @@ def test_more_output_than_the_spool_holds_is_dropped_and_counted(bounded: Cluste
     assert 0 <= kept + sum(notes) - count <= len(notes)
 
 
+@covers("scheduling-and-provisioning d.4.ended_away")
 @pytest.mark.parametrize(("code", "state"), [(0, "COMPLETED"), (3, "ERROR")])
 def test_a_task_that_ends_while_its_agent_is_down_has_ended_as_it_did(
     cluster: Cluster, code: int, state: str

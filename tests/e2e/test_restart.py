@@ -62,6 +62,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import APIException, Cluster, Way, until
 from tests.e2e.conftest import running
@@ -141,6 +142,7 @@ def only(cluster: Cluster, agent: str) -> None:
     [("master",), ("agent-0", "agent-1"), ("master", "agent-0", "agent-1")],
     ids="+".join,
 )
+@covers("scheduling-and-provisioning d.4.restored d.4.agent_restart")
 def test_what_runs_survives_two_restarts_within_the_window(
     robust: Cluster, victims: tuple[str, ...]
 ) -> None:
@@ -171,6 +173,7 @@ def test_what_is_queued_stays_so_in_its_place(robust: Cluster) -> None:
         assert held.runs() == [1]
 
 
+@covers("scheduling-and-provisioning d.3.buffered")
 def test_what_was_ordered_of_an_agent_that_died_starts_when_it_is_back(robust: Cluster) -> None:
     """The order was given to an agent that stands still, and then both died."""
     only(robust, "agent-0")
@@ -202,6 +205,7 @@ def test_one_that_is_asked_to_leave_still_leaves_with_its_work(robust: Cluster) 
     assert f"resumed from {saved['uuid']}" in robust.text(trial["id"])
 
 
+@covers("scheduling-and-provisioning d.3.buffered")
 def test_one_that_was_killed_while_its_agent_was_away_ends_when_it_is_back(
     robust: Cluster,
 ) -> None:
@@ -217,6 +221,7 @@ def test_one_that_was_killed_while_its_agent_was_away_ends_when_it_is_back(
     until(lambda: not held.processes(), what="the end of its processes")
 
 
+@covers("scheduling-and-provisioning d.4.expected d.3.not_back d.3.not_counted")
 def test_work_of_a_missing_agent_starts_elsewhere_and_counts_no_restart(robust: Cluster) -> None:
     held = Held(robust, "missing agent")
     agent = held.began()
@@ -232,6 +237,7 @@ def test_work_of_a_missing_agent_starts_elsewhere_and_counts_no_restart(robust: 
     assert f"agent {agent} was lost" in held.text()
 
 
+@covers("scheduling-and-provisioning d.4.missing d.3.not_counted")
 def test_work_of_a_missing_container_starts_again_and_counts_no_restart(robust: Cluster) -> None:
     """The machine of the agent was switched off: nothing is left of the container but files."""
     held = Held(robust, "missing container")
@@ -269,6 +275,7 @@ def test_an_agent_that_comes_back_in_another_pool_keeps_what_runs(robust: Cluste
     assert robust.wait(side) == "COMPLETED"
 
 
+@covers("scheduling-and-provisioning d.3.other_devices")
 @pytest.mark.parametrize("slots", [0, 3])
 def test_an_agent_that_comes_back_with_other_slots_keeps_what_runs(
     robust: Cluster, slots: int

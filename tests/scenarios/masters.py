@@ -41,7 +41,8 @@ async def master(
         finally:
             listener.backend = None
             running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            done, _ = await asyncio.wait({running}, timeout=30)
+            assert done, "the master does not end"
             app.close()
     finally:
         await pool.close()

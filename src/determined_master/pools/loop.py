@@ -86,7 +86,8 @@ class PoolLoop:
         last = -MIN_TICK_S
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), IDLE_TICK_S)
+                async with asyncio.timeout(IDLE_TICK_S):  # `wait_for` may swallow a cancellation
+                    await self._news.wait()
             await asyncio.sleep(max(0.0, last + MIN_TICK_S - loop.time()))
             self._news.clear()
             last = loop.time()

@@ -149,7 +149,8 @@ class TaskLogs:
             if is_over:
                 return
             try:
-                await asyncio.wait_for(event.wait(), FOLLOW_POLL_S)
+                async with asyncio.timeout(FOLLOW_POLL_S):
+                    await event.wait()
             except TimeoutError:
                 continue
 

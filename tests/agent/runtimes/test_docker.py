@@ -228,6 +228,7 @@ class TestTheAgentsRestart:
 
 
 class TestImages:
+    @covers("agent-config 4.pull_timings")
     async def test_an_image_is_pulled_and_one_without_python_is_a_task_error(
         self, workshop: Workshop, images: Registry
     ) -> None:
@@ -298,25 +299,31 @@ class TestImages:
 
 @pytest.fixture(scope="module")
 def bridged(debian_tree: Path) -> Iterator[Daemon]:
-    """A daemon whose containers have a network of their own."""
+    """A daemon as it is after its installation: containers have a network, and end with it."""
+    options = ("--userland-proxy=true", "--live-restore=false")
     try:
-        with bridge() as name, daemon("--bridge", name, "--userland-proxy=true") as made:
+        with bridge() as name, daemon(*options, "--bridge", name) as made:
             import_image(made, debian_tree)
             yield made
     except CannotRun as error:
         pytest.skip(f"no bridge here: {error}")
 
 
-class TestABridge:
+@pytest.fixture
+def plain(bridged: Daemon, tmp_path: Path) -> Workshop:
+    settings = Settings(
+        master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=bridged.address
+    )
+    made = Workshop(DockerRuntime(settings, tmp_path), tmp_path)
+    made.defaults = {"image": IMAGE}
+    return made
+
+
+class TestAPlainDaemon:
     async def test_ports_are_reached_at_the_numbers_that_docker_gave(
-        self, bridged: Daemon, tmp_path: Path
+        self, plain: Workshop
     ) -> None:
-        settings = Settings(
-            master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=bridged.address
-        )
-        workshop = Workshop(DockerRuntime(settings, tmp_path), tmp_path)
-        workshop.defaults = {"image": IMAGE}
-        directory, handle = await workshop.launch(
+        directory, handle = await plain.launch(
             spec(
                 "import socket",
                 "with socket.create_server(('', 1734)) as server:",
@@ -336,6 +343,20 @@ class TestABridge:
         writer.close()
         await writer.wait_closed()
         assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 0
-        found = await again(workshop, directory)
+        found = await again(plain, directory)
         assert isinstance(found, Exit)
-        await workshop.runtime.remove(directory.container_id)
+        await plain.runtime.remove(directory.container_id)
+
+    async def test_a_task_that_a_restart_of_the_daemon_ends_is_not_at_fault(
+        self, plain: Workshop, bridged: Daemon
+    ) -> None:
+        directory, handle = await plain.launch(
+            spec("import time", "print('ready', flush=True)", "time.sleep(600)")
+        )
+        await until(lambda: lines_of(directory) == ["ready"])
+        await asyncio.to_thread(bridged.restart)
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.failure is not None
+        assert end.failure.type == "restore_error"
+        assert "set live-restore" in end.failure.message
+        await plain.runtime.remove(directory.container_id)

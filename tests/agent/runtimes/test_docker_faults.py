@@ -6,11 +6,13 @@ Each fault is told with what, where and the remedy, and afterwards the machine i
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.agent.runtimes.conftest import Make
@@ -24,6 +26,7 @@ from tests.registry import Registry
 from determined_agent.directory import ContainerDirectory, Exit, list_directories
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.docker import DockerRuntime
+from determined_agent.runtimes.docker_api import Request
 from determined_agent.settings import Settings
 from determined_wire.agent_link import RegistryAuth
 
@@ -52,13 +55,24 @@ def pid_of(docker: Daemon) -> int:
     return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
 
 
+@contextlib.contextmanager
+def impatient(workshop: Workshop, answer_s: float = 0.3) -> Iterator[None]:
+    """A daemon that hangs is given up soon; one that is only busy is not, before and after."""
+    assert isinstance(workshop.runtime, DockerRuntime)
+    api = workshop.runtime._api
+    usual_s, api._answer_s = api._answer_s, answer_s
+    try:
+        yield
+    finally:
+        api._answer_s = usual_s
+
+
 class TestADaemonThatHangs:
     async def test_it_is_named_and_running_tasks_do_not_mind(
-        self, make: Make, docker: Daemon
+        self, workshop: Workshop, docker: Daemon
     ) -> None:
-        workshop = make(answer_s=1.0)
         directory, handle = await workshop.launch(counting(200, 0.02))
-        with docker.hanging():
+        with docker.hanging(), impatient(workshop, 1.0):
             with pytest.raises(
                 LaunchFailed, match=r"did not answer GET /images.* in 1 s"
             ) as caught:
@@ -73,9 +87,9 @@ class TestADaemonThatHangs:
     async def test_a_launch_goes_on_when_it_is_back_within_a_minute(
         self, make: Make, docker: Daemon
     ) -> None:
-        workshop = make(answer_s=0.3, patience_s=60.0)
+        workshop = make(patience_s=60.0)
         directory, start = workshop.make(spec("print('after all')"))
-        with docker.hanging():
+        with docker.hanging(), impatient(workshop):
             launching = asyncio.create_task(
                 workshop.runtime.launch(directory, start, workshop.states.append)
             )
@@ -88,12 +102,11 @@ class TestADaemonThatHangs:
         assert len(docker.containers()) == 1, "one try too many was left"
 
     async def test_the_signal_that_ends_a_task_arrives_when_it_wakes(
-        self, make: Make, docker: Daemon
+        self, workshop: Workshop, docker: Daemon
     ) -> None:
-        workshop = make(answer_s=0.3)
         directory, handle = await workshop.launch(spec(*SLEEP))
         await until(lambda: lines_of(directory) == ["ready"])
-        with docker.hanging():
+        with docker.hanging(), impatient(workshop):
             handle.signal(9)
             await until(lambda: notes_of(directory) != [])
         assert "did not answer POST" in notes_of(directory)[0]
@@ -106,33 +119,31 @@ class TestADaemonThatHangs:
                 await runtime.check()
 
     async def test_what_it_may_have_started_is_ended_before_the_slots_go_to_others(
-        self, make: Make, docker: Daemon, monkeypatch: pytest.MonkeyPatch
+        self, workshop: Workshop, docker: Daemon, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The order to start is heard, its answer is not."""
-        workshop = make(answer_s=1.0)
         runtime = workshop.runtime
         assert isinstance(runtime, DockerRuntime)
-        call = runtime._launcher._api._call
+        call = runtime._api._call
+        with contextlib.ExitStack() as hanging:
 
-        async def unheard(request: object, prefix: str) -> object:
-            answer = await call(request, prefix)  # type: ignore[arg-type]  # handed through
-            if getattr(request, "path", "").endswith("/start"):
-                assert docker.process is not None
-                docker.process.send_signal(signal.SIGSTOP)
-                return await call(request, prefix)  # type: ignore[arg-type]  # handed through
-            return answer
+            async def unheard(request: Request, prefix: str) -> Any:
+                answer = await call(request, prefix)
+                if not request.path.endswith("/start"):
+                    return answer
+                hanging.enter_context(docker.hanging())
+                hanging.enter_context(impatient(workshop))
+                return await call(request, prefix)
 
-        monkeypatch.setattr(runtime._launcher._api, "_call", unheard)
-        directory, start = workshop.make(spec(*SLEEP))
-        launching = asyncio.create_task(runtime.launch(directory, start, workshop.states.append))
-        try:
-            await until(lambda: has_noted(directory, "whether the container runs"))
+            monkeypatch.setattr(runtime._api, "_call", unheard)
+            directory, start = workshop.make(spec(*SLEEP))
+            launching = asyncio.create_task(
+                runtime.launch(directory, start, workshop.states.append)
+            )
+            await until(lambda: has_noted(directory, "whether the container runs"), 30)
             assert not launching.done(), "its slots were given away while it ran"
-        finally:
-            assert docker.process is not None
-            docker.process.send_signal(signal.SIGCONT)
         with pytest.raises(LaunchFailed, match="did not answer POST") as caught:
-            await asyncio.wait_for(launching, 30)
+            await asyncio.wait_for(launching, 60)
         assert caught.value.failure.type == "agent_error"
         assert docker.containers() == []
 

@@ -420,7 +420,7 @@ async def test_a_container_on_slots_that_are_not_there_is_an_agent_error(
     agents()
     await until(lambda: connected(backend))
     await backend.start_container(order(container, spec("pass"), slot_ids=(0, 9)))
-    await until(lambda: container in events.complete)
+    await until(lambda: container in events.complete and events.last(container))
     report = events.last(container)
     assert report is not None
     assert report.failure is not None

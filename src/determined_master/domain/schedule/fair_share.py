@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.line import PREEMPTED, Pass
@@ -60,63 +59,38 @@ def _serve_aux(view: PoolView) -> Pass | None:
 
 @dataclass(slots=True)
 class _Job:
-    """What one job asks for and holds, counted as it is read: pools have thousands of requests."""
+    """What one job asks for and holds."""
 
     pending: list[RequestView] = field(default_factory=list)
-    staying: list[RunningView] = field(default_factory=list)
-    """Those that hold slots and were not asked to leave."""
-    submitted_at: datetime | None = None
-    weight: float = 0.0
-    demand: int = 0
-    fixed: int = 0
-    """Slots that it never gives back."""
-    holds: int = 0
-    limit: int | None = None
-    smallest: int | None = None
-
-    def ask(self, request: RequestView) -> None:
-        """One more request."""
-        self.pending.append(request)
-        self._count(request)
-        self._can_use(request.slots)
-
-    def hold(self, one: RunningView) -> None:
-        """One more that runs, or stands for one that comes back."""
-        self._count(one)
-        if not one.is_gone:
-            self.holds += one.slots
-            if not one.is_leaving:
-                self.staying.append(one)
-        if _is_fixed(one):
-            self.fixed += one.slots
-        else:
-            self._can_use(one.slots)
+    """By age."""
+    running: list[RunningView] = field(default_factory=list)
+    """Those that stand for a request that comes back, too."""
 
     def claim(self, job_id: str) -> Share:
         """Its claim on the pool."""
-        assert self.submitted_at is not None
+        members: list[RequestView | RunningView] = [*self.pending, *self.running]
+        fixed = [r.slots for r in self.running if _is_fixed(r)]
+        loose = [r.slots for r in self.running if not _is_fixed(r)]
+        loose += [r.slots for r in self.pending]
+        limits = [m.max_slots for m in members if m.max_slots is not None]
         return Share(
             job_id=job_id,
-            submitted_at=self.submitted_at,
-            weight=self.weight,
-            demand=self.demand if self.limit is None else min(self.demand, self.limit),
-            fixed=self.fixed,
-            smallest=self.smallest,
+            submitted_at=min([m.submitted_at for m in members]),
+            weight=max([m.weight for m in members]),
+            demand=min([sum(fixed) + sum(loose), *limits]),
+            fixed=sum(fixed),
+            smallest=min(loose, default=None),
         )
 
-    def _count(self, one: RequestView | RunningView) -> None:
-        self.demand += one.slots
-        if one.weight > self.weight:
-            self.weight = one.weight
-        if self.submitted_at is None or one.submitted_at < self.submitted_at:
-            self.submitted_at = one.submitted_at
-        limit = one.max_slots
-        if limit is not None and (self.limit is None or limit < self.limit):
-            self.limit = limit
+    @property
+    def holds(self) -> int:
+        """Slots that its tasks have now."""
+        return sum([r.slots for r in self.running if not r.is_gone])
 
-    def _can_use(self, slots: int) -> None:
-        if self.smallest is None or slots < self.smallest:
-            self.smallest = slots
+    @property
+    def staying(self) -> list[RunningView]:
+        """Those that hold slots and were not asked to leave."""
+        return [r for r in self.running if not (r.is_leaving or r.is_gone)]
 
 
 class _Shares:
@@ -137,7 +111,7 @@ class _Shares:
             if is_possible is None:
                 is_possible = possible[key] = self.line.is_possible(Demand(*key))
             if is_possible:
-                self._jobs[request.job_id].ask(request)
+                self._jobs[request.job_id].pending.append(request)
             else:
                 impossible.append(request)
         for request in sorted(impossible, key=age_key):
@@ -146,7 +120,7 @@ class _Shares:
             job.pending.sort(key=age_key)
         for one in view.running:
             if one.slots > 0:
-                self._jobs[one.job_id].hold(one)
+                self._jobs[one.job_id].running.append(one)
 
     def serve(self) -> None:
         """Offer slots to all jobs, then let each use its offer or give back what is above it."""
@@ -155,9 +129,10 @@ class _Shares:
         served = self._serve_longest_waiting(shares)
         for share in shares:
             job = self._jobs[share.job_id]
-            excess = sum(r.slots for r in job.staying) - share.offered
+            staying = job.staying
+            excess = sum([r.slots for r in staying]) - share.offered
             if excess > 0:
-                self._give_back(job.staying, excess)
+                self._give_back(staying, excess)
             self._start(job, share.offered, is_full=excess >= 0, served=served)
 
     def _serve_longest_waiting(self, shares: list[Share]) -> str | None:

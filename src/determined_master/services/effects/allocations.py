@@ -111,7 +111,7 @@ class AllocationEffects:
         return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
-        """Send the signal; an agent that is away gets it when it is back, unless it is given up."""
+        """Send the signal; an agent that is away gets it when it is back, if it ever is."""
         try:
             await self._backend.signal_container(
                 effect.agent_id, effect.container_id, effect.signal, ctx.aggregate_id
