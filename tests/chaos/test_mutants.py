@@ -32,12 +32,12 @@ def _ignore(*_: Any, **__: Any) -> None:
 MUTANTS: dict[str, tuple[Mutant, str, Victim | None]] = {
     "a new lead forgets what was ordered": (
         lambda: patch.object(Outbox, "_claim", _nothing),
-        "lost",
+        "lost, left behind, other",
         "master",
     ),
     "a new lead does not look at what runs": (
         lambda: patch.object(LiveAllocations, "reconcile", _ignore),
-        "lost, leased twice",
+        "lost, leased twice, left behind, other",
         "master",
     ),
     "the end of a container is not acknowledged": (
