@@ -21,7 +21,7 @@ from typing import IO
 
 from tests.debian_tree import PATH, CannotRun
 from tests.docker_daemon import processes_of
-from tests.watchdog import unmount
+from tests.watchdog import Watchdog, unmount
 
 IMAGE = "localhost/determined-test:1"
 _START_S = 30.0
@@ -142,10 +142,11 @@ def podman_service() -> Iterator[Podman]:
     root = Path(tempfile.mkdtemp(prefix="det-podman-", dir="/tmp"))
     root.chmod(0o711)
     made = Podman(root)
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
-        unmount(str(root))
-        shutil.rmtree(root, ignore_errors=True)
+    with Watchdog(root):
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+            unmount(str(root))
+            shutil.rmtree(root, ignore_errors=True)

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
+from tests.api.master import snapshot
 from tests.api.samples import World
 from tests.covers import covers
 
@@ -192,10 +193,12 @@ async def test_what_ran_on_an_agent_that_is_given_up_is_lost_and_not_counted(
 
 @covers("scheduling-and-provisioning b.5.host_network")
 async def test_a_gang_over_several_agents_has_the_network_of_its_hosts(world: World) -> None:
+    backend: Any = world.services.agents._backend
+    backend.others = [snapshot("a2")]
     for count, network in ((1, "bridge"), (2, "host")):
         names = await scene.submitted(world)
         ids = [str(entropy.new_uuid()) for _ in range(count)]
-        placed = tuple(alloc.Placed(id, f"a{n}", (0,)) for n, id in enumerate(ids))
+        placed = tuple(alloc.Placed(id, f"a{n}", (0,)) for n, id in enumerate(ids, start=1))
         await scene.until(
             world.clients["admin"],
             f"/api/v1/tasks/{names['task_id']}",

@@ -191,6 +191,26 @@ async def test_later_changes_are_held_to_the_policies_of_that_time(admin: Client
     assert (await admin("PATCH", f"{PATH}/{number}", right)).status == 200
 
 
+@covers("scheduling-and-provisioning a.5.priority_fixed a.5.weight_fixed a.5.max_slots_fixed")
+async def test_terms_that_a_policy_sets_are_not_changed(admin: Client) -> None:
+    made = await experiment(admin, activate=True)
+    waits = lambda got: len(got["jobs"]) == 1  # noqa: E731
+    await scene.until(admin, "/api/v1/job-queues?resourcePool=default", waits)
+    fixed = "priority: 50, weight: 2, max_slots: 4"
+    await set_policies(admin, f"invariant_config: {{resources: {{{fixed}}}}}")
+    for change in ({"priority": 51}, {"weight": 3}):
+        update = {"updates": [{"jobId": made["jobId"], **change}]}
+        answer = await admin("POST", "/api/v1/job-queues", update)
+        assert answer.status == 400
+        assert answer.text.startswith(f"resources.{next(iter(change))} cannot be modified")
+    body = {"resources": {"maxSlots": 5}}
+    answer = await admin("PATCH", f"{PATH}/{made['id']}", body)
+    assert (answer.status, "max_slots cannot be modified" in answer.text) == (400, True)
+    right = {"updates": [{"jobId": made["jobId"], "priority": 50}]}
+    assert (await admin("POST", "/api/v1/job-queues", right)).status == 200
+
+
+@covers("scheduling-and-provisioning a.5.priority_limit")
 @covers("experiment-config 19.updates")
 async def test_the_job_queue_is_held_to_them_too(admin: Client) -> None:
     first, second = [(await experiment(admin, activate=True))["jobId"] for _ in range(2)]

@@ -13,6 +13,7 @@ from tests.api import cases_experiments as scene
 from tests.api.client import Answer, Client
 from tests.api.samples import World
 from tests.api.scenes import run
+from tests.api.test_projects import project, workspace
 from tests.covers import covers
 
 TASKS = "/api/v1/generic-tasks"
@@ -248,6 +249,33 @@ async def test_a_generic_task_is_seen_in_the_queue_of_its_pool(world, client) ->
     [job] = await scene.until(client, "/api/v1/job-queues?resourcePool=default", is_there)
     assert (job["type"], job["entityId"]) == ("TYPE_GENERIC", task_id)
     assert job["requestedSlots"] == 0
+
+
+@pytest.mark.parametrize("what", ["project", "workspace"])
+async def test_tasks_end_with_their_project_or_workspace(client, what: str) -> None:
+    space = await workspace(client, "short-lived")
+    there = await project(client, space)
+    task_id, other = await create(client, projectId=there), await create(client)
+    path = f"projects/{there}" if what == "project" else f"workspaces/{space}"
+    assert (await client("DELETE", f"/api/v1/{path}")).json() == {"completed": True}
+    await reaches(client, task_id, "CANCELED")
+    assert (await get(client, other))["taskState"].endswith("_ACTIVE")
+
+
+async def test_the_next_run_knows_what_its_job_was_given_in_the_queue(world, client) -> None:
+    task_id = await create(client)
+    names = await run(world, f"{task_id}.1")
+    [job] = (await client("GET", "/api/v1/job-queues")).json()["jobs"]
+    for change in ({"priority": 7}, {"weight": 2.5}):
+        body = {"updates": [{"jobId": job["jobId"], **change}]}
+        assert (await client("POST", "/api/v1/job-queues", body)).status == 200
+    await done(client, task_id, "pause")
+    await leaves(world, names, 137)
+    await reaches(client, task_id, "PAUSED")
+    await done(client, task_id, "unpause")
+    await run(world, f"{task_id}.2")
+    request = (await world.engine.read("allocation", f"{task_id}.2")).request
+    assert (request.priority, request.weight) == (7, 2.5)
 
 
 async def test_secrets_in_a_tasks_config_are_masked(world, client) -> None:

@@ -187,6 +187,15 @@ async def test_a_job_cannot_be_moved_into_a_pool_of_others(pools: World) -> None
     assert (await admin("POST", "/api/v1/job-queues", move)).status == 200
 
 
+async def test_a_program_without_an_experiment_is_kept_out_too(pools: World) -> None:
+    admin = pools.clients["admin"]
+    await workspace(admin, "first")
+    await ask(admin, "POST", "lab", "first")
+    body = {"config": "{entrypoint: [x], resources: {slots: 1, resource_pool: lab}}"}
+    refused = await admin("POST", "/api/v1/generic-tasks", body)
+    assert (refused.status, "not available to workspace id 1" in refused.text) == (400, True)
+
+
 async def test_a_binding_goes_with_its_workspace(pools: World) -> None:
     admin = pools.clients["admin"]
     one = await workspace(admin, "one")

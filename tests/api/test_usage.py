@@ -11,7 +11,7 @@ import pytest
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.samples import World
-from tests.api.scenes import reaches, run_to_end
+from tests.api.scenes import reaches, run, run_to_end
 from tests.api.test_collections import collections_of, gone
 from tests.api.test_projects import project, workspace
 from tests.covers import covers
@@ -133,6 +133,18 @@ async def test_the_time_until_every_container_has_its_image_is_told(world: World
     assert await pulled() == had_all_at
     [row] = await report(world.clients["admin"], "allocations-csv", ALWAYS)
     assert float(row["imagepulling_time"]) > 0
+
+
+async def test_a_program_without_an_experiment_counts_for_its_workspace(world: World) -> None:
+    admin = world.clients["admin"]
+    there = await project(admin, await workspace(admin, "elsewhere"))
+    body = {"config": "{entrypoint: [x], resources: {slots: 1}}", "projectId": there}
+    made = await admin("POST", "/api/v1/generic-tasks", body)
+    assert made.status == 200, made.body
+    await run(world, f"{made.json()['taskId']}.1")
+    [row] = await report(admin, "allocations-csv", ALWAYS)
+    assert (row["task_type"], row["workspace_name"]) == ("GENERIC", "elsewhere")
+    assert row["experiment_id"] == ""
 
 
 @covers(f"{E} e.5.moved e.5.deleted")

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from tests.chaos import history
 from tests.chaos.cluster import Cluster
 from tests.chaos.loop import Process
-from tests.chaos.run import Result, run
+from tests.chaos.run import END_S, Result, run
 from tests.chaos.tasks import CALLER
 
 Victim = Literal["master", "agent", "machine", "database", "link"]
@@ -21,13 +21,15 @@ _EXPERIMENTS = 3
 _LONG_S = 600.0
 
 
-def kill_instants(victim: Victim, count: int) -> Iterator[tuple[int, Result]]:
+def kill_instants(
+    victim: Victim, count: int, *, end_s: float = END_S
+) -> Iterator[tuple[int, Result]]:
     """Kill it at `count` instants, spread evenly over the history; the instant and the result."""
     steps = _Steps(victim, None)
-    run(SEED, steps.play, _shape())
+    run(SEED, steps.play, _shape(), end_s=end_s)
     for number in range(count):
         at = (2 * number + 1) * steps.taken // (2 * count)
-        yield at, run(SEED, _Steps(victim, at).play, _shape())
+        yield at, run(SEED, _Steps(victim, at).play, _shape(), end_s=end_s)
 
 
 class _Steps:

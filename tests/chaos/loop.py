@@ -221,6 +221,7 @@ class SimLoop(asyncio.BaseEventLoop):
                 return
         self._at_this_instant += 1
         if self._at_this_instant > _MOST_AT_ONCE:
+            self._at_this_instant = 0
             raise Stalled(f"time stands still: {handle!r} runs again and again")
         handle._run()
 

@@ -74,7 +74,7 @@ def run(
                 _listening(LogChecks(made.violate, made.tell)),
             ):
                 acts = _play(made, scenario, end_s)
-                made.close()
+                loop.run_until_complete(_switch_off(made))
             return Result(
                 seed=seed,
                 acts=acts,
@@ -115,6 +115,11 @@ def _play(cluster: Cluster, scenario: Scenario, end_s: float) -> int:
         cluster.violate(str(stalled))
         cluster.loop.bury([whole])
         return 0
+
+
+async def _switch_off(cluster: Cluster) -> None:
+    """In the loop: what is unwound asks for the one that runs."""
+    cluster.close()
 
 
 async def _whole(cluster: Cluster, scenario: Scenario, end_s: float) -> int:

@@ -151,3 +151,34 @@ def test_tasks_run_as_the_cluster_says_and_find_their_files(cluster: Cluster) ->
         assert line in lines
     assert "/opt/determined/harness/determined/__init__.py" in lines
     assert os.listdir(cluster.root / "storage") is not None
+
+
+OWN = """
+import getpass, os, pathlib
+import determined as det
+from determined import core
+print("is", os.getuid(), os.getgid(), getpass.getuser(), os.environ["HOME"], flush=True)
+print("owns", os.stat(".").st_uid, os.stat("mine.txt").st_uid, flush=True)
+with core.init() as context:
+    context.train.report_validation_metrics(1, {"loss": 1.0})
+    with context.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
+        (path / "weights").write_text("x")
+"""
+
+
+def test_a_workspaces_agent_user_owns_what_its_tasks_do(cluster: Cluster) -> None:
+    """The image knows no such user: name and home come from the link."""
+    group = {"agentUid": 54321, "agentGid": 54322, "agentUser": "ada", "agentGroup": "crew"}
+    made = cluster.post("/api/v1/workspaces", {"name": "linked", "agentUserGroup": group})
+    workspace = made["workspace"]["id"]
+    cluster.post(f"/api/v1/workspaces/{workspace}/projects", {"name": "p"})
+    hers = {"type": "shared_fs", "host_path": str(cluster.root / "hers")}
+    settings = config("python3 t.py", workspace="linked", project="p", checkpoint_storage=hers)
+    experiment = cluster.submit(settings, {"t.py": OWN, "mine.txt": "x"})
+    assert cluster.wait(experiment) == "COMPLETED"
+    [trial] = cluster.trials(experiment)
+    lines = cluster.text(trial["id"]).splitlines()
+    assert "is 54321 54322 ada /run/determined/workdir" in lines
+    assert "owns 54321 54321" in lines
+    [saved] = (cluster.root / "hers").glob("*/weights")
+    assert (saved.stat().st_uid, saved.stat().st_gid) == (54321, 54322)

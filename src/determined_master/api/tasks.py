@@ -32,6 +32,7 @@ async def get_task(call: Call, request: wire.GetTaskRequest) -> wire.GetTaskResp
         row = await call.services.generic_tasks.get(call.caller, request.task_id)
         shown = msgspec.structs.replace(
             shown,
+            end_time=row.ended_at,  # of the same instant as the state
             task_state=GenericTaskState[f"GENERIC_TASK_STATE_{row.state}"],
             parent_id=row.parent_id,
             forked_from=row.forked_from,

@@ -100,7 +100,12 @@ class JobChanges:
             self._check_pool(change.pool, job)
         if job.type != "EXPERIMENT":
             access.may(caller, "control", "task", owner_id=job.user_id)
-            await self._terms.tell(job.job_id, _terms(job, change, moved))
+            terms = _terms(job, change, moved)
+            async with self._pool.acquire() as conn:
+                await rows.update_task_terms(
+                    conn, job.job_id, priority=terms.priority, weight=terms.weight
+                )
+            await self._terms.tell(job.job_id, terms)
             return
         async with self._pool.acquire() as conn, conn.transaction():
             experiment_id = int(job.entity_id)
@@ -199,7 +204,7 @@ class JobChanges:
 
 
 def _terms(job: JobFacts, change: JobChange, moved: tuple[int, Decimal] | None) -> alloc.JobTerms:
-    """The terms of a job that is no experiment: its allocations alone keep them."""
+    """The terms of a job that is no experiment: its place goes with its requests."""
     known = job.terms
     if moved is not None:
         return replace(known, priority=moved[0], position=moved[1])

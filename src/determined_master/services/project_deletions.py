@@ -17,8 +17,9 @@ from determined_master.domain import access
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import DeletionRequested
 from determined_master.domain.states import TERMINAL
+from determined_master.domain.task.messages import TaskKilled
+from determined_master.store import generic_tasks, workspaces
 from determined_master.store import projects as rows
-from determined_master.store import workspaces
 from determined_master.store.losses import DATABASE_ERRORS
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class ProjectDeletions:
     async def delete_project(self, caller: Caller, project_id: int) -> bool:
         """Begin to delete a project that the caller may delete; whether it is gone already.
 
+        Generic tasks in it are killed.
+
         Raises:
             FailedPrecondition: an experiment is not over.
             PermissionDenied: an experiment is somebody else's.
@@ -54,9 +57,12 @@ class ProjectDeletions:
         async with self._door:
             async with self._pool.acquire() as conn, conn.transaction():
                 ids = await _mark(conn, caller, [project_id], f"project {project_id}")
+                tasks = await generic_tasks.list_open(conn, [project_id])
                 if not ids:
                     await rows.delete_project(conn, project_id)
-                    return True
+            await self._end_tasks(tasks)
+            if not ids:
+                return True
             self._news.set()
             await self._delete_experiments(ids)
         return False
@@ -67,13 +73,17 @@ class ProjectDeletions:
             async with self._pool.acquire() as conn, conn.transaction():
                 projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
                 ids = await _mark(conn, caller, projects, f"workspace {workspace_id}")
-                if not ids:
+                tasks = await generic_tasks.list_open(conn, projects)
+                if ids:
+                    values = {"state": "DELETING", "error_message": ""}
+                    await workspaces.update_workspace(conn, workspace_id, values)
+                else:
                     for project_id in projects:
                         await rows.delete_project(conn, project_id)
                     await workspaces.delete_workspace(conn, workspace_id)
-                    return True
-                values = {"state": "DELETING", "error_message": ""}
-                await workspaces.update_workspace(conn, workspace_id, values)
+            await self._end_tasks(tasks)
+            if not ids:
+                return True
             self._news.set()
             await self._delete_experiments(ids)
         return False
@@ -108,6 +118,11 @@ class ProjectDeletions:
                     await _settle_workspace(conn, workspace_id)
             leaving = await rows.list_leaving_projects(conn)
             return bool(leaving or await workspaces.list_leaving_workspaces(conn))
+
+    async def _end_tasks(self, task_ids: Sequence[str]) -> None:
+        for task_id in task_ids:
+            cause = f"project-deletion:{entropy.new_uuid()}"
+            await self._engine.post("task", task_id, TaskKilled(), cause=cause)
 
     async def _delete_experiments(self, ids: Sequence[int]) -> None:
         for experiment_id in ids:

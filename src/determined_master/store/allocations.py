@@ -67,7 +67,7 @@ COLUMNS = """
 
 
 async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
-    """Store allocations with the hashes of their tokens, and where their experiments are."""
+    """Store allocations with the hashes of their tokens, and where their tasks belong."""
     query = """
         WITH n AS (
             SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bytea[],
@@ -86,7 +86,8 @@ async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
           FROM n JOIN sessions s ON s.token_hash = n.user_token_hash
           LEFT JOIN tasks k ON k.id = n.task_id
           LEFT JOIN experiments e ON e.id = k.experiment_id
-          LEFT JOIN workspaces w ON w.id = e.workspace_id
+          LEFT JOIN generic_tasks g ON g.task_id = n.task_id
+          LEFT JOIN workspaces w ON w.id = coalesce(e.workspace_id, g.workspace_id)
     """
     columns = [list(c) for c in zip(*map(msgspec.structs.astuple, new), strict=True)]
     await conn.execute(query, *columns)

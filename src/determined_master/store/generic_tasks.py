@@ -37,6 +37,7 @@ class GenericTaskRow(msgspec.Struct, frozen=True, kw_only=True):
     user_id: int
     username: str
     started_at: datetime
+    ended_at: datetime | None
     state: str
     reason: str
     submitted: dict[str, Any]
@@ -49,9 +50,9 @@ class GenericTaskRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ROWS = """
-    SELECT g.task_id AS id, k.job_id::text, k.user_id, u.username, k.started_at, g.state,
-           g.reason, g.submitted, g.config, g.context, g.parent_id, g.forked_from, g.no_pause,
-           g.workspace_id
+    SELECT g.task_id AS id, k.job_id::text, k.user_id, u.username, k.started_at, k.ended_at,
+           g.state, g.reason, g.submitted, g.config, g.context, g.parent_id, g.forked_from,
+           g.no_pause, g.workspace_id
       FROM generic_tasks g JOIN tasks k ON k.id = g.task_id JOIN users u ON u.id = k.user_id
 """
 
@@ -86,6 +87,15 @@ async def find_generic_task(conn: Conn, task_id: str) -> GenericTaskRow | None:
     """The generic task of that id."""
     row = await conn.fetchrow(f"{_ROWS} WHERE g.task_id = $1", task_id)
     return GenericTaskRow(**row) if row else None
+
+
+async def list_open(conn: Conn, project_ids: Sequence[int]) -> list[str]:
+    """Ids of the tasks of projects that are not over, the oldest first."""
+    query = """
+        SELECT k.id FROM generic_tasks g JOIN tasks k ON k.id = g.task_id
+         WHERE g.project_id = ANY ($1) AND k.ended_at IS NULL ORDER BY k.started_at, k.id
+    """
+    return [row["id"] for row in await conn.fetch(query, list(project_ids))]
 
 
 async def find_root(conn: Conn, task_id: str) -> str:

@@ -76,6 +76,16 @@ async def update_place(
     await conn.execute(query, experiment_id, resources, pool, position)
 
 
+async def update_task_terms(conn: Conn, job_id: str, *, priority: int, weight: float) -> None:
+    """Let the next run of a generic task know what its job was given; nothing for other jobs."""
+    query = """
+        UPDATE generic_tasks g
+           SET config = jsonb_set(g.config, '{resources}', g.config -> 'resources' || $2)
+          FROM tasks k WHERE k.id = g.task_id AND k.job_id = $1::uuid
+    """
+    await conn.execute(query, job_id, {"priority": priority, "weight": weight})
+
+
 async def list_waits(
     conn: Conn, pools: Sequence[str], since: datetime
 ) -> list[tuple[str, date, float]]:

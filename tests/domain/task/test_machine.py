@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.covers import covers
 from tests.domain.builders import log_of, of_type
 
 from determined_master.domain.allocation.messages import AllocationOutcome
@@ -31,6 +32,7 @@ PAUSED = step(PAUSING, ended("killed"))[0]
 AGAIN = step(PAUSED, t.TaskUnpaused())[0]
 
 
+@covers("scheduling-and-provisioning a.4.generic")
 def test_a_new_task_asks_for_a_run_that_keeps_its_slots() -> None:
     state, effects = step(None, CREATED)
     assert (state.state, state.allocation_id) == ("ACTIVE", f"{TASK}.1")
@@ -62,6 +64,7 @@ def test_a_pause_of_the_first_run_ends_it_at_once() -> None:
     assert step(state, ended("killed"))[0].state == "PAUSED"
 
 
+@covers("scheduling-and-provisioning a.4.generic")
 def test_what_goes_on_gets_a_run_of_its_own_that_can_be_asked_to_leave() -> None:
     state, effects = step(PAUSED, t.TaskUnpaused())
     assert (state.state, state.run_id) == ("ACTIVE", 2)
