@@ -266,7 +266,7 @@ class App:
         stays = AgentStays(self._pool, self.backend)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
-            await self.engine.wait_until_leading()
+            await self.engine.wait_until_leading(timeout_s=None)
             for vital in (self.flusher, self.services.master.loop, self.pool_loops):
                 group.create_task(vital.run())
             for loop in (

@@ -145,7 +145,9 @@ async def _until_signal(master: app.App, server: _Server, listener: socket.socke
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(master.run(ready))
-        await ready.wait()
+        if not await _comes_first(ready, stop):
+            running.cancel()
+            return
         serving = group.create_task(server.serve(sockets=[listener]))
         background = [running]
         if context := server.config.ssl:
@@ -160,6 +162,17 @@ async def _until_signal(master: app.App, server: _Server, listener: socket.socke
         await serving
         for task in background:
             task.cancel()
+
+
+async def _comes_first(event: asyncio.Event, other: asyncio.Event) -> bool:
+    """Whether the event happens before the other: a master may wait for its lead for days."""
+    waits = [asyncio.ensure_future(e.wait()) for e in (event, other)]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        return event.is_set()
+    finally:
+        for wait in waits:
+            wait.cancel()
 
 
 def _shown_address(chosen: settings.Settings) -> str:

@@ -68,9 +68,11 @@ class Leadership:
         _keep_alive(conn)
         for channel in (POSTED, SETTLED):
             await conn.add_listener(channel, self._on_notify)
-        # The lock tells nobody that it is free: ask now and then.
-        while not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):  # noqa: ASYNC110
-            await asyncio.sleep(_TRY_S)
+        if not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):
+            _log.info("another master leads on this database; this one takes over when it ends")
+            # The lock tells nobody that it is free: ask now and then.
+            while not await conn.fetchval(_TRY_LOCK, _LEADER_LOCK):  # noqa: ASYNC110
+                await asyncio.sleep(_TRY_S)
         epoch = await _raise_epoch(conn)
         _log.info("leading", extra={"epoch": epoch})
         work = asyncio.ensure_future(self._lead(epoch))
