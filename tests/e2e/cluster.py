@@ -305,8 +305,9 @@ class Cluster:
         return done.stdout
 
     def log(self, name: str = "master") -> str:
-        """What a process has said."""
-        return (self.root / f"{name}.log").read_text(errors="replace")
+        """What a process has said, nothing of one that was never started."""
+        log = self.root / f"{name}.log"
+        return log.read_text(errors="replace") if log.exists() else ""
 
     def session(self, user: str = "admin") -> Session:
         """A session of a user, opened once."""

@@ -330,6 +330,7 @@ class TestAPlainDaemon:
                 "    print('ready', flush=True)",
                 "    link, _ = server.accept()",
                 "    link.sendall(b'from inside')",
+                "    link.recv(1)",  # with the container its network goes, and what is under way
                 ports=(1734, 1735),
             )
         )
@@ -339,9 +340,11 @@ class TestAPlainDaemon:
         assert first.host_port not in (1734, second.host_port)
         await until(lambda: lines_of(directory) == ["ready"])
         reader, writer = await asyncio.open_connection("127.0.0.1", first.host_port)
-        assert await asyncio.wait_for(reader.read(), 10) == b"from inside"
-        writer.close()
-        await writer.wait_closed()
+        try:
+            assert await asyncio.wait_for(reader.readexactly(11), 10) == b"from inside"
+        finally:
+            writer.close()
+            await writer.wait_closed()
         assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 0
         found = await again(plain, directory)
         assert isinstance(found, Exit)
