@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from functools import partial
 from pathlib import Path
 from typing import Protocol, assert_never
 
@@ -228,6 +229,13 @@ class Supervisor:
             master=self._master,
         )
         entry.task = asyncio.create_task(self._launch(entry, start))
+        entry.task.add_done_callback(partial(self._launch_is_over, entry))
+
+    def _launch_is_over(self, entry: _Entry, task: asyncio.Task[None]) -> None:
+        """A launch that is canceled before its first step never learns of it by itself."""
+        if task.cancelled() and entry.container.is_aborting:
+            self._step(entry, machine.LaunchCanceled())
+            entry.pump.finish(Exit())
 
     async def _launch(self, entry: _Entry, start: Start) -> None:
         def progress(state: ContainerState) -> None:
@@ -238,12 +246,6 @@ class Supervisor:
             handle = await self._runtime.launch(entry.directory, start, progress)
         except LaunchFailed as error:
             self._end(entry, Exit(failure=error.failure))
-            return
-        except asyncio.CancelledError:
-            if not entry.container.is_aborting:
-                raise
-            self._step(entry, machine.LaunchCanceled())
-            entry.pump.finish(Exit())
             return
         entry.handle = handle
         self._step(entry, machine.Launched(handle.addresses()))

@@ -223,3 +223,15 @@ async def test_the_end_of_what_was_never_started_is_told_to_who_wants_it_ended(
     supervisor.obey(SignalContainer(2, 1, "c", 9, "a"))
     ended = Failure("container_aborted", "ended before it ran")
     assert link.told == [ContainerReport("c", "a", "TERMINATED", ended)]
+
+
+async def test_what_is_started_and_ended_by_one_breath_ends(
+    supervisor: Supervisor, link: Recorded
+) -> None:
+    """The launch is canceled before its first step: nothing of it ever runs."""
+    supervisor.obey(order())
+    supervisor.obey(SignalContainer(2, 1, "c", 9, "a"))
+    await until(lambda: link.states()[-1:] == ["TERMINATED"])
+    [end] = [t for t in link.told if isinstance(t, ContainerReport)]
+    assert end.failure is not None
+    assert end.failure.type == "container_aborted"
