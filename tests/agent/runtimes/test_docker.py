@@ -14,7 +14,15 @@ from tests.agent_link import spec, until
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
 from tests.covers import covers
 from tests.debian_tree import CannotRun
-from tests.docker_daemon import BRIDGE_NET, IMAGE, Daemon, bridge, daemon, import_image
+from tests.docker_daemon import (
+    BRIDGE_NET,
+    IMAGE,
+    Daemon,
+    bridge,
+    daemon,
+    import_image,
+    missing,
+)
 from tests.registry import Registry
 
 from determined_agent.directory import Exit
@@ -298,8 +306,12 @@ class TestImages:
 
 
 @pytest.fixture(scope="module")
-def bridged(debian_tree: Path) -> Iterator[Daemon]:
+def bridged(request: pytest.FixtureRequest) -> Iterator[Daemon]:
     """A daemon as it is after its installation: containers have a network, and end with it."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(f"no Docker here: {reason}")
+    debian_tree: Path = request.getfixturevalue("debian_tree")
     options = ("--userland-proxy=true", "--live-restore=false")
     try:
         with bridge() as name, daemon(*options, "--bridge", name) as made:
