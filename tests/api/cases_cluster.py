@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tests.api.cases_experiments import finished, named, running
+from tests.api.cases_experiments import finished, named, running, until
 from tests.api.samples import Case, World
 
 from determined_master import entropy
@@ -59,6 +59,23 @@ async def a_task(world: World) -> None:
     world.names["uuid"] = world.names["task_id"]
 
 
+async def running_alone(world: World) -> None:
+    """A running experiment in a queue that no task of another kind is in."""
+    admin = world.clients["admin"]
+    path = "/api/v1/job-queues-v2?resourcePool=default"
+    jobs = (await admin("GET", path)).json()["jobs"]
+    others = [j["full"] for j in jobs if j["full"]["type"] == "TYPE_GENERIC"]
+    for job in others:
+        answer = await admin("POST", f"/api/v1/tasks/{job['entityId']}/kill", {})
+        assert answer.status == 200, answer.body
+    await until(
+        admin,
+        path,
+        lambda got: all(j["full"]["type"] == "TYPE_EXPERIMENT" for j in got["jobs"]),
+    )
+    await running(world)
+
+
 CASES: dict[str, Case] = {
     "master.logs": Case(two_warnings),
     "experiments.labels": Case(labelled),
@@ -78,8 +95,10 @@ CASES: dict[str, Case] = {
         free=frozenset({"resourcePools[].details.priorityScheduler"}),
         why="the observed pool shared its slots fairly, ours goes by priority",
     ),
-    "jobs.v2": Case(running),
+    "jobs.v2": Case(running_alone),
     "jobs.v2.again": Case(
-        running, free=frozenset({"jobs[].full.entityId"}), why="the observed job was a command's"
+        running_alone,
+        free=frozenset({"jobs[].full.entityId"}),
+        why="the observed job was a command's",
     ),
 }

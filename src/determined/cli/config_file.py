@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+import json
+from typing import Any, Sequence
 
 from determined.cli import errors
 from determined.common import config_text
+
+
+def read(path: str, what: str = "config file") -> str:
+    """The text of a file that the user has named. Raises CliError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise errors.CliError(f"{what} '{path}': {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise errors.CliError(
+            f"{what} '{path}': byte {error.start + 1} is not UTF-8 text"
+        ) from None
+
+
+def load(path: str, what: str = "config file") -> Any:
+    """What the file says, as JSON can hold it. Raises CliError."""
+    try:
+        return json.loads(json.dumps(config_text.load(read(path, what), path)))
+    except config_text.ConfigTextError as error:
+        raise errors.CliError(str(error)) from None
 
 
 def text_of(path: str, overrides: Sequence[str]) -> str:
@@ -14,19 +36,12 @@ def text_of(path: str, overrides: Sequence[str]) -> str:
     Raises:
         CliError: there is no such file, it is no YAML, or an override cannot be read.
     """
+    text = read(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
         config = config_text.load(text, path)
         if not overrides:
             return text
         config_text.override(config, overrides)
         return config_text.dump(config)
-    except OSError as error:
-        raise errors.CliError(f"config file '{path}': {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise errors.CliError(
-            f"config file '{path}': byte {error.start + 1} is not UTF-8 text"
-        ) from None
     except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Tuple
 
-from determined.cli import connect, errors, places, show
+from determined.cli import config_file, connect, places, show
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common.api import BaseSession
 
@@ -63,13 +63,7 @@ def describe(args: argparse.Namespace) -> None:
 
 def set_policies(args: argparse.Namespace) -> None:
     """Set policies in place of all that were set."""
-    try:
-        with open(args.config_file, encoding="utf-8") as file:
-            text = file.read()
-    except OSError as error:
-        raise errors.CliError(f"config file '{args.config_file}': {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise errors.CliError(f"config file '{args.config_file}' is not text in UTF-8") from None
+    text = config_file.read(args.config_file)
     session = connect.session(args)
     path, whose = _target(session, args)
     stored = session.put(path, json={"configPolicies": text}).json()["configPolicies"]

@@ -162,14 +162,11 @@ def _override(args: argparse.Namespace) -> str:
     try:
         config: Dict[str, Any] = {}
         if args.config_file:
-            with open(args.config_file, encoding="utf-8") as file:
-                config = config_text.load(file.read(), args.config_file)
+            config = config_text.load(config_file.read(args.config_file), args.config_file)
         if args.config:
             config_text.override(config, args.config)
         return config_text.dump(config) if config else ""
-    except OSError as error:
-        raise errors.CliError(f"config file '{args.config_file}': {error.strerror}") from None
-    except (UnicodeDecodeError, config_text.ConfigTextError) as error:
+    except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
 
 

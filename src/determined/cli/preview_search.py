@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
-from determined.cli import connect, declare, errors, show
-from determined.common import config_text
+from determined.cli import config_file, connect, declare, show
 
 NOUN = declare.Command(
     "preview-search",
@@ -19,7 +17,7 @@ NOUN = declare.Command(
 
 def run(args: argparse.Namespace) -> None:
     """Print how many trials the search makes, and how long each of them trains."""
-    body = {"config": _read(args.config_file)}
+    body = {"config": config_file.load(args.config_file)}
     answer = connect.session(args).post("/api/v1/preview-hp-search", json=body).json()
     summary = answer["summary"]
     print("Using search configuration:")
@@ -28,17 +26,6 @@ def run(args: argparse.Namespace) -> None:
     print("This search will create a total of", _total(summary["trials"]), "trial(s).")
     rows = [(item["count"], _length(item["unit"] or {})) for item in summary["trials"]]
     show.table(("Trials", "Training Time"), rows)
-
-
-def _read(path: str) -> Any:
-    try:
-        with open(path, encoding="utf-8") as file:
-            config = config_text.load(file.read(), path)
-    except OSError as error:
-        raise errors.CliError(f"config file '{path}': {error.strerror}") from None
-    except (UnicodeDecodeError, config_text.ConfigTextError) as error:
-        raise errors.CliError(str(error)) from None
-    return json.loads(json.dumps(config))
 
 
 def _total(trials: Any) -> int:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any, Dict
 from urllib.parse import quote
 
-from determined.cli import connect, errors, places, show
+from determined.cli import config_file, connect, places, show
 from determined.cli.declare import Command, arg, flag
-from determined.common import config_text
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 
@@ -59,7 +57,7 @@ NOUN = Command(
 
 def create(args: argparse.Namespace) -> None:
     """Store a new template."""
-    config = _read(args.template_file)
+    config = config_file.load(args.template_file, "template file")
     session = connect.session(args)
     workspace_id = (
         places.workspace(session, args.workspace_name)["id"] if args.workspace_name else 0
@@ -95,7 +93,7 @@ def remove(args: argparse.Namespace) -> None:
 
 def set_template(args: argparse.Namespace) -> None:
     """Store a template, new or in place of the one that has the name."""
-    config = _read(args.template_file)
+    config = config_file.load(args.template_file, "template file")
     session = connect.session(args)
     try:
         session.get(_path(args.template_name))
@@ -108,7 +106,7 @@ def set_template(args: argparse.Namespace) -> None:
 
 def set_config(args: argparse.Namespace) -> None:
     """Replace the configuration of a template that there is."""
-    config = _read(args.template_file)
+    config = config_file.load(args.template_file, "template file")
     connect.session(args).patch(_path(args.template_name), json=config)
     print(f"Set template {args.template_name}")
 
@@ -120,17 +118,6 @@ def _path(name: str) -> str:
 def _post(session: BaseSession, name: str, config: Any, workspace_id: int) -> None:
     body = {"name": name, "config": config, "workspaceId": workspace_id}
     session.post(_path(name), json=body)
-
-
-def _read(path: str) -> Any:
-    try:
-        with open(path, encoding="utf-8") as file:
-            config = config_text.load(file.read(), path)
-    except OSError as error:
-        raise errors.CliError(f"template file '{path}': {error.strerror}") from None
-    except (UnicodeDecodeError, config_text.ConfigTextError) as error:
-        raise errors.CliError(str(error)) from None
-    return json.loads(json.dumps(config))
 
 
 def _workspace_names(session: BaseSession) -> Dict[int, str]:

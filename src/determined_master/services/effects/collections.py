@@ -8,11 +8,10 @@ from determined_master import clock
 from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
-from determined_master.engine import Rows
-from determined_master.services.effects.trials import ALLOCATIONS, USER_TOKEN_LIFE
-from determined_master.services.tokens import TaskTokens, token_hash
-from determined_master.store import allocations, removal
+from determined_master.services.effects.requests import ask_for_room
+from determined_master.services.tokens import TaskTokens
 from determined_master.store import collections as rows
+from determined_master.store import removal
 
 if TYPE_CHECKING:
     import asyncpg
@@ -65,17 +64,6 @@ class CollectionEffects:
             raise RuntimeError(f"the collection {effect.task_id} has no row")
         now = clock.now()
         allocation_id = ids.allocation_id(ids.TaskId(row.task_id), 1)
-        new = allocations.NewAllocation(
-            id=allocation_id,
-            task_id=row.task_id,
-            pool=self._aux_pool,
-            slots=0,
-            token_hash=token_hash(self._tokens.session_token(allocation_id)),
-            user_id=row.user_id,
-            user_token_hash=token_hash(self._tokens.user_token(allocation_id)),
-            requested_at=now,
-            token_expires_at=now + USER_TOKEN_LIFE,
-        )
         request = alloc.AllocationRequest(
             task_id=row.task_id,
             task_type="CHECKPOINT_GC",
@@ -88,10 +76,7 @@ class CollectionEffects:
             is_single_node=True,
             experiment_id=row.experiment_id,
         )
-
-        event = alloc.AllocationRequested(allocation_id=allocation_id, request=request)
-        within = Rows(ALLOCATIONS, new)
-        await ctx.post("allocation", allocation_id, event, within=within)
+        await ask_for_room(ctx, self._tokens, allocation_id, row.user_id, request)
 
     async def remove_experiment(self, effect: exp.RemoveExperiment, ctx: EffectContext) -> None:
         """Delete all rows of the experiment; its own goes with the event."""

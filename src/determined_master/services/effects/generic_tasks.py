@@ -9,10 +9,9 @@ from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.task import messages as task
-from determined_master.engine import Rows
-from determined_master.services.effects.trials import ALLOCATIONS, USER_TOKEN_LIFE
-from determined_master.services.tokens import TaskTokens, token_hash
-from determined_master.store import allocations, generic_tasks
+from determined_master.services.effects.requests import ask_for_room
+from determined_master.services.tokens import TaskTokens
+from determined_master.store import generic_tasks
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
@@ -40,21 +39,8 @@ class GenericTaskEffects:
             row = await generic_tasks.find_generic_task(conn, ctx.aggregate_id)
         if row is None:
             raise RuntimeError(f"the generic task {ctx.aggregate_id} has no row")
-        now = clock.now()
-        request = _request(row, now, is_preemptible=effect.is_preemptible)
-        new = allocations.NewAllocation(
-            id=effect.allocation_id,
-            task_id=row.id,
-            pool=request.pool,
-            slots=request.slots,
-            token_hash=token_hash(self._tokens.session_token(effect.allocation_id)),
-            user_id=row.user_id,
-            user_token_hash=token_hash(self._tokens.user_token(effect.allocation_id)),
-            requested_at=now,
-            token_expires_at=now + USER_TOKEN_LIFE,
-        )
-        event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
-        await ctx.post("allocation", effect.allocation_id, event, within=Rows(ALLOCATIONS, new))
+        request = _request(row, clock.now(), is_preemptible=effect.is_preemptible)
+        await ask_for_room(ctx, self._tokens, effect.allocation_id, row.user_id, request)
 
     async def preempt_run(self, effect: task.PreemptRun, ctx: EffectContext) -> None:
         """Ask the run to save its work and leave."""

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.trial import messages as trial
-from determined_master.engine import Inserting, Rows
+from determined_master.services.effects.requests import ask_for_room
 from determined_master.services.gathering import Gathering
-from determined_master.services.tokens import TaskTokens, token_hash
-from determined_master.store import allocations, experiments, trials
+from determined_master.services.tokens import TaskTokens
+from determined_master.store import experiments, trials
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
     from determined_master.services.pools import Pools
-
-USER_TOKEN_LIFE = timedelta(days=7)
-ALLOCATIONS = Inserting(allocations.insert_allocations)
-"""Writes the rows of allocations that are asked for at the same time."""
 
 
 class TrialEffects:
@@ -71,21 +67,7 @@ class TrialEffects:
             told = trial.RoomLacked(reason=shortage)
             cause = f"{ctx.cause}:room"
             await self._engine.post("trial", ctx.aggregate_id, told, cause=cause)
-        new = allocations.NewAllocation(
-            id=effect.allocation_id,
-            task_id=row.task_id,
-            pool=request.pool,
-            slots=request.slots,
-            token_hash=token_hash(self._tokens.session_token(effect.allocation_id)),
-            user_id=experiment.user_id,
-            user_token_hash=token_hash(self._tokens.user_token(effect.allocation_id)),
-            requested_at=now,
-            token_expires_at=now + USER_TOKEN_LIFE,
-        )
-
-        event = alloc.AllocationRequested(allocation_id=effect.allocation_id, request=request)
-        within = Rows(ALLOCATIONS, new)
-        await ctx.post("allocation", effect.allocation_id, event, within=within)
+        await ask_for_room(ctx, self._tokens, effect.allocation_id, experiment.user_id, request)
 
     def _find_shortage(self, request: alloc.AllocationRequest) -> str | None:
         """What the trial lacks because it is kept from agents."""

@@ -1,0 +1,48 @@
+"""Asking for a place to run: the same for tasks of every kind."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain.allocation import messages as alloc
+from determined_master.engine import Inserting, Rows
+from determined_master.services.tokens import TaskTokens, token_hash
+from determined_master.store import allocations
+
+if TYPE_CHECKING:
+    from determined_master.engine import EffectContext
+
+USER_TOKEN_LIFE = timedelta(days=7)
+ALLOCATIONS = Inserting(allocations.insert_allocations)
+"""Writes the rows of allocations that are asked for at the same time."""
+
+
+async def ask_for_room(
+    ctx: EffectContext,
+    tokens: TaskTokens,
+    allocation_id: str,
+    user_id: int,
+    request: alloc.AllocationRequest,
+) -> None:
+    """Store the allocation with its tokens' hashes and let it wait for its slots.
+
+    Args:
+        ctx: of the effect that this closes.
+        user_id: whose token its containers get.
+    """
+    requested_at = request.requested_at or clock.now()
+    new = allocations.NewAllocation(
+        id=allocation_id,
+        task_id=request.task_id,
+        pool=request.pool,
+        slots=request.slots,
+        token_hash=token_hash(tokens.session_token(allocation_id)),
+        user_id=user_id,
+        user_token_hash=token_hash(tokens.user_token(allocation_id)),
+        requested_at=requested_at,
+        token_expires_at=requested_at + USER_TOKEN_LIFE,
+    )
+    event = alloc.AllocationRequested(allocation_id=allocation_id, request=request)
+    await ctx.post("allocation", allocation_id, event, within=Rows(ALLOCATIONS, new))
