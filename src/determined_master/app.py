@@ -34,12 +34,18 @@ from determined_master.services.collections import Collections
 from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
-from determined_master.services.defaults import config_layers, pool_configs, task_defaults
+from determined_master.services.defaults import (
+    config_layers,
+    idle_timeouts,
+    pool_configs,
+    task_defaults,
+)
 from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.generic_tasks import GenericTaskEffects
+from determined_master.services.effects.interactive_tasks import InteractiveEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
@@ -49,6 +55,8 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
+from determined_master.services.interactive_configs import InteractiveConfigs
+from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
 from determined_master.services.job_terms import JobTermsSync
@@ -148,6 +156,14 @@ class App:
         self._layers = config_layers(settings, default_storage(settings))
         self._configs = ExperimentConfigs(pool, self._layers)
         self._generic = GenericTasks(self.engine, pool, self._layers, self.pools)
+        self._interactive = InteractiveTasks(
+            self.engine,
+            pool,
+            InteractiveConfigs(pool, self._layers, self.pools, idle_timeouts(settings)),
+            self.pools,
+            self.terms,
+            frozenset(settings.reserved_ports or ()),
+        )
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
@@ -158,6 +174,7 @@ class App:
         self.engine.feed.listen("allocation", self._on_allocation)
         self.engine.feed.listen("trial", self._on_trial)
         self.engine.feed.listen("task", self._on_generic_task)
+        self.engine.feed.listen("interactive", self._on_interactive_task)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -186,6 +203,7 @@ class App:
         ExperimentEffects(engine, pool).register()
         TrialEffects(engine, pool, tokens, self.pools).register()
         GenericTaskEffects(engine, pool, tokens).register()
+        InteractiveEffects(engine, pool, tokens).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         defaults = task_defaults(settings)
@@ -227,8 +245,11 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(tasks, trials, experiments, self._generic, self.live),
+            task_control=TaskControl(
+                tasks, trials, experiments, self._generic, self._interactive, self.live
+            ),
             generic_tasks=self._generic,
+            interactive_tasks=self._interactive,
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
             models=Models(pool),
@@ -304,6 +325,10 @@ class App:
 
     def _on_generic_task(self, change: Changed) -> None:
         if change.state.state in TERMINAL:
+            self.logs.tell(change.id)
+
+    def _on_interactive_task(self, change: Changed) -> None:
+        if change.state.state == "OVER":
             self.logs.tell(change.id)
 
 

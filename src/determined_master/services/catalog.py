@@ -25,6 +25,7 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
+from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
 from determined_master.services.job_terms import JobTermsSync
@@ -88,6 +89,7 @@ class Services:
     tasks: Tasks
     task_control: TaskControl
     generic_tasks: GenericTasks
+    interactive_tasks: InteractiveTasks
     templates: Templates
     config_policies: ConfigPolicies
     models: Models

@@ -44,6 +44,15 @@ def describe(failure: ContainerFailure | None) -> str:
     return f"{PHRASES[failure.type]}: {words}{tail}"
 
 
+def exit_status(allocation: Allocation, outcome: AllocationOutcome) -> str:
+    """How an allocation ended, as interactive tasks show it."""
+    if outcome.kind == "completed":
+        return "allocation exited successfully"
+    if outcome.kind in ("failed", "lost"):
+        return describe(allocation.failure)
+    return outcome.message
+
+
 def exit_line(allocation: Allocation, container: Container) -> WriteTaskLog:
     """The line about the end of one container."""
     said = describe(container.failure)
