@@ -29,6 +29,10 @@ class TaskTokens:
         """What the ssh keys of an experiment's trials follow from; 32 bytes."""
         return self._digest("ssh", str(experiment_id))
 
+    def certificate_seed(self, name: str) -> bytes:
+        """What the key of a certificate of the cluster's own follows from; 32 bytes."""
+        return self._digest("certificate", name)
+
     def _derive(self, purpose: str, name: str) -> str:
         digest = self._digest(purpose, name)
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
