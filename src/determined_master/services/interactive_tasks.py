@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,16 @@ PORT_RANGES: Mapping[InteractiveKind, range] = {
 """Where their servers listen: apart from each other and from what trials use."""
 
 
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """What a TensorBoard shows: experiments with all of their trials, and single trials."""
+
+    experiment_ids: Sequence[int] = ()
+    trial_ids: Sequence[int] = ()
+
+
+NO_SOURCES = Sources()
+
+
 class Launched(msgspec.Struct, frozen=True):
     """A task that was just started."""
 
@@ -80,7 +90,7 @@ class InteractiveTasks:
         return await self._configs.prepare(new)
 
     async def launch(
-        self, caller: Caller, new: Launch, sources: rows.Sources | None = None
+        self, caller: Caller, new: Launch, sources: Sources = NO_SOURCES
     ) -> Launched:
         """Check a configuration and start the task.
 
@@ -112,7 +122,8 @@ class InteractiveTasks:
                 context=prepared.context,
                 workspace_id=prepared.workspace_id,
                 port=await self._port(conn, new.kind),
-                sources=sources,
+                experiment_ids=sources.experiment_ids,
+                trial_ids=sources.trial_ids,
             )
             await rows.insert_interactive_task(conn, row)
 

@@ -13,19 +13,6 @@ from determined_master.domain.paging import Page, page_of
 from determined_master.store.pool import Conn
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """What a TensorBoard shows, and how it reaches that."""
-
-    experiment_ids: Sequence[int] = ()
-    """Ascending; as its user named them."""
-    trial_ids: Sequence[int] = ()
-    log_dirs: Sequence[str] = ()
-    storage: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """A `checkpoint_storage` section: where the event files are."""
-    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Variables by which that is reached."""
-
-
 class NewInteractiveTask(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored when one is launched."""
 
@@ -39,7 +26,8 @@ class NewInteractiveTask(msgspec.Struct, frozen=True, kw_only=True):
     """The SHA-256 of its directory."""
     workspace_id: int
     port: int | None
-    sources: Sources | None
+    experiment_ids: Sequence[int] = ()
+    trial_ids: Sequence[int] = ()
 
 
 class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +58,8 @@ class InteractiveRow(ListedTask, frozen=True, kw_only=True):
     config: dict[str, Any]
     context: bytes | None
     port: int | None
-    sources: Sources | None
+    active_at: datetime | None
+    """When its program last said that it is used."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,8 +93,7 @@ _LISTED = """
     k.started_at, k.ended_at, i.state, i.exit_status,
     coalesce(i.config ->> 'description', '') AS description,
     i.config #>> '{resources,resource_pool}' AS resource_pool, i.workspace_id,
-    coalesce(i.sources -> 'experiment_ids', '[]') AS experiment_ids,
-    coalesce(i.sources -> 'trial_ids', '[]') AS trial_ids, a.state AS allocation_state
+    i.experiment_ids, i.trial_ids, a.state AS allocation_state
 """
 _FROM = """
       FROM interactive_tasks i JOIN tasks k ON k.id = i.task_id JOIN users u ON u.id = k.user_id
@@ -128,24 +116,27 @@ async def insert_interactive_task(conn: Conn, new: NewInteractiveTask) -> None:
     """
     await conn.execute(task, new.id, new.kind, new.job_id, new.user_id, new.started_at)
     query = """
-        INSERT INTO interactive_tasks (task_id, state, config, context, workspace_id, port, sources)
-        VALUES ($1, 'ACTIVE', $2, $3, $4, $5, $6)
+        INSERT INTO interactive_tasks (task_id, state, config, context, workspace_id, port,
+                                       experiment_ids, trial_ids)
+        VALUES ($1, 'ACTIVE', $2, $3, $4, $5, $6, $7)
     """
-    sources = None if new.sources is None else msgspec.to_builtins(new.sources)
     await conn.execute(
-        query, new.id, new.config, new.context, new.workspace_id, new.port, sources
+        query,
+        new.id,
+        new.config,
+        new.context,
+        new.workspace_id,
+        new.port,
+        list(new.experiment_ids),
+        list(new.trial_ids),
     )
 
 
 async def find_interactive_task(conn: Conn, task_id: str) -> InteractiveRow | None:
     """The interactive task of that id."""
-    columns = f"{_LISTED}, i.config, i.context, i.port, i.sources"
+    columns = f"{_LISTED}, i.config, i.context, i.port, i.active_at"
     row = await conn.fetchrow(f"SELECT {columns} {_FROM} WHERE i.task_id = $1", task_id)
-    if row is None:
-        return None
-    given = row["sources"]
-    sources = None if given is None else msgspec.convert(given, Sources)
-    return InteractiveRow(**{**row, "sources": sources})
+    return InteractiveRow(**row) if row else None
 
 
 async def list_interactive_tasks(conn: Conn, wanted: Wanted) -> tuple[list[ListedTask], Page]:

@@ -8,6 +8,7 @@ from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.interactive.messages import RequestOnlyRun
+from determined_master.domain.proxy_port import ProxyPort, proxy_ports_of
 from determined_master.services.effects.requests import ask_for_room
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import interactive_tasks
@@ -39,6 +40,11 @@ class InteractiveEffects:
         await ask_for_room(ctx, self._tokens, effect.allocation_id, row.user_id, request)
 
 
+def proxied_ports(row: interactive_tasks.InteractiveRow) -> tuple[ProxyPort, ...]:
+    """How the master reaches such a task: its own server first, then what its user asks for."""
+    return proxy_ports_of(row.config["environment"])
+
+
 def _request(row: interactive_tasks.InteractiveRow) -> alloc.AllocationRequest:
     config = typed_task(row.config)
     return alloc.AllocationRequest(
@@ -54,5 +60,6 @@ def _request(row: interactive_tasks.InteractiveRow) -> alloc.AllocationRequest:
         priority=config.priority,
         weight=config.weight,
         max_slots=config.max_slots,
+        proxy_ports=proxied_ports(row),
         requested_at=clock.now(),
     )

@@ -1,0 +1,38 @@
+"""What the container of an interactive task is started with."""
+
+from __future__ import annotations
+
+from determined_master.domain import task_spec
+from determined_master.domain.config.task import typed_task, work_directory
+from determined_master.services.container_options import mounts, user_ports
+from determined_master.services.task_programs import TaskProgram
+from determined_master.store.interactive_tasks import InteractiveRow
+from determined_wire import agent_link as link
+
+PROGRAM = ("python3", "-m", "determined.exec.entry")
+
+
+def program_of(row: InteractiveRow, user: link.TaskUser, device_type: str) -> TaskProgram:
+    """What such a task runs.
+
+    Args:
+        row: the task.
+        user: whom it runs as.
+        device_type: of its slots; says which of the configuration's variables it gets.
+    """
+    config = typed_task(row.config)
+    directory = work_directory(
+        config, task_spec.WORK_DIR, agent_user=user.user, username=row.username
+    )
+    own = {"DET_WORKDIR": directory}
+    if row.config.get("debug"):
+        own["DET_DEBUG"] = "true"
+    return TaskProgram(
+        username=row.username,
+        description=f"cmd-{row.id}",
+        entrypoint=(*PROGRAM, row.kind.lower(), *config.entrypoint),
+        environment={**own, **task_spec.user_environment(row.config, device_type)},
+        work_dir=directory,
+        mounts=tuple(mounts(row.config)),
+        ports=user_ports(row.config),
+    )
