@@ -46,9 +46,7 @@ async def get_command(call: Call, request: wire.GetCommandRequest) -> wire.GetCo
 
 
 @route("POST", "/api/v1/commands/{command_id}/kill")
-async def kill_command(
-    call: Call, request: wire.KillCommandRequest
-) -> wire.KillCommandResponse:
+async def kill_command(call: Call, request: wire.KillCommandRequest) -> wire.KillCommandResponse:
     """End a command at once; one that is over stays what it is."""
     row = await call.services.interactive_tasks.kill(call.caller, "COMMAND", request.command_id)
     return wire.KillCommandResponse(command=await _command(call, row))

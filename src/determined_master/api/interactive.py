@@ -14,6 +14,7 @@ from determined_master.domain.interactive.messages import InteractiveKind
 from determined_master.domain.model_definition import ModelFile
 from determined_master.ports import AgentSnapshot
 from determined_master.services.interactive_configs import Launch
+from determined_master.services.interactive_programs import PROGRAM
 from determined_master.services.interactive_tasks import SHOWN_FOR, Launched
 from determined_master.store.interactive_tasks import InteractiveRow, ListedTask, Wanted
 from determined_wire.proto import WireEnum
@@ -110,7 +111,7 @@ async def shown(call: Call, row: ListedTask) -> dict[str, Any]:
 
 def shown_config(row: InteractiveRow) -> dict[str, Any]:
     """The configuration that a task runs by."""
-    return shown_task_config(row.config, ("python3", "-m", "determined.exec.entry", row.kind.lower()))
+    return shown_task_config(row.config, (*PROGRAM, row.kind.lower()))
 
 
 def warnings_of(launched: Launched) -> list[LaunchWarning]:
@@ -119,9 +120,7 @@ def warnings_of(launched: Launched) -> list[LaunchWarning]:
     return [too_large] if launched.exceeds_slots else []
 
 
-def _shown(
-    call: Call, row: ListedTask, agents: Mapping[str, AgentSnapshot]
-) -> dict[str, Any]:
+def _shown(call: Call, row: ListedTask, agents: Mapping[str, AgentSnapshot]) -> dict[str, Any]:
     return {
         "id": row.id,
         "description": row.description,

@@ -10,7 +10,6 @@ from typing import Any
 
 from determined_master.domain import task_spec
 from determined_master.domain.proxy_port import proxy_ports_of
-from determined_master.domain.proxy_port import proxy_ports_of
 from determined_wire import agent_link as link
 
 

@@ -89,9 +89,7 @@ class InteractiveTasks:
         access.may(caller, "create", "task")
         return await self._configs.prepare(new)
 
-    async def launch(
-        self, caller: Caller, new: Launch, sources: Sources = NO_SOURCES
-    ) -> Launched:
+    async def launch(self, caller: Caller, new: Launch, sources: Sources = NO_SOURCES) -> Launched:
         """Check a configuration and start the task.
 
         Args:
@@ -204,7 +202,7 @@ class InteractiveTasks:
         return await self.get(caller, kind, task_id)
 
     async def _port(self, conn: Conn, kind: InteractiveKind) -> int | None:
-        """A port for its server, drawn from those that no other task has; any when all are used."""
+        """A port for its server that no other task has; any when all are used."""
         given = PORT_RANGES.get(kind)
         if given is None:
             return None

@@ -69,7 +69,7 @@ class ProjectDeletions:
         return False
 
     async def delete_workspace(self, caller: Caller, workspace_id: int) -> bool:
-        """The same for a workspace with all its projects; its interactive tasks are killed, too."""
+        """The same for a workspace with all its projects; interactive tasks are killed, too."""
         async with self._door:
             async with self._pool.acquire() as conn, conn.transaction():
                 projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]

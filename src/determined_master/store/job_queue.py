@@ -42,7 +42,8 @@ async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
          WHERE e.job_id = ANY ($1::uuid[])
         UNION ALL
         SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.type, '', k.type, k.user_id,
-               u.username, coalesce(g.workspace_id, i.workspace_id, 1), 0, k.started_at, NULL, NULL, NULL
+               u.username, coalesce(g.workspace_id, i.workspace_id, 1), 0, k.started_at,
+               NULL, NULL, NULL
           FROM tasks k JOIN users u ON u.id = k.user_id
           LEFT JOIN generic_tasks g ON g.task_id = k.id
           LEFT JOIN interactive_tasks i ON i.task_id = k.id
