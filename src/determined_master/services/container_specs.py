@@ -15,7 +15,7 @@ from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ssh_files import ssh_files
 from determined_master.services import collection_specs, generic_specs
-from determined_master.services.container_options import container_options
+from determined_master.services.container_options import container_options, mounts
 from determined_master.services.ssh_keys import derive_key_pair
 from determined_master.services.task_defaults import TaskDefaults
 from determined_master.services.tokens import TaskTokens
@@ -174,7 +174,7 @@ class ContainerSpecs:
             work_dir=task_spec.WORK_DIR,
             user=user,
             files=(*collection_specs.files(row), *self._trust()),
-            mounts=tuple(_mounts(config)),
+            mounts=tuple(mounts(config)),
             network_mode=self._defaults.of(state.request.pool).network_mode,
         )
         return msgspec.structs.replace(spec, **self._options(state, config, "cpu"))
@@ -210,7 +210,7 @@ class ContainerSpecs:
             work_dir=directory,
             user=user,
             files=self._files(state),
-            mounts=tuple(_mounts(row.config)),
+            mounts=tuple(mounts(row.config)),
             ports=tuple(sorted(set(ports))),
             network_mode="host" if container.count > 1 else defaults.network_mode,
         )
@@ -305,24 +305,7 @@ class ContainerSpecs:
             work_dir=task_spec.WORK_DIR,
             user=self._defaults.user,
             files=self._files(state),
-            mounts=tuple(_mounts(config)),
+            mounts=tuple(mounts(config)),
             ports=tuple(sorted(set(ports))),
             network_mode="host" if container.count > 1 else defaults.network_mode,
         )
-
-
-def _mounts(config: dict[str, Any]) -> list[link.Mount]:
-    mounts = [
-        link.Mount(
-            host_path=m["host_path"],
-            container_path=m["container_path"],
-            read_only=bool(m.get("read_only")),
-            propagation=m.get("propagation") or "rprivate",
-        )
-        for m in config.get("bind_mounts") or ()
-    ]
-    storage = task_spec.storage_mount(config.get("checkpoint_storage") or {})
-    if storage is not None:
-        host_path, container_path, propagation = storage
-        mounts.append(link.Mount(host_path, container_path, propagation=propagation))
-    return mounts
