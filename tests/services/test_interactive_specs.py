@@ -12,7 +12,6 @@ from determined_master.domain.proxy_port import ProxyPort
 from determined_master.domain.ssh_files import KeyPair
 from determined_master.domain.tensorboard_sources import LogSource
 from determined_master.services.interactive_specs import (
-    FIRST_PORTS,
     InteractiveSpec,
     InteractiveTask,
     TaskSecrets,
@@ -25,7 +24,7 @@ SECRETS = TaskSecrets(
     certificate=b"CERT",
     certificate_key=b"KEY",
 )
-PORTS = {name: port for ports in FIRST_PORTS.values() for name, port in ports.items()}
+PORTS = {"notebook": 2900, "shell": 3200, "tensorboard": 2600}
 
 
 def build(kind: Any, secrets: TaskSecrets = SECRETS, **task: Any) -> InteractiveSpec:
@@ -36,7 +35,8 @@ def build(kind: Any, secrets: TaskSecrets = SECRETS, **task: Any) -> Interactive
         "debug": False,
         **task.pop("config", {}),
     }
-    whole = InteractiveTask(kind=kind, task_id="abc", config=config, ports=PORTS, **task)
+    port = task.pop("port", PORTS.get(kind, 0))
+    whole = InteractiveTask(kind=kind, task_id="abc", config=config, port=port, **task)
     return spec_of(whole, secrets, "cuda")
 
 
@@ -173,3 +173,8 @@ def test_what_the_user_asks_for_is_added() -> None:
 def test_what_a_kind_needs_is_missed(kind: str, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         build(kind, msgspec.structs.replace(SECRETS, **changes))
+
+
+def test_a_server_needs_a_port() -> None:
+    with pytest.raises(ValueError, match="a shell needs a port"):
+        build("shell", port=0)

@@ -25,14 +25,6 @@ from determined_wire import agent_link as link
 InteractiveKind = Literal["command", "notebook", "shell", "tensorboard"]
 PROGRAM = ("python3", "-m", "determined.exec.entry")
 
-FIRST_PORTS: Mapping[InteractiveKind, Mapping[str, int]] = {
-    "command": {},
-    "notebook": {"NOTEBOOK_PORT": 2900},
-    "shell": {"SHELL_PORT": 3200},
-    "tensorboard": {"TENSORBOARD_PORT": 2600},
-}
-"""The port that each kind listens at, and its first choice: the lowest free one from there on."""
-
 
 class TaskSecrets(msgspec.Struct, frozen=True, kw_only=True):
     """What only the task and its user know; each kind has its own."""
@@ -52,8 +44,8 @@ class InteractiveTask(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str
     config: Mapping[str, Any]
     """Completed, with its secrets."""
-    ports: Mapping[str, int]
-    """The numbers chosen for `FIRST_PORTS`."""
+    port: int = 0
+    """Where its server listens, chosen for it; a command has none."""
     work_dir: str = task_spec.WORK_DIR
     sources: Sequence[LogSource] = ()
     """What a TensorBoard shows."""
@@ -81,11 +73,11 @@ def spec_of(task: InteractiveTask, secrets: TaskSecrets, device_type: str) -> In
         device_type: of its slots; says which of the configuration's variables it gets.
 
     Raises:
-        KeyError: the port of its kind is not among the task's.
-        ValueError: a secret that its kind needs is not given, or a TensorBoard has no sources.
+        ValueError: the port or a secret that its kind needs is not given, or a TensorBoard has
+            no sources.
     """
     environment = task.config.get("environment") or {}
-    proxied = (*own_proxy_ports(task.kind, task.ports), *proxy_ports_of(environment))
+    proxied = (*own_proxy_ports(task.kind, task.port), *proxy_ports_of(environment))
     exposed = {*map(int, (environment.get("ports") or {}).values()), *(p.port for p in proxied)}
     variables = {"DET_WORKDIR": task.work_dir, **_variables(task, secrets, device_type)}
     if task.config.get("debug"):
@@ -101,16 +93,17 @@ def spec_of(task: InteractiveTask, secrets: TaskSecrets, device_type: str) -> In
     )
 
 
-def own_proxy_ports(kind: InteractiveKind, ports: Mapping[str, int]) -> tuple[ProxyPort, ...]:
-    """How the master reaches a task of such a kind. Raises KeyError: its port is not there."""
+def own_proxy_ports(kind: InteractiveKind, port: int) -> tuple[ProxyPort, ...]:
+    """How the master reaches a task of such a kind. Raises ValueError: it has no port."""
+    if kind != "command" and port <= 0:
+        raise ValueError(f"a {kind} needs a port to listen at")
     match kind:
         case "notebook":
-            return (ProxyPort(ports["NOTEBOOK_PORT"], is_default=True, is_tls=True),)
+            return (ProxyPort(port, is_default=True, is_tls=True),)
         case "shell":  # the keys protect it
-            port = ports["SHELL_PORT"]
             return (ProxyPort(port, is_tcp=True, is_unauthenticated=True, is_default=True),)
         case "tensorboard":
-            return (ProxyPort(ports["TENSORBOARD_PORT"], is_default=True),)
+            return (ProxyPort(port, is_default=True),)
         case "command":
             return ()
 
@@ -120,7 +113,7 @@ def _entrypoint(task: InteractiveTask) -> tuple[str, ...]:
         case "command":
             return (*PROGRAM, task.kind, *task.config["entrypoint"])
         case "shell":
-            return (*PROGRAM, task.kind, str(task.ports["SHELL_PORT"]))
+            return (*PROGRAM, task.kind, str(task.port))
         case "tensorboard":
             return (*PROGRAM, task.kind, *(task.config.get("tensorboard_args") or ()))
         case "notebook":
@@ -132,14 +125,14 @@ def _variables(task: InteractiveTask, secrets: TaskSecrets, device_type: str) ->
         if not secrets.notebook_token:
             raise ValueError(f"notebook {task.task_id} has no token")
         return {
-            "NOTEBOOK_PORT": str(task.ports["NOTEBOOK_PORT"]),
+            "NOTEBOOK_PORT": str(task.port),
             "NOTEBOOK_CONFIG": json.dumps(mask_config(task.config), separators=(",", ":")),
             "NOTEBOOK_IDLE_TYPE": str(task.config["notebook_idle_type"]),
             "DET_NOTEBOOK_TOKEN": secrets.notebook_token,
         }
     if task.kind == "tensorboard":
         return {
-            "TENSORBOARD_PORT": str(task.ports["TENSORBOARD_PORT"]),
+            "TENSORBOARD_PORT": str(task.port),
             "TF_CPP_MIN_LOG_LEVEL": "3",
             **tensorboard_sources.variables(task.sources, device_type),
         }
