@@ -13,7 +13,7 @@ from determined_master.domain.ssh_files import KeyPair
 from determined_master.domain.tensorboard_sources import LogSource
 from determined_master.services.interactive_specs import (
     InteractiveSpec,
-    InteractiveTask,
+    TaskToStart,
     TaskSecrets,
     spec_of,
 )
@@ -36,7 +36,7 @@ def build(kind: Any, secrets: TaskSecrets = SECRETS, **task: Any) -> Interactive
         **task.pop("config", {}),
     }
     port = task.pop("port", PORTS.get(kind, 0))
-    whole = InteractiveTask(kind=kind, task_id="abc", config=config, port=port, **task)
+    whole = TaskToStart(kind=kind.upper(), task_id="abc", config=config, port=port, **task)
     return spec_of(whole, secrets, "cuda")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain import task_spec
+from determined_master.domain.proxy_port import proxy_ports_of
 from determined_wire import agent_link as link
 
 
@@ -51,6 +52,13 @@ def mounts(config: Mapping[str, Any]) -> list[link.Mount]:
         host_path, container_path, propagation = storage
         found.append(link.Mount(host_path, container_path, propagation=propagation))
     return found
+
+
+def exposed_ports(config: Mapping[str, Any]) -> set[int]:
+    """The ports that it asks to have exposed, whether proxied or not."""
+    environment = config.get("environment") or {}
+    named = map(int, (environment.get("ports") or {}).values())
+    return {*named, *(p.port for p in proxy_ports_of(environment))}
 
 
 def registry_auth(given: Mapping[str, Any] | None) -> link.RegistryAuth | None:

@@ -19,10 +19,10 @@ from determined_master.domain.proxy_port import ProxyPort, proxy_ports_of
 from determined_master.domain.ssh_files import KeyPair, shell_files
 from determined_master.domain.tensorboard_sources import LogSource
 from determined_master.domain.welcome import WELCOME_NOTEBOOK
-from determined_master.services.container_options import mounts
+from determined_master.services.container_options import exposed_ports, mounts
 from determined_wire import agent_link as link
 
-InteractiveKind = Literal["command", "notebook", "shell", "tensorboard"]
+InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]
 PROGRAM = ("python3", "-m", "determined.exec.entry")
 
 
@@ -37,7 +37,7 @@ class TaskSecrets(msgspec.Struct, frozen=True, kw_only=True):
     certificate_key: bytes = b""
 
 
-class InteractiveTask(msgspec.Struct, frozen=True, kw_only=True):
+class TaskToStart(msgspec.Struct, frozen=True, kw_only=True):
     """One task that is to start."""
 
     kind: InteractiveKind
@@ -64,7 +64,7 @@ class InteractiveSpec(msgspec.Struct, frozen=True, kw_only=True):
     proxy_ports: tuple[ProxyPort, ...]
 
 
-def spec_of(task: InteractiveTask, secrets: TaskSecrets, device_type: str) -> InteractiveSpec:
+def spec_of(task: TaskToStart, secrets: TaskSecrets, device_type: str) -> InteractiveSpec:
     """The specification of a task's one container.
 
     Args:
@@ -78,7 +78,7 @@ def spec_of(task: InteractiveTask, secrets: TaskSecrets, device_type: str) -> In
     """
     environment = task.config.get("environment") or {}
     proxied = (*own_proxy_ports(task.kind, task.port), *proxy_ports_of(environment))
-    exposed = {*map(int, (environment.get("ports") or {}).values()), *(p.port for p in proxied)}
+    exposed = exposed_ports(task.config) | {p.port for p in proxied}
     variables = {"DET_WORKDIR": task.work_dir, **_variables(task, secrets, device_type)}
     if task.config.get("debug"):
         variables["DET_DEBUG"] = "true"
@@ -95,33 +95,33 @@ def spec_of(task: InteractiveTask, secrets: TaskSecrets, device_type: str) -> In
 
 def own_proxy_ports(kind: InteractiveKind, port: int) -> tuple[ProxyPort, ...]:
     """How the master reaches a task of such a kind. Raises ValueError: it has no port."""
-    if kind != "command" and port <= 0:
-        raise ValueError(f"a {kind} needs a port to listen at")
+    if kind != "COMMAND" and port <= 0:
+        raise ValueError(f"a {kind.lower()} needs a port to listen at")
     match kind:
-        case "notebook":
+        case "NOTEBOOK":
             return (ProxyPort(port, is_default=True, is_tls=True),)
-        case "shell":  # the keys protect it
+        case "SHELL":  # the keys protect it
             return (ProxyPort(port, is_tcp=True, is_unauthenticated=True, is_default=True),)
-        case "tensorboard":
+        case "TENSORBOARD":
             return (ProxyPort(port, is_default=True),)
-        case "command":
+        case "COMMAND":
             return ()
 
 
-def _entrypoint(task: InteractiveTask) -> tuple[str, ...]:
+def _entrypoint(task: TaskToStart) -> tuple[str, ...]:
     match task.kind:
-        case "command":
-            return (*PROGRAM, task.kind, *task.config["entrypoint"])
-        case "shell":
-            return (*PROGRAM, task.kind, str(task.port))
-        case "tensorboard":
-            return (*PROGRAM, task.kind, *(task.config.get("tensorboard_args") or ()))
-        case "notebook":
-            return (*PROGRAM, task.kind)
+        case "COMMAND":
+            return (*PROGRAM, task.kind.lower(), *task.config["entrypoint"])
+        case "SHELL":
+            return (*PROGRAM, task.kind.lower(), str(task.port))
+        case "TENSORBOARD":
+            return (*PROGRAM, task.kind.lower(), *(task.config.get("tensorboard_args") or ()))
+        case "NOTEBOOK":
+            return (*PROGRAM, task.kind.lower())
 
 
-def _variables(task: InteractiveTask, secrets: TaskSecrets, device_type: str) -> dict[str, str]:
-    if task.kind == "notebook":
+def _variables(task: TaskToStart, secrets: TaskSecrets, device_type: str) -> dict[str, str]:
+    if task.kind == "NOTEBOOK":
         if not secrets.notebook_token:
             raise ValueError(f"notebook {task.task_id} has no token")
         return {
@@ -130,7 +130,7 @@ def _variables(task: InteractiveTask, secrets: TaskSecrets, device_type: str) ->
             "NOTEBOOK_IDLE_TYPE": str(task.config["notebook_idle_type"]),
             "DET_NOTEBOOK_TOKEN": secrets.notebook_token,
         }
-    if task.kind == "tensorboard":
+    if task.kind == "TENSORBOARD":
         return {
             "TENSORBOARD_PORT": str(task.port),
             "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -139,23 +139,23 @@ def _variables(task: InteractiveTask, secrets: TaskSecrets, device_type: str) ->
     return {}
 
 
-def _files(task: InteractiveTask, secrets: TaskSecrets) -> tuple[link.File, ...]:
+def _files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File, ...]:
     match task.kind:
-        case "command":
+        case "COMMAND":
             return ()
-        case "shell":
+        case "SHELL":
             if secrets.ssh_keys is None:
                 raise ValueError(f"shell {task.task_id} has no keys")
             files = shell_files(secrets.ssh_keys)
             return tuple(link.File(f.path, f.content, f.mode, f.is_root_owned) for f in files)
-        case "tensorboard":
+        case "TENSORBOARD":
             content = tensorboard_sources.to_json(task.sources)
             return (link.File(tensorboard_sources.FILE, content, 0o600),)
-        case "notebook":
+        case "NOTEBOOK":
             return _notebook_files(task, secrets)
 
 
-def _notebook_files(task: InteractiveTask, secrets: TaskSecrets) -> tuple[link.File, ...]:
+def _notebook_files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File, ...]:
     if not secrets.certificate or not secrets.certificate_key:
         raise ValueError(f"notebook {task.task_id} has no certificate")
     files = [
@@ -167,7 +167,7 @@ def _notebook_files(task: InteractiveTask, secrets: TaskSecrets) -> tuple[link.F
     return tuple(files)
 
 
-def _mounts(task: InteractiveTask) -> list[link.Mount]:
+def _mounts(task: TaskToStart) -> list[link.Mount]:
     found = mounts(task.config)
     found += [
         link.Mount(host, path, read_only=True, propagation=propagation)
