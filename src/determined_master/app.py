@@ -56,6 +56,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
 from determined_master.services.interactive_configs import InteractiveConfigs
+from determined_master.services.interactive_programs import InteractiveSecrets
 from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -86,6 +87,7 @@ from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
+from determined_master.services.tensorboards import Tensorboards
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
@@ -163,15 +165,15 @@ class App:
             InteractiveConfigs(pool, self._layers, self.pools, idle_timeouts(settings)),
             self.pools,
             self.terms,
-            frozenset(settings.reserved_ports or ()),
+            task_defaults(settings),
         )
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
-        tokens = TaskTokens(cluster.secret)
-        self.proxies = Proxies(self.live, tokens)
-        self._handle_effects(tokens)
+        self._tokens = TaskTokens(cluster.secret)
+        self.proxies = Proxies(self.live, self._tokens)
+        self._handle_effects(self._tokens)
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
         self.engine.feed.listen("allocation", self._on_allocation)
@@ -253,6 +255,8 @@ class App:
             ),
             generic_tasks=self._generic,
             interactive_tasks=self._interactive,
+            interactive_secrets=InteractiveSecrets(self._tokens, task_defaults(self.settings)),
+            tensorboards=Tensorboards(pool, self._interactive),
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
             models=Models(pool),

@@ -25,7 +25,7 @@ async def launch_command(
     return wire.LaunchCommandResponse(
         command=await _command(call, launched.row),
         config=shown_config(launched.row),
-        warnings=warnings_of(launched),
+        warnings=warnings_of(exceeds_slots=launched.exceeds_slots),
     )
 
 

@@ -14,8 +14,8 @@ from determined_master.domain.interactive.messages import InteractiveKind
 from determined_master.domain.model_definition import ModelFile
 from determined_master.ports import AgentSnapshot
 from determined_master.services.interactive_configs import Launch
-from determined_master.services.interactive_programs import PROGRAM
-from determined_master.services.interactive_tasks import SHOWN_FOR, Launched
+from determined_master.services.interactive_specs import PROGRAM
+from determined_master.services.interactive_tasks import SHOWN_FOR
 from determined_master.store.interactive_tasks import InteractiveRow, ListedTask, Wanted
 from determined_wire.proto import WireEnum
 from determined_wire.rest.types.container import Container
@@ -64,9 +64,7 @@ class LaunchRequest(Protocol):
     def workspace_id(self) -> int: ...
 
 
-def launch_of(
-    kind: InteractiveKind, request: LaunchRequest, *, is_preview: bool = False
-) -> Launch:
+def launch_of(kind: InteractiveKind, request: LaunchRequest) -> Launch:
     """What a user sends to start one."""
     files = [
         ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
@@ -78,7 +76,6 @@ def launch_of(
         template=request.template_name,
         files=files,
         workspace_id=request.workspace_id,
-        is_preview=is_preview,
     )
 
 
@@ -86,7 +83,7 @@ async def list_of(
     call: Call, kind: InteractiveKind, request: ListRequest
 ) -> tuple[list[tuple[ListedTask, dict[str, Any]]], Pagination]:
     """Tasks that match a request, each with the fields that all kinds show; and the page."""
-    sort = str(request.sort_by).removeprefix("SORT_BY_").lower()
+    sort = request.sort_by.name.removeprefix("SORT_BY_").lower()
     wanted = Wanted(
         kind=kind,
         ended_since=clock.now() - SHOWN_FOR,
@@ -114,10 +111,25 @@ def shown_config(row: InteractiveRow) -> dict[str, Any]:
     return shown_task_config(row.config, (*PROGRAM, row.kind.lower()))
 
 
-def warnings_of(launched: Launched) -> list[LaunchWarning]:
+def addresses_of(call: Call, row: ListedTask) -> list[dict[str, Any]]:
+    """Where the ports of its container are while it runs."""
+    allocation = call.services.live.find(f"{row.id}.1")
+    return [
+        {
+            "container_ip": container.host_ip,
+            "container_port": port,
+            "host_ip": container.host_ip,
+            "host_port": host_port,
+        }
+        for container in (allocation.containers if allocation is not None else ())
+        if container.state == "RUNNING"
+        for port, host_port in container.ports
+    ]
+
+
+def warnings_of(*, exceeds_slots: bool) -> list[LaunchWarning]:
     """What is to be said about a launch."""
-    too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
-    return [too_large] if launched.exceeds_slots else []
+    return [LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED] if exceeds_slots else []
 
 
 def _shown(call: Call, row: ListedTask, agents: Mapping[str, AgentSnapshot]) -> dict[str, Any]:

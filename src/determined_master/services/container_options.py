@@ -76,10 +76,3 @@ def registry_auth(given: Mapping[str, Any] | None) -> link.RegistryAuth | None:
 def device(given: Mapping[str, Any]) -> str:
     """A device of the host as `HOST:CONTAINER:MODE`."""
     return f"{given['host_path']}:{given['container_path']}:{given.get('mode') or 'mrw'}"
-
-
-def user_ports(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """The ports that a configuration asks to have exposed, whether proxied or not; ascending."""
-    environment = config.get("environment") or {}
-    named = map(int, (environment.get("ports") or {}).values())
-    return tuple(sorted({*named, *(p.port for p in proxy_ports_of(environment))}))

@@ -18,8 +18,8 @@ from determined_master.domain.ssh_files import ssh_files
 from determined_master.services import collection_specs, generic_specs, interactive_programs
 from determined_master.services.container_options import (
     container_options,
+    exposed_ports,
     mounts,
-    user_ports,
 )
 from determined_master.services.ssh_keys import derive_key_pair
 from determined_master.services.task_defaults import TaskDefaults
@@ -214,7 +214,9 @@ class ContainerSpecs:
             if row is None:
                 raise RuntimeError(f"the interactive task {state.request.task_id} has no row")
             user = await self._user(conn, row.user_id, row.workspace_id or 0)
-        program = interactive_programs.program_of(row, user, device_type)
+            sources = await interactive_programs.log_sources(conn, row)
+        secrets = await interactive_programs.InteractiveSecrets(self._tokens, self._defaults).of(row)
+        program = interactive_programs.program_of(row, user, secrets, sources, device_type)
         return self._build_program(state, container, _Who(row.config, user, device_type), program)
 
     def _build_program(
@@ -321,7 +323,7 @@ class ContainerSpecs:
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
         defaults = self._defaults.of(state.request.pool)
-        ports = {task_spec.RENDEZVOUS_PORT, *user_ports(config)}
+        ports = {task_spec.RENDEZVOUS_PORT, *exposed_ports(config)}
         return link.ContainerSpec(
             task_id=state.request.task_id,
             task_type=state.request.task_type,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from determined_master.domain import task_spec
 from determined_master.domain.config.task import typed_task, work_directory
-from determined_master.services.container_options import mounts, user_ports
+from determined_master.services.container_options import exposed_ports, mounts
 from determined_master.services.task_programs import TaskProgram
 from determined_master.store.generic_tasks import GenericTaskRow
 from determined_wire import agent_link as link
@@ -35,5 +35,5 @@ def program_of(row: GenericTaskRow, user: link.TaskUser, device_type: str) -> Ta
         environment={**own, **task_spec.user_environment(row.config, device_type)},
         work_dir=directory,
         mounts=tuple(mounts(row.config)),
-        ports=user_ports(row.config),
+        ports=tuple(sorted(exposed_ports(row.config))),
     )

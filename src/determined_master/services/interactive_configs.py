@@ -47,8 +47,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     template: str = ""
     files: Sequence[ModelFile] = ()
     workspace_id: int = 0
-    is_preview: bool = False
-    """Whether only the configuration is wanted."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,8 +21,9 @@ from determined_master.domain.interactive.messages import (
 )
 from determined_master.services.config_policies import policies_of
 from determined_master.services.interactive_configs import InteractiveConfigs, Launch, Prepared
-from determined_master.store import experiments, job_queue
+from determined_master.store import experiments, job_queue, workspaces
 from determined_master.store import interactive_tasks as rows
+from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.services.job_terms import JobTermsSync
     from determined_master.services.pools import Pools
+    from determined_master.services.task_defaults import TaskDefaults
     from determined_master.store.pool import Conn, Pool
 
 SHOWN_FOR = timedelta(hours=24)
@@ -71,14 +73,14 @@ class InteractiveTasks:
         configs: InteractiveConfigs,
         pools: Pools,
         terms: JobTermsSync,
-        reserved_ports: frozenset[int] = frozenset(),
+        defaults: TaskDefaults,
     ) -> None:
         self._engine = engine
         self._pool = pool
         self._configs = configs
         self._pools = pools
         self._terms = terms
-        self._reserved_ports = reserved_ports
+        self._defaults = defaults
 
     async def preview(self, caller: Caller, new: Launch) -> Prepared:
         """Check a configuration and fill it up, and start nothing.
@@ -201,11 +203,28 @@ class InteractiveTasks:
         await self._terms.tell(row.job_id, terms)
         return await self.get(caller, kind, task_id)
 
+    async def report_use(self, caller: Caller, task_id: str) -> None:
+        """Take note that somebody uses a notebook now.
+
+        Raises:
+            NotFound: there is no such notebook.
+        """
+        await self.get(caller, "NOTEBOOK", task_id)
+        access.may(caller, "report", "task")
+        async with self._pool.acquire() as conn:
+            await rows.update_activity(conn, task_id, clock.now())
+
+    async def agent_user(self, row: rows.InteractiveRow) -> TaskUser:
+        """Whom a task's program runs as."""
+        async with self._pool.acquire() as conn:
+            linked = await workspaces.find_agent_user(conn, row.user_id, row.workspace_id or 0)
+        return msgspec.structs.replace(self._defaults.user, **linked)
+
     async def _port(self, conn: Conn, kind: InteractiveKind) -> int | None:
         """A port for its server that no other task has; any when all are used."""
         given = PORT_RANGES.get(kind)
         if given is None:
             return None
-        used = await rows.list_used_ports(conn) | self._reserved_ports
+        used = await rows.list_used_ports(conn) | self._defaults.reserved_ports
         free = [port for port in given if port not in used] or list(given)
         return free[entropy.choice_index(len(free))]

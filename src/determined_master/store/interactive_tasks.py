@@ -191,6 +191,12 @@ async def find_context(conn: Conn, task_id: str) -> bytes | None:
     return found
 
 
+async def update_activity(conn: Conn, task_id: str, at: datetime) -> None:
+    """Write that a task's program is used."""
+    query = "UPDATE interactive_tasks SET active_at = $2 WHERE task_id = $1"
+    await conn.execute(query, task_id, at)
+
+
 async def update_interactive_tasks(
     conn: Conn, rows: Sequence[tuple[str, str, str, datetime | None]]
 ) -> None:

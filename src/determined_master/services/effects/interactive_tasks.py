@@ -10,6 +10,7 @@ from determined_master.domain.config.task import typed_task
 from determined_master.domain.interactive.messages import RequestOnlyRun
 from determined_master.domain.proxy_port import ProxyPort, proxy_ports_of
 from determined_master.services.effects.requests import ask_for_room
+from determined_master.services.interactive_specs import own_proxy_ports
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import interactive_tasks
 
@@ -42,7 +43,8 @@ class InteractiveEffects:
 
 def proxied_ports(row: interactive_tasks.InteractiveRow) -> tuple[ProxyPort, ...]:
     """How the master reaches such a task: its own server first, then what its user asks for."""
-    return proxy_ports_of(row.config["environment"])
+    own = own_proxy_ports(row.kind, row.port or 0)
+    return (*own, *proxy_ports_of(row.config["environment"]))
 
 
 def _request(row: interactive_tasks.InteractiveRow) -> alloc.AllocationRequest:
