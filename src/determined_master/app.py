@@ -55,6 +55,7 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
+from determined_master.services.idle_tasks import IdleTasks
 from determined_master.services.interactive_configs import InteractiveConfigs
 from determined_master.services.interactive_programs import InteractiveSecrets
 from determined_master.services.interactive_tasks import InteractiveTasks
@@ -97,6 +98,7 @@ from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
 from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
+from determined_master.sweeps.idle import watch_idle
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
@@ -293,6 +295,7 @@ class App:
         lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
         stays = AgentStays(self._pool, self.backend)
+        idle = IdleTasks(self._pool, self._interactive, self.proxies)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading(timeout_s=None)
@@ -302,6 +305,7 @@ class App:
                 partial(keep_house, self._pool),
                 partial(watch_silence, self.services.detached),
                 partial(watch_collections, waits),
+                partial(watch_idle, idle),
                 partial(sum_up_days, self.services.usage),
                 partial(watch_agents, stays, self._longest_way_back_s()),
                 partial(self.wait_lines.run, self.pool_loops.decisions),

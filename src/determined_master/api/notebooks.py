@@ -40,7 +40,9 @@ async def launch_notebook(
 
 
 @route("GET", "/api/v1/notebooks")
-async def get_notebooks(call: Call, request: wire.GetNotebooksRequest) -> wire.GetNotebooksResponse:
+async def get_notebooks(
+    call: Call, request: wire.GetNotebooksRequest
+) -> wire.GetNotebooksResponse:
     """Notebooks that are not over, or not for longer than a day; a page of them."""
     found, page = await list_of(call, "NOTEBOOK", request)
     return wire.GetNotebooksResponse(
@@ -56,7 +58,9 @@ async def get_notebook(call: Call, request: wire.GetNotebookRequest) -> wire.Get
 
 
 @route("POST", "/api/v1/notebooks/{notebook_id}/kill")
-async def kill_notebook(call: Call, request: wire.KillNotebookRequest) -> wire.KillNotebookResponse:
+async def kill_notebook(
+    call: Call, request: wire.KillNotebookRequest
+) -> wire.KillNotebookResponse:
     """End a notebook at once; one that is over stays what it is."""
     row = await call.services.interactive_tasks.kill(call.caller, "NOTEBOOK", request.notebook_id)
     return wire.KillNotebookResponse(notebook=await _notebook(call, row))

@@ -17,9 +17,7 @@ from determined_wire.rest.types.shell import Shell
 
 
 @route("POST", "/api/v1/shells")
-async def launch_shell(
-    call: Call, request: wire.LaunchShellRequest
-) -> wire.LaunchShellResponse:
+async def launch_shell(call: Call, request: wire.LaunchShellRequest) -> wire.LaunchShellResponse:
     """Start a shell; the answer has the key that lets its user in."""
     new = launch_of("SHELL", request)
     launched = await call.services.interactive_tasks.launch(call.caller, new)

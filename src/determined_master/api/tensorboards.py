@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from determined_master.api.experiment_bulk import bulk_filter
 from determined_master.api.interactive import (
     launch_of,
     list_of,
@@ -11,7 +12,6 @@ from determined_master.api.interactive import (
     shown_config,
     warnings_of,
 )
-from determined_master.api.experiment_bulk import bulk_filter
 from determined_master.api.routes import Call, route
 from determined_master.services.tensorboards import Shown
 from determined_master.store.interactive_tasks import InteractiveRow, ListedTask
@@ -40,7 +40,9 @@ async def launch_tensorboard(
 
 
 @route("GET", "/api/v1/tensorboards")
-async def get_tensorboards(call: Call, request: wire.GetTensorboardsRequest) -> wire.GetTensorboardsResponse:
+async def get_tensorboards(
+    call: Call, request: wire.GetTensorboardsRequest
+) -> wire.GetTensorboardsResponse:
     """Tensorboards that are not over, or not for longer than a day; a page of them."""
     found, page = await list_of(call, "TENSORBOARD", request)
     return wire.GetTensorboardsResponse(
@@ -49,16 +51,26 @@ async def get_tensorboards(call: Call, request: wire.GetTensorboardsRequest) -> 
 
 
 @route("GET", "/api/v1/tensorboards/{tensorboard_id}")
-async def get_tensorboard(call: Call, request: wire.GetTensorboardRequest) -> wire.GetTensorboardResponse:
+async def get_tensorboard(
+    call: Call, request: wire.GetTensorboardRequest
+) -> wire.GetTensorboardResponse:
     """One tensorboard with its configuration."""
-    row = await call.services.interactive_tasks.get(call.caller, "TENSORBOARD", request.tensorboard_id)
-    return wire.GetTensorboardResponse(tensorboard=await _tensorboard(call, row), config=shown_config(row))
+    row = await call.services.interactive_tasks.get(
+        call.caller, "TENSORBOARD", request.tensorboard_id
+    )
+    return wire.GetTensorboardResponse(
+        tensorboard=await _tensorboard(call, row), config=shown_config(row)
+    )
 
 
 @route("POST", "/api/v1/tensorboards/{tensorboard_id}/kill")
-async def kill_tensorboard(call: Call, request: wire.KillTensorboardRequest) -> wire.KillTensorboardResponse:
+async def kill_tensorboard(
+    call: Call, request: wire.KillTensorboardRequest
+) -> wire.KillTensorboardResponse:
     """End a tensorboard at once; one that is over stays what it is."""
-    row = await call.services.interactive_tasks.kill(call.caller, "TENSORBOARD", request.tensorboard_id)
+    row = await call.services.interactive_tasks.kill(
+        call.caller, "TENSORBOARD", request.tensorboard_id
+    )
     return wire.KillTensorboardResponse(tensorboard=await _tensorboard(call, row))
 
 

@@ -15,11 +15,16 @@ from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
 from determined_master.domain.ssh_files import ssh_files
-from determined_master.services import collection_specs, generic_specs, interactive_programs
+from determined_master.services import collection_specs, generic_specs
 from determined_master.services.container_options import (
     container_options,
     exposed_ports,
     mounts,
+)
+from determined_master.services.interactive_programs import (
+    InteractiveSecrets,
+    log_sources,
+    program_of,
 )
 from determined_master.services.ssh_keys import derive_key_pair
 from determined_master.services.task_defaults import TaskDefaults
@@ -69,6 +74,7 @@ class ContainerSpecs:
         self._pool = pool
         self._tokens = tokens
         self._defaults = defaults
+        self._secrets = InteractiveSecrets(tokens, defaults)
 
     async def build(
         self,
@@ -214,9 +220,9 @@ class ContainerSpecs:
             if row is None:
                 raise RuntimeError(f"the interactive task {state.request.task_id} has no row")
             user = await self._user(conn, row.user_id, row.workspace_id or 0)
-            sources = await interactive_programs.log_sources(conn, row)
-        secrets = await interactive_programs.InteractiveSecrets(self._tokens, self._defaults).of(row)
-        program = interactive_programs.program_of(row, user, secrets, sources, device_type)
+            sources = await log_sources(conn, row)
+        secrets = await self._secrets.of(row)
+        program = program_of(row, user, secrets, sources, device_type)
         return self._build_program(state, container, _Who(row.config, user, device_type), program)
 
     def _build_program(

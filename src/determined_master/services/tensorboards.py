@@ -57,7 +57,9 @@ class Tensorboards:
         below = template.config if template is not None else {}
         config = inherited(new.config, below, row.config)
         sources = Sources(experiment_ids=experiment_ids, trial_ids=sorted(set(shown.trial_ids)))
-        return await self._tasks.launch(caller, msgspec.structs.replace(new, config=config), sources)
+        return await self._tasks.launch(
+            caller, msgspec.structs.replace(new, config=config), sources
+        )
 
 
 def inherited(

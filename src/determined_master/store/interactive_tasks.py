@@ -62,6 +62,15 @@ class InteractiveRow(ListedTask, frozen=True, kw_only=True):
     """When its program last said that it is used."""
 
 
+class WatchedTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that is ended when nobody uses it."""
+
+    id: str
+    kind: InteractiveKind
+    idle_timeout: str
+    active_at: datetime | None
+
+
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """Which of them a list shows, in which order, and which part of them."""
 
@@ -170,6 +179,20 @@ async def list_open(conn: Conn, workspace_id: int) -> list[str]:
          WHERE i.workspace_id = $1 AND k.ended_at IS NULL ORDER BY k.started_at, k.id
     """
     return [row["id"] for row in await conn.fetch(query, workspace_id)]
+
+
+async def list_watched(conn: Conn) -> list[WatchedTask]:
+    """Tasks that run, or wait to, and end when nobody uses them; by id."""
+    query = """
+        SELECT i.task_id AS id, k.type AS kind, i.config ->> 'idle_timeout' AS idle_timeout,
+               i.active_at
+          FROM interactive_tasks i JOIN tasks k ON k.id = i.task_id
+         WHERE k.type IN ('NOTEBOOK', 'TENSORBOARD') AND k.trial_id IS NULL
+           AND k.experiment_id IS NULL AND k.ended_at IS NULL AND i.state = 'ACTIVE'
+           AND i.config ->> 'idle_timeout' IS NOT NULL
+         ORDER BY i.task_id
+    """
+    return [WatchedTask(**row) for row in await conn.fetch(query)]
 
 
 async def list_used_ports(conn: Conn) -> set[int]:
