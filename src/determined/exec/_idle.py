@@ -123,13 +123,12 @@ def watch(
     check: IdleCheck,
     tell: IdleReports,
     over: threading.Event,
-    every_s: float = CHECK_S,
 ) -> None:
-    """Look every so often, and tell the master, until the server is over.
+    """Look every `CHECK_S`, and tell the master, until the server is over.
 
     A server that does not answer is not idle: it is busy, or ends.
     """
-    while not over.wait(every_s):
+    while not over.wait(CHECK_S):
         try:
             is_idle = check.is_idle(server.activity())
         except OSError as error:

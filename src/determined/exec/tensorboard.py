@@ -39,19 +39,13 @@ class Patience(NamedTuple):
 PATIENCE = Patience()
 
 
-def run(
-    session: BaseSession,
-    env: MutableMapping[str, str],
-    arguments: List[str],
-    patience: Patience = PATIENCE,
-) -> int:
+def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str]) -> int:
     """Serve until the task ends; the tool's exit code.
 
     Args:
         session: as this task.
         env: of this task.
         arguments: the user's, for the tool.
-        patience: how long is waited for what.
 
     Raises:
         EntryFailed: TensorBoard is not there, does not answer or has ended by itself, or there
@@ -68,13 +62,13 @@ def run(
     command = [*program, *tool_arguments(port, prefix, arguments, shown)]
 
     def watch(over: threading.Event) -> None:
-        _wait_for_answer(port, prefix, patience, over)
-        _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), patience, over)
+        _wait_for_answer(port, prefix, over)
+        _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), over)
         if over.is_set():
             return
         note("TensorBoard contains metrics")
         report_ready(session, env)
-        while not over.wait(patience.list_s):
+        while not over.wait(PATIENCE.list_s):
             mirror.refresh(over)
 
     ended = serve(command, env, watch)
@@ -111,22 +105,22 @@ def answers(port: int, path: str) -> bool:
         connection.close()
 
 
-def _wait_for_answer(port: int, prefix: str, patience: Patience, over: threading.Event) -> None:
-    deadline = time.monotonic() + patience.answer_s
+def _wait_for_answer(port: int, prefix: str, over: threading.Event) -> None:
+    deadline = time.monotonic() + PATIENCE.answer_s
     while not over.is_set() and not answers(port, f"{prefix}/data/environment"):
         if time.monotonic() > deadline:
             raise EntryFailed(
-                f"TensorBoard did not answer at port {port} within {patience.answer_s:.0f} s: "
+                f"TensorBoard did not answer at port {port} within {PATIENCE.answer_s:.0f} s: "
                 "its own words above may say why"
             )
-        over.wait(patience.look_s)
+        over.wait(PATIENCE.look_s)
 
 
 def _wait_for_files(
-    mirror: Mirror, tell_waiting: Callable[[], None], patience: Patience, over: threading.Event
+    mirror: Mirror, tell_waiting: Callable[[], None], over: threading.Event
 ) -> None:
     """Return once there is a file to show. Raises EntryFailed: there was none in time."""
-    deadline = time.monotonic() + patience.files_s
+    deadline = time.monotonic() + PATIENCE.files_s
     mirror.refresh(over)
     if mirror.has_files or over.is_set():
         return
@@ -135,11 +129,11 @@ def _wait_for_files(
     while not mirror.has_files and not over.is_set():
         if time.monotonic() > deadline:
             raise EntryFailed(
-                f"there was no file for TensorBoard within {patience.files_s:.0f} s in "
+                f"there was no file for TensorBoard within {PATIENCE.files_s:.0f} s in "
                 f"{mirror.describe()}: see that these experiments report metrics, and that "
                 "this task can read their storage"
             )
-        over.wait(min(patience.list_s, patience.files_s))
+        over.wait(min(PATIENCE.list_s, PATIENCE.files_s))
         mirror.refresh(over)
 
 
