@@ -13,8 +13,8 @@ from determined_master.domain.ssh_files import KeyPair
 from determined_master.domain.tensorboard_sources import LogSource
 from determined_master.services.interactive_specs import (
     InteractiveSpec,
-    TaskToStart,
     TaskSecrets,
+    TaskToStart,
     spec_of,
 )
 
