@@ -121,7 +121,7 @@ async def test_its_container_gets_the_users_command_variables_and_directory(
     await scene.until_true(ordered, bool, [])
     [order] = await ordered()
     spec = order.spec
-    assert spec.entrypoint[-4:] == ("COMMAND", "sh", "-c", "sleep 100")
+    assert spec.entrypoint[-4:] == ("command", "sh", "-c", "sleep 100")
     assert spec.work_dir == spec.environment["DET_WORKDIR"] == "/tmp/of/admin"
     assert (spec.environment["A"], spec.environment["DET_DEBUG"]) == ("1", "true")
     assert (spec.environment["DET_TASK_TYPE"], spec.task_type) == ("COMMAND", "COMMAND")
@@ -285,7 +285,8 @@ async def test_what_cannot_be_started_is_refused_with_every_reason(
     for part in ("entrypoint: is missing", "slots: must be >= 0", '"bogus" not allowed'):
         assert part in said
     said = await refused(client, config={"entrypoint": ["x"], "resources": {"slots": 9}})
-    assert said.startswith(PREFIX) and "resources.slots is 9" in said
+    assert said.startswith(PREFIX)
+    assert "resources.slots is 9" in said
     missing = await refused(client, 404, workspaceId=99)
     assert missing == f"{PREFIX}workspace '99' not found"
     both = {**CONFIG, "work_dir": "/x"}
