@@ -96,9 +96,7 @@ class ClusterAuthority:
         seed = int.from_bytes(self._tokens.certificate_seed(name))
         return ec.derive_private_key(seed % (_ORDER - 1) + 1, _CURVE)
 
-    def _builder(
-        self, name: str, key: ec.EllipticCurvePrivateKey
-    ) -> x509.CertificateBuilder:
+    def _builder(self, name: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
         return (
             x509.CertificateBuilder()
             .subject_name(_named(name))
