@@ -36,7 +36,8 @@ async def carry_tcp(errand: Errand, takeover: Takeover, receive: Receive, send: 
     upstream = await dial(errand.target, errand.context)
     try:
         protocol.receive_data(_request(errand))
-        [request] = [e for e in protocol.events_received() if isinstance(e, Request)] or [None]
+        found = (e for e in protocol.events_received() if isinstance(e, Request))
+        request = next(found, None)
         response = None if request is None else protocol.accept(request)
         if response is None or response.status_code != 101:
             raise InvalidArgument("the handshake of the WebSocket is malformed")
