@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import socket
 import struct
@@ -148,6 +149,8 @@ def _told(reader: Any, headers: Dict[str, str]) -> Optional[str]:
     if not size.isdigit():
         return None
     text: str = reader.read(min(int(size), _TOLD_BYTES)).decode("utf-8", "replace").strip()
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return str(json.loads(text)["message"])
     return text
 
 
