@@ -78,6 +78,14 @@ async def listening(context: ssl.SSLContext | None = None) -> AsyncIterator[Back
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_up = asyncio.Event()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self.is_up.set()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
         yield
@@ -92,9 +100,7 @@ async def serving(api: Api) -> AsyncIterator[int]:
     )  # fmt: skip
     server = _Server(config)
     running = asyncio.create_task(server.serve())
-    async with asyncio.timeout(DEADLINE_S):
-        while not server.started:
-            await asyncio.sleep(0.01)
+    await asyncio.wait_for(server.is_up.wait(), DEADLINE_S)
     try:
         yield server.servers[0].sockets[0].getsockname()[1]
     finally:
