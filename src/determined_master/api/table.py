@@ -33,6 +33,7 @@ from determined_master.api import (
     profiler,
     project_columns,
     projects,
+    proxy,
     run_bulk,
     runs,
     schemas,
@@ -94,6 +95,7 @@ MODULES = (
     collections,
     stories,
     usage,
+    proxy,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""
 
