@@ -28,6 +28,7 @@ from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_authority import ClusterAuthority
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
@@ -154,7 +155,7 @@ class App:
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
         tokens = TaskTokens(cluster.secret)
-        self.proxies = Proxies(self.live, tokens)
+        self.proxies = Proxies(self.live, tokens, ClusterAuthority(tokens))
         self._handle_effects(tokens)
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)

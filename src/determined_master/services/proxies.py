@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import ssl
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.domain.allocation.messages import Allocation, Container
     from determined_master.pools.live import LiveAllocations
+    from determined_master.services.cluster_authority import ClusterAuthority
     from determined_master.services.tokens import TaskTokens
 
 
@@ -48,9 +50,12 @@ class Target(msgspec.Struct, frozen=True):
 class Proxies:
     """The services of running tasks."""
 
-    def __init__(self, live: LiveAllocations, tokens: TaskTokens) -> None:
+    def __init__(
+        self, live: LiveAllocations, tokens: TaskTokens, authority: ClusterAuthority
+    ) -> None:
         self._live = live
         self._tokens = tokens
+        self._authority = authority
         self._last: dict[str, datetime] = {}
         self._ends: dict[str, asyncio.Future[None]] = {}
 
@@ -91,6 +96,10 @@ class Proxies:
             for a in self._live.of_task(task_id)
         )
 
+    def trust_of(self, target: Target) -> ssl.SSLContext | None:
+        """By which a service that speaks TLS is known; None for one that does not."""
+        return self._authority.client_context if target.port.is_tls else None
+
     def is_own_token(self, target: Target, token: str) -> bool:
         """Whether a token is the one that a notebook was given for itself."""
         if not target.has_own_token or not token:
@@ -105,9 +114,9 @@ class Proxies:
             NotFound: in one and the same way for a service that there is not and for one that
                 is not the caller's to see.
         """
-        if target is not None and caller.scope is None:
-            if access.can(caller, "read", "experiment" if target.is_trial else "task"):
-                return target
+        thing: access.Kind = "experiment" if target is not None and target.is_trial else "task"
+        if target is not None and caller.scope is None and access.can(caller, "read", thing):
+            return target
         raise NotFound(f"service not found: {service_id}")
 
     def ending_of(self, target: Target) -> asyncio.Future[None]:
