@@ -95,7 +95,7 @@ def test_a_notebook_serves_its_user_and_says_when_it_is_idle(
     kernel = notebook.call("POST", "/api/kernels", {"name": "python3"})["id"]
     running.wait_for(lambda: last_report() == used, "it is used")
     code = "import os, determined; print(os.environ['DET_TASK_ID'], os.getcwd(), 6 * 7)"
-    assert notebook.run(kernel, code).split() == ["1.abc", "/", "42"]
+    assert notebook.run(kernel, code).split() == ["1.abc", directory, "42"]
     notebook.call("DELETE", f"/api/kernels/{kernel}")
     running.wait_for(lambda: last_report() == idle, "it is idle again")
 
