@@ -162,27 +162,24 @@ class App:
         self._layers = config_layers(settings, default_storage(settings))
         self._configs = ExperimentConfigs(pool, self._layers)
         self._generic = GenericTasks(self.engine, pool, self._layers, self.pools)
-        self._interactive = InteractiveTasks(
-            self.engine,
-            pool,
-            InteractiveConfigs(pool, self._layers, self.pools, idle_timeouts(settings)),
-            self.pools,
-            self.terms,
-            task_defaults(settings),
-        )
+        self._tokens = TaskTokens(cluster.secret)
+        self._interactive = self._interactive_tasks()
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
-        self._tokens = TaskTokens(cluster.secret)
         self.proxies = Proxies(self.live, self._tokens, ClusterAuthority(self._tokens))
         self._handle_effects(self._tokens)
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
-        self.engine.feed.listen("allocation", self._on_allocation)
-        self.engine.feed.listen("trial", self._on_trial)
-        self.engine.feed.listen("task", self._on_generic_task)
-        self.engine.feed.listen("interactive", self._on_interactive_task)
+        self._listen()
+
+    def _interactive_tasks(self) -> InteractiveTasks:
+        """Commands, notebooks, shells and TensorBoards."""
+        settings, pools = self.settings, self.pools
+        configs = InteractiveConfigs(self._pool, self._layers, pools, idle_timeouts(settings))
+        secrets = InteractiveSecrets(self._tokens, task_defaults(settings))
+        return InteractiveTasks(self.engine, self._pool, configs, pools, self.terms, secrets)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -223,10 +220,9 @@ class App:
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
-        tasks = Tasks(pool)
+        tasks, generic, interactive = Tasks(pool), self._generic, self._interactive
         lists = ExperimentLists(pool)
-        detached = Detached(engine, pool)
-        samples = SystemMetrics(pool)
+        detached, samples = Detached(engine, pool), SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -253,13 +249,10 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(
-                tasks, trials, experiments, self._generic, self._interactive, self.live
-            ),
-            generic_tasks=self._generic,
-            interactive_tasks=self._interactive,
-            interactive_secrets=InteractiveSecrets(self._tokens, task_defaults(self.settings)),
-            tensorboards=Tensorboards(pool, self._interactive),
+            task_control=TaskControl(tasks, trials, experiments, generic, interactive, self.live),
+            generic_tasks=generic,
+            interactive_tasks=interactive,
+            tensorboards=Tensorboards(pool, interactive),
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
             models=Models(pool),
@@ -325,6 +318,13 @@ class App:
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)
+
+    def _listen(self) -> None:
+        """Hear what is committed."""
+        self.engine.feed.listen("allocation", self._on_allocation)
+        self.engine.feed.listen("trial", self._on_trial)
+        self.engine.feed.listen("task", self._on_generic_task)
+        self.engine.feed.listen("interactive", self._on_interactive_task)
 
     def _on_allocation(self, change: Changed) -> None:
         self.live.changed(change.state, change.version)
