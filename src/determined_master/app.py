@@ -220,8 +220,7 @@ class App:
         checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
-        tasks, generic, interactive = Tasks(pool), self._generic, self._interactive
-        lists = ExperimentLists(pool)
+        lists, tasks = ExperimentLists(pool), Tasks(pool)
         detached, samples = Detached(engine, pool), SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
@@ -249,10 +248,10 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(tasks, trials, experiments, generic, interactive, self.live),
-            generic_tasks=generic,
-            interactive_tasks=interactive,
-            tensorboards=Tensorboards(pool, interactive),
+            task_control=self._task_control(tasks, trials, experiments),
+            generic_tasks=self._generic,
+            interactive_tasks=self._interactive,
+            tensorboards=Tensorboards(pool, self._interactive),
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
             models=Models(pool),
@@ -277,6 +276,10 @@ class App:
             live=self.live,
             serve_agent=self.door.serve,
         )
+
+    def _task_control(self, tasks: Tasks, trials: Trials, experiments: Experiments) -> TaskControl:
+        generic, interactive = self._generic, self._interactive
+        return TaskControl(tasks, trials, experiments, generic, interactive, self.live)
 
     def close(self) -> None:
         """Wait for the threads that serve requests."""
