@@ -217,10 +217,9 @@ class App:
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
-        checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
-        lists, tasks = ExperimentLists(pool), Tasks(pool)
+        lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
         detached, samples = Detached(engine, pool), SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
