@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import tarfile
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tests.api.test_projects import project, workspace
 from tests.covers import covers
 
 TASKS = "/api/v1/generic-tasks"
+QUEUES = "/api/v1/job-queues"
 CONFIG = "entrypoint: [python3, go.py]\nresources: {slots: 0}\n"
 
 
@@ -276,6 +278,68 @@ async def test_the_next_run_knows_what_its_job_was_given_in_the_queue(world, cli
     await run(world, f"{task_id}.2")
     request = (await world.engine.read("allocation", f"{task_id}.2")).request
     assert (request.priority, request.weight) == (7, 2.5)
+
+
+async def test_a_paused_task_keeps_its_place_and_is_given_another(world, client) -> None:
+    first, second, third = [await create(client) for _ in range(3)]
+    names = await run(world, f"{third}.1")
+    jobs = {j["entityId"]: j["jobId"] for j in (await client("GET", QUEUES)).json()["jobs"]}
+
+    async def paused(names: dict[str, str]) -> None:
+        await done(client, third, "pause")
+        await leaves(world, names, 137)
+        await reaches(client, third, "PAUSED")
+
+    async def asked_again(run_id: int) -> tuple[int, list[str]]:
+        """The priority of its next run, and the queue with it."""
+        await done(client, third, "unpause")
+        is_whole = _queued(third)
+        found = await scene.until(client, QUEUES, is_whole)
+        request = (await world.engine.read("allocation", f"{third}.{run_id}")).request
+        return request.priority, [job["entityId"] for job in found]
+
+    async def changed(**change: Any) -> None:
+        body = {"updates": [{"jobId": jobs[third], **change}]}
+        answer = await client("POST", QUEUES, body)
+        assert answer.status == 200, answer.body
+
+    await changed(aheadOf=jobs[second])
+    await paused(names)
+    assert await asked_again(2) == (42, [first, third, second])
+    await paused(await run(world, f"{third}.2"))
+    await changed(aheadOf=jobs[first])
+    assert await asked_again(3) == (42, [third, first, second])
+    await paused(await run(world, f"{third}.3"))
+    await changed(priority=50)
+    await changed(weight=3)
+    assert await asked_again(4) == (50, [first, second, third])
+    why = (await client("GET", f"{QUEUES}/{jobs[third]}/why")).json()
+    assert why["waiting"] == 1
+
+
+async def test_a_paused_task_tells_why_it_does_not_run_and_an_ended_one_is_no_job(
+    world, client
+) -> None:
+    task_id = await create(client)
+    names = await run(world, f"{task_id}.1")
+    [job] = (await client("GET", QUEUES)).json()["jobs"]
+    await done(client, task_id, "pause")
+    await leaves(world, names, 137)
+    await reaches(client, task_id, "PAUSED")
+    why = (await client("GET", f"{QUEUES}/{job['jobId']}/why")).json()
+    assert why["text"] == f"task {task_id} is PAUSED: nothing of it waits or runs now"
+    await done(client, task_id, "kill")
+    await reaches(client, task_id, "CANCELED")
+    body = {"updates": [{"jobId": job["jobId"], "priority": 3}]}
+    answer = await client("POST", QUEUES, body)
+    assert (answer.status, answer.text) == (404, f"job {job['jobId']} not found")
+
+
+def _queued(task_id: str) -> Callable[[Any], Any]:
+    def found(got: Any) -> Any:
+        return got["jobs"] if any(j["entityId"] == task_id for j in got["jobs"]) else None
+
+    return found
 
 
 async def test_secrets_in_a_tasks_config_are_masked(world, client) -> None:

@@ -103,7 +103,11 @@ class JobChanges:
             terms = _terms(job, change, moved)
             async with self._pool.acquire() as conn:
                 await rows.update_task_terms(
-                    conn, job.job_id, priority=terms.priority, weight=terms.weight
+                    conn,
+                    job.job_id,
+                    priority=terms.priority,
+                    weight=terms.weight,
+                    position=terms.position,
                 )
             await self._terms.tell(job.job_id, terms)
             return
@@ -204,7 +208,7 @@ class JobChanges:
 
 
 def _terms(job: JobFacts, change: JobChange, moved: tuple[int, Decimal] | None) -> alloc.JobTerms:
-    """The terms of a job that is no experiment: its place goes with its requests."""
+    """What becomes of the terms of a job that is no experiment."""
     known = job.terms
     if moved is not None:
         return replace(known, priority=moved[0], position=moved[1])

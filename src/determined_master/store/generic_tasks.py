@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -47,12 +48,13 @@ class GenericTaskRow(msgspec.Struct, frozen=True, kw_only=True):
     forked_from: str | None
     no_pause: bool | None
     workspace_id: int | None
+    queue_position: Decimal | None
 
 
 _ROWS = """
     SELECT g.task_id AS id, k.job_id::text, k.user_id, u.username, k.started_at, k.ended_at,
            g.state, g.reason, g.submitted, g.config, g.context, g.parent_id, g.forked_from,
-           g.no_pause, g.workspace_id
+           g.no_pause, g.workspace_id, g.queue_position
       FROM generic_tasks g JOIN tasks k ON k.id = g.task_id JOIN users u ON u.id = k.user_id
 """
 

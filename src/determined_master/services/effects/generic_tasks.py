@@ -71,5 +71,6 @@ def _request(
         priority=config.priority,
         weight=config.weight,
         max_slots=config.max_slots,
+        position=row.queue_position,
         requested_at=now,
     )
