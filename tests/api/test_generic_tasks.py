@@ -317,6 +317,32 @@ async def test_a_paused_task_keeps_its_place_and_is_given_another(world, client)
     assert why["waiting"] == 1
 
 
+async def test_tasks_are_held_to_the_config_policies_of_tasks(world, client) -> None:
+    space = await workspace(client, "bounded")
+    there = await project(client, space)
+    path = f"/api/v1/config-policies/workspaces/{space}/NTSC"
+    policies = {"configPolicies": "constraints: {priority_limit: 40, resources: {max_slots: 1}}"}
+    assert (await client("PUT", path, policies)).status == 200
+    urgent = CONFIG.replace("slots: 0", "slots: 0, priority: 39")
+    assert "exceeds the limit of 40" in await refused(client, config=urgent, projectId=there)
+    task_id, free = await create(client, projectId=there), await create(client, urgent)
+    await scene.until(client, QUEUES, _queued(task_id))
+    jobs = {j["entityId"]: j["jobId"] for j in (await client("GET", QUEUES)).json()["jobs"]}
+    for change, status in (
+        ({"priority": 39}, 400),
+        ({"aheadOf": jobs[free]}, 400),
+        ({"priority": 40}, 200),
+        ({"weight": 3}, 200),
+    ):
+        body = {"updates": [{"jobId": jobs[task_id], **change}]}
+        answer = await client("POST", QUEUES, body)
+        assert answer.status == status, change
+        if status != 200:
+            assert "a config policy of workspace 'bounded' sets" in answer.text
+    await done(client, task_id, "kill")
+    await done(client, free, "kill")
+
+
 async def test_a_paused_task_tells_why_it_does_not_run_and_an_ended_one_is_no_job(
     world, client
 ) -> None:

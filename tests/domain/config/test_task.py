@@ -377,8 +377,8 @@ def test_there_are_three_ways_to_use_a_notebook() -> None:
     assert '"activity" but found "never"' in said
 
 
-@pytest.mark.parametrize("kind", INTERACTIVE)
-def test_interactive_tasks_are_held_to_their_policies(kind: str) -> None:
+@each_kind
+def test_tasks_are_held_to_their_policies(kind: str) -> None:
     limits = Policy(scope="the cluster", max_slots=1, priority_limit=40)
     held = layers(policies=Policies(levels=(limits,), workload="NTSC"))
     assert build(kind, {"resources": {"slots": 1, "priority": 40}}, cluster=held)
@@ -388,7 +388,6 @@ def test_interactive_tasks_are_held_to_their_policies(kind: str) -> None:
     assert said.startswith("failed constraint check: resource constraint: ")
     assert "priority constraint: " in said
     assert "`det config-policies describe tasks`" in said
-    assert build("generic", {"resources": {"slots": 2, "priority": 1}}, cluster=held)
 
 
 # Layers, and generic tasks.
