@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from tests.e2e.cluster import Cluster, until
@@ -28,6 +29,44 @@ def fresh() -> Iterator[Cluster]:
         yield made
 
 
+RANKS = """
+import os
+import determined as det
+from determined import core
+
+info = det.get_cluster_info()
+distributed = core.DistributedContext.from_torch_distributed()
+everybody = distributed.allgather([distributed.rank, info.container_rank])
+print("gathered", everybody, os.environ["DET_CONTAINER_RANK"], info.container_addrs, flush=True)
+distributed.close()
+"""
+DIES = """
+import os, sys, time
+if os.environ["DET_CONTAINER_RANK"] == "1":
+    sys.exit(9)
+while True:
+    time.sleep(0.1)
+"""
+GANG = """
+entrypoint: [python3, -m, determined.launch.simple, python3, go.py]
+resources: {slots: 2, is_single_node: false}
+"""
+
+
+def start(cluster: Cluster, config: str, script: str) -> str:
+    content = base64.b64encode(script.encode()).decode()
+    file = {"path": "go.py", "type": 48, "content": content, "mtime": "1", "mode": 33188}
+    body = {"config": config, "contextDirectory": [file]}
+    return str(cluster.post("/api/v1/generic-tasks", body)["taskId"])
+
+
+def lines(cluster: Cluster, task_id: str) -> list[dict[str, Any]]:
+    """A task's log, followed to its end."""
+    path = f"/api/v1/tasks/{task_id}/logs?follow=true"
+    answer = cluster.session().get(path).text
+    return [json.loads(line)["result"] for line in answer.splitlines()]
+
+
 def log(cluster: Cluster, task_id: str) -> str:
     lines = cluster.session().get(f"/api/v1/tasks/{task_id}/logs").text.splitlines()
     return "".join(json.loads(line)["result"]["message"] for line in lines)
@@ -46,10 +85,7 @@ def kill_master(cluster: Cluster) -> None:
 def test_a_task_survives_the_master_while_it_runs_and_while_it_is_paused(fresh: Cluster) -> None:
     stop = fresh.root / "stop"
     config = CONFIG + f"environment: {{environment_variables: ['STOP={stop}']}}\n"
-    content = base64.b64encode(WAITS.encode()).decode()
-    file = {"path": "go.py", "type": 48, "content": content, "mtime": "1", "mode": 33188}
-    body = {"config": config, "contextDirectory": [file]}
-    task_id = fresh.post("/api/v1/generic-tasks", body)["taskId"]
+    task_id = start(fresh, config, WAITS)
     until(lambda: "run 1" in log(fresh, task_id), what="the first run")
     kill_master(fresh)
     fresh.post(f"/api/v1/tasks/{task_id}/pause")
@@ -64,3 +100,25 @@ def test_a_task_survives_the_master_while_it_runs_and_while_it_is_paused(fresh: 
     assert [said.count(text) for text in ("run 1", "run 2", "done")] == [1, 1, 1]
     allocations = fresh.get(f"/api/v1/tasks/{task_id}")["task"]["allocations"]
     assert len(allocations) == 2
+
+
+def test_containers_on_two_agents_meet_and_are_ranked_by_agent_id(pair: Cluster) -> None:
+    task_id = start(pair, GANG, RANKS)
+    until(lambda: state(pair, task_id) in ("COMPLETED", "ERROR"), what="the end")
+    told = lines(pair, task_id)
+    met = [line for line in told if "gathered" in line["log"]]
+    assert {(line["agentId"], line["rankId"]) for line in met} == {("agent-0", 0), ("agent-1", 1)}
+    assert {line["log"].rpartition(" [")[0][-19:] for line in met} == {
+        "[[0, 0], [1, 1]] 0",
+        "[[0, 0], [1, 1]] 1",
+    }
+    assert any("all 2 containers reach each other" in line["log"] for line in told)
+    assert state(pair, task_id) == "COMPLETED"
+
+
+def test_a_container_that_fails_ends_the_others(pair: Cluster) -> None:
+    task_id = start(pair, GANG, DIES)
+    until(lambda: state(pair, task_id) == "ERROR", what="the end")
+    task = pair.get(f"/api/v1/tasks/{task_id}")["task"]
+    [allocation] = task["allocations"]
+    assert allocation["exitReason"].endswith("9") or "9" in allocation["exitReason"]
