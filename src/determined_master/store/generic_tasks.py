@@ -91,11 +91,13 @@ async def find_generic_task(conn: Conn, task_id: str) -> GenericTaskRow | None:
     return GenericTaskRow(**row) if row else None
 
 
-async def list_open(conn: Conn, project_ids: Sequence[int]) -> list[str]:
-    """Ids of the tasks of projects that are not over, the oldest first."""
+async def list_unended(conn: Conn, project_ids: Sequence[int]) -> list[str]:
+    """Ids of the tasks of projects that are not over, and that nobody ends; the oldest first."""
     query = """
         SELECT k.id FROM generic_tasks g JOIN tasks k ON k.id = g.task_id
-         WHERE g.project_id = ANY ($1) AND k.ended_at IS NULL ORDER BY k.started_at, k.id
+         WHERE g.project_id = ANY ($1) AND k.ended_at IS NULL
+           AND g.state <> 'STOPPING_CANCELED'
+         ORDER BY k.started_at, k.id
     """
     return [row["id"] for row in await conn.fetch(query, list(project_ids))]
 
