@@ -253,3 +253,28 @@ async def test_policies_go_with_their_workspace(admin: Client) -> None:
     assert (await admin("DELETE", f"/api/v1/workspaces/{number}")).status == 200
     async with admin.app._services.users._pool.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM config_policies") == 0
+
+
+async def test_what_is_not_over_moves_only_where_the_policies_allow_it(admin: Client) -> None:
+    bounded = await workspace(admin, "bounded")
+    there = await project(admin, bounded)
+    policies = (
+        "invariant_config: {max_restarts: 3, resources: {weight: 2}}\n"
+        "constraints: {resources: {max_slots: 1}}"
+    )
+    await set_policies(admin, policies, of(bounded))
+    made = await experiment(admin, ", resources: {slots_per_trial: 0, weight: 2}, max_restarts: 1")
+    path, move = f"/api/v1/experiments/{made['id']}/move", {"destinationProjectId": there}
+    answer = await admin("POST", path, move)
+    assert answer.status == 400
+    assert "max_restarts is set to another value by a config policy of workspace" in answer.text
+    assert "resources.weight" not in answer.text
+    body = {"resources": {"maxSlots": 2}}
+    assert (await admin("PATCH", f"/api/v1/experiments/{made['id']}", body)).status == 200
+    assert "exceeds the limit of 1 slots" in (await admin("POST", path, move)).text
+    fits = await experiment(admin, ", resources: {slots_per_trial: 0, weight: 2}, max_restarts: 3")
+    route = f"/api/v1/experiments/{fits['id']}/move"
+    assert (await admin("POST", route, move)).status == 200
+    over = await killed(admin)
+    path = f"/api/v1/experiments/{over}/move"
+    assert (await admin("POST", path, move)).status == 200

@@ -19,7 +19,8 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import DeletionRequested
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.task.messages import TaskKilled
-from determined_master.store import generic_tasks, workspaces
+from determined_master.services.pool_bindings import warn_of_nobody
+from determined_master.store import generic_tasks, pool_bindings, workspaces
 from determined_master.store import projects as rows
 from determined_master.store.losses import DATABASE_ERRORS
 
@@ -171,7 +172,10 @@ async def _settle_workspace(conn: Conn, workspace_id: int) -> bool:
     """The same for a workspace, whose projects are settled."""
     states = await rows.list_project_states(conn, workspace_id)
     if not states:
+        left = await pool_bindings.list_pools_of_alone(conn, workspace_id)
         await workspaces.delete_workspace(conn, workspace_id)
+        for pool in left:
+            warn_of_nobody(pool)
         return True
     if all(state == "DELETE_FAILED" for _, state in states):
         text = "its projects could not be deleted; delete again to try again"
