@@ -169,6 +169,7 @@ class App:
             allow_process_runtime=bool(settings.security.allow_process_runtime),
             pools=[p.pool_name for p in settings.resource_pools],
             needs_certificate=settings.resource_manager.require_authentication,
+            verifies_ids=settings.resource_manager.verify_agent_ids,
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
