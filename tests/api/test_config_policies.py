@@ -194,8 +194,9 @@ async def test_later_changes_are_held_to_the_policies_of_that_time(admin: Client
 @covers("scheduling-and-provisioning a.5.priority_fixed a.5.weight_fixed a.5.max_slots_fixed")
 async def test_terms_that_a_policy_sets_are_not_changed(admin: Client) -> None:
     made = await experiment(admin, activate=True)
-    waits = lambda got: len(got["jobs"]) == 1  # noqa: E731
-    await scene.until(admin, "/api/v1/job-queues?resourcePool=default", waits)
+    await scene.until(
+        admin, "/api/v1/job-queues?resourcePool=default", lambda got: len(got["jobs"]) == 1
+    )
     fixed = "priority: 50, weight: 2, max_slots: 4"
     await set_policies(admin, f"invariant_config: {{resources: {{{fixed}}}}}")
     for change in ({"priority": 51}, {"weight": 3}):
@@ -214,8 +215,9 @@ async def test_terms_that_a_policy_sets_are_not_changed(admin: Client) -> None:
 @covers("experiment-config 19.updates")
 async def test_the_job_queue_is_held_to_them_too(admin: Client) -> None:
     first, second = [(await experiment(admin, activate=True))["jobId"] for _ in range(2)]
-    both_wait = lambda got: len(got["jobs"]) == 2  # noqa: E731
-    await scene.until(admin, "/api/v1/job-queues?resourcePool=default", both_wait)
+    await scene.until(
+        admin, "/api/v1/job-queues?resourcePool=default", lambda got: len(got["jobs"]) == 2
+    )
     await set_policies(
         admin, "invariant_config: {resources: {weight: 1}}\nconstraints: {priority_limit: 40}"
     )

@@ -56,8 +56,11 @@ async def get(client: Client, task_id: str) -> dict[str, Any]:
 async def reaches(client: Client, task_id: str, state: str) -> dict[str, Any]:
     """The task, once it is in that state."""
     name = f"GENERIC_TASK_STATE_{state}"
-    is_there = lambda got: got["task"] if got["task"]["taskState"] == name else None  # noqa: E731
-    found: dict[str, Any] = await scene.until(client, f"/api/v1/tasks/{task_id}", is_there)
+    found: dict[str, Any] = await scene.until(
+        client,
+        f"/api/v1/tasks/{task_id}",
+        lambda got: got["task"] if got["task"]["taskState"] == name else None,
+    )
     return found
 
 
@@ -99,13 +102,13 @@ async def test_its_container_gets_the_users_command_variables_and_directory(worl
     config = CONFIG + "work_dir: /tmp/of/$DET_USER\nenvironment: {environment_variables: [A=1]}\n"
     task_id = await create(client, config + "debug: true\n")
     await run(world, f"{task_id}.1")
-    orders = lambda: [o for o in world.orders() if o.spec.task_id == task_id]  # noqa: E731
+    found: list[Any] = []
 
     async def ordered() -> list[Any]:
-        return orders()
+        return [o for o in world.orders() if o.spec.task_id == task_id]
 
-    await scene.until_true(ordered, bool, [])
-    [order] = orders()
+    await scene.until_true(ordered, bool, found)
+    [order] = found
     spec = order.spec
     assert spec.entrypoint[-3:] == ("command", "python3", "go.py")
     assert spec.work_dir == spec.environment["DET_WORKDIR"] == "/tmp/of/admin"
@@ -247,8 +250,9 @@ async def test_only_generic_tasks_are_paused(world, client) -> None:
 
 async def test_a_generic_task_is_seen_in_the_queue_of_its_pool(world, client) -> None:
     task_id = await create(client, CONFIG + "debug: false\n")
-    is_there = lambda got: got["jobs"]  # noqa: E731
-    [job] = await scene.until(client, "/api/v1/job-queues?resourcePool=default", is_there)
+    [job] = await scene.until(
+        client, "/api/v1/job-queues?resourcePool=default", lambda got: got["jobs"]
+    )
     assert (job["type"], job["entityId"]) == ("TYPE_GENERIC", task_id)
     assert job["requestedSlots"] == 0
 

@@ -201,8 +201,7 @@ async def test_a_binding_goes_with_its_workspace(pools: World) -> None:
     one = await workspace(admin, "one")
     await ask(admin, "POST", "lab", "one", "Uncategorized")
     await admin("DELETE", f"/api/v1/workspaces/{one}")
-    look = lambda got: got["workspaceIds"] == [1]  # noqa: E731
-    await scene.until(admin, path("lab"), look)
+    await scene.until(admin, path("lab"), lambda got: got["workspaceIds"] == [1])
 
 
 async def test_a_pool_whose_only_workspace_is_deleted_stays_closed_until_it_is_opened(
