@@ -167,7 +167,7 @@ async def test_a_list_of_many_agents_lets_others_have_their_turns(
     call = Call(ADMIN, world.services, None)  # type: ignore[arg-type]  # not asked for here
     waiting = asyncio.create_task(others())
     try:
-        answer = await get_agents(call, GetAgentsRequest())
+        answer = await get_agents.handler(call, GetAgentsRequest())
     finally:
         waiting.cancel()
     assert turns >= count // AGENTS_AT_ONCE

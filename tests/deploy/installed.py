@@ -22,9 +22,8 @@ def install(target: Path, *extras: str) -> None:
     done: set[str] = set()
     for requirement in wanted:
         _copy(requirement, target, done)
-    ignored = shutil.ignore_patterns("__pycache__")
     for house in _HOUSES:
-        shutil.copytree(ROOT / "src" / house, target / house, ignore=ignored)
+        shutil.copytree(ROOT / "src" / house, target / house)
 
 
 def _copy(requirement: str, target: Path, done: set[str]) -> None:
@@ -39,10 +38,10 @@ def _copy(requirement: str, target: Path, done: set[str]) -> None:
         return
     for file in found.files or ():
         source = Path(str(found.locate_file(file)))
-        if file.parts[0] != ".." and "__pycache__" not in file.parts and source.is_file():
+        if file.parts[0] != ".." and source.is_file():
             place = target / file
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, place)
+            shutil.copy2(source, place)  # the time too: what is compiled goes by it
     for needed in found.requires or ():
         if "extra ==" not in needed:
             _copy(needed, target, done)

@@ -28,8 +28,8 @@ from determined_agent.runtimes.docker_container import (
     addresses_of,
     exit_of,
 )
-from determined_agent.runtimes.docker_host import docker_host
 from determined_agent.runtimes.docker_disk import DataRoot
+from determined_agent.runtimes.docker_host import docker_host
 from determined_agent.runtimes.docker_output import Output
 from determined_agent.settings import Settings
 from determined_wire.agent_link import Address, Device
