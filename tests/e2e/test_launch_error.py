@@ -41,7 +41,7 @@ def test_a_gang_larger_than_the_pool_waits_with_a_warning_and_starts_when_there_
     assert (found["needsSlots"], found["freeSlots"]) == (2, 1)
     assert "add agents" in found["reason"], found
     assert cluster.state(experiment) == "QUEUED"
-    assert "waits for 2 slots" in det(cluster, "job", "why", str(experiment))
+    assert "needs 2 slots, and pool 'default' has 1" in det(cluster, "job", "why", str(experiment))
     cluster.start_agent("agent-1")
     assert cluster.wait(experiment) == "COMPLETED"
     [trial] = cluster.trials(experiment)
