@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
-from tests.e2e.ports import with_reserved_ports
 from tests.e2e.cluster_api import ENDED, PASSWORD, ClusterApi, until
+from tests.e2e.ports import with_reserved_ports
 from tests.watchdog import Watchdog
 
 from determined.common.api.certs import Cert
