@@ -204,7 +204,6 @@ class App:
         tasks = Tasks(pool)
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
-        samples = SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -223,7 +222,7 @@ class App:
             continuations=Continuations(engine, pool, self._configs, self.bindings),
             trials=trials,
             detached=detached,
-            system_metrics=samples,
+            system_metrics=(samples := SystemMetrics(pool)),
             metrics=Metrics(engine, pool, self.flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
