@@ -241,7 +241,7 @@ class App:
             continuations=Continuations(engine, pool, self._configs, self.bindings),
             trials=trials,
             detached=detached,
-            system_metrics=samples,
+            system_metrics=(samples := SystemMetrics(pool)),
             metrics=Metrics(engine, pool, self.flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
