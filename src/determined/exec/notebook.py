@@ -50,7 +50,7 @@ def run(session: BaseSession, env: MutableMapping[str, str]) -> int:
                 watch(server, check, IdleReports(session, task_id), over)
                 return
 
-    return serve(command, env, wait_until_up).code
+    return serve(command, env, wait_until_up).told("JupyterLab")
 
 
 def base_path(task_id: str) -> str:
