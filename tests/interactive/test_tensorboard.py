@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.harness.master_double import MasterDouble
 from tests.interactive.conftest import Running, Starter, patched
 from tests.object_server import ObjectServer, object_server
@@ -54,6 +55,7 @@ def call(running: Running, path: str) -> Any:
         return json.loads(answer.read())
 
 
+@covers("task-contract 3.1.tensorboard 7.4.directories 7.4.prefix 7.4.fetch")
 def test_trials_of_several_storages_are_shown_and_followed(
     start: Starter,
     master: MasterDouble,
@@ -107,6 +109,7 @@ def test_trials_of_several_storages_are_shown_and_followed(
     assert "ended by itself" not in running.text
 
 
+@covers("task-contract 3.8.tensorboard")
 def test_metrics_that_come_later_are_waited_for(
     start: Starter, master: MasterDouble, tools: str, tmp_path: Path
 ) -> None:
@@ -118,6 +121,7 @@ def test_metrics_that_come_later_are_waited_for(
     running.wait_for(lambda: master.named("POST", "/1.abc.1/ready"), "it is ready")
 
 
+@covers("task-contract 7.4.no_file")
 def test_no_file_in_time_is_named(start: Starter, tools: str, tmp_path: Path) -> None:
     folder = {"type": "directory", "container_path": str(tmp_path / "folder")}
     running = start("TENSORBOARD", patched(tmp_path, [tools], HASTY), sources=[source(folder, 5)])
@@ -126,6 +130,7 @@ def test_no_file_in_time_is_named(start: Starter, tools: str, tmp_path: Path) ->
     assert f"no file for TensorBoard within 1 s in {where} (experiment 2, trial 5)" in running.text
 
 
+@covers("task-contract 7.4.death")
 def test_the_tools_own_end_is_an_error(start: Starter, tools: str, tmp_path: Path) -> None:
     folder = {"type": "directory", "container_path": str(tmp_path / "folder")}
     running = start(
