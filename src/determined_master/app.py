@@ -222,7 +222,7 @@ class App:
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
         lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
-        detached, samples = Detached(engine, pool), SystemMetrics(pool)
+        detached = Detached(engine, pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),

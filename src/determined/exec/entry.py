@@ -2,10 +2,10 @@
 
 KIND is `trial`, `command` with the program and its arguments, `gang` with the same in each of
 several containers, `shell` with its port, `notebook`, or `tensorboard` with further arguments of
-the tool. It sets up the task's directories, fetches its
-files, runs the startup hooks, waits for the other containers, and runs the user's program or the
-kind's server, handing signals and the exit code through. All in one process, except that hooks
-are sourced by a shell, which then starts this program again.
+the tool. It sets up the task's directories, fetches its files, runs the startup hooks, waits for
+the other containers, and runs the user's program or the kind's server, handing signals and the
+exit code through. All in one process, except that hooks are sourced by a shell, which then starts
+this program again.
 """
 
 from __future__ import annotations
@@ -114,10 +114,9 @@ def _run_gang(session: TaskSession, arguments: List[str]) -> int:
 
 def _meet(session: TaskSession) -> Tuple[_accelerators.Accelerators, Dict[str, Any]]:
     """Wait for the other containers; the accelerators found here, and the rendezvous."""
-    env = os.environ
     found = _find_accelerators()
-    met = _rendezvous.meet(session, env)
-    _preflight.check(session, env, met, found)
+    met = _rendezvous.meet(session, os.environ)
+    _preflight.check(session, os.environ, met, found)
     return found, met
 
 
