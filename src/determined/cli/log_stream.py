@@ -8,7 +8,7 @@ import time
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
-from determined.cli import errors
+from determined.cli import declare, errors
 from determined.cli.declare import Arg, OneOf, arg, flag
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
@@ -50,19 +50,35 @@ def arguments(*, of_task: bool = False) -> Tuple[Union[Arg, OneOf], ...]:
     )
 
 
+def everything(*, of_task: bool = False) -> argparse.Namespace:
+    """The arguments of a followed log without filters."""
+    parser = argparse.ArgumentParser()
+    declare.add(parser, declare.Command("logs", "fetch logs", "", arguments(of_task=of_task)))
+    return parser.parse_args(["--follow"])
+
+
 def print_trial(session: BaseSession, trial_id: int, args: argparse.Namespace) -> None:
     """Print a trial's log as `arguments` ask, and say how to open it again."""
     again = f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}"
     _print(session, f"/api/v1/trials/{trial_id}/logs", args, again)
 
 
-def print_task(session: BaseSession, task_id: str, args: argparse.Namespace) -> None:
-    """The same for any task."""
+def print_task(session: BaseSession, task_id: str, args: argparse.Namespace) -> bool:
+    """The same for any task; whether it was read to its end, that is: not interrupted."""
     again = f"Task log stream ended. To reopen log stream, run: det task logs -f {task_id}"
-    _print(session, f"/api/v1/tasks/{quote(task_id, safe='')}/logs", args, again)
+    return _print(session, f"/api/v1/tasks/{quote(task_id, safe='')}/logs", args, again)
 
 
-def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str) -> None:
+def last(session: BaseSession, task_id: str, count: int) -> str:
+    """The last lines of a task's log."""
+    path = f"/api/v1/tasks/{quote(task_id, safe='')}/logs"
+    params = {"limit": count, "orderBy": "ORDER_BY_DESC"}
+    found = list(messages(session.get(path, params=params, stream=True)))
+    return "".join(line["message"] for line in found[::-1]).rstrip()
+
+
+def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str) -> bool:
+    is_whole = True
     try:
         for line in _lines(session, path, args):
             if args.json:
@@ -70,13 +86,14 @@ def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str
             else:
                 print(line["message"], end="", flush=args.follow)
     except KeyboardInterrupt:
-        pass
+        is_whole = False
     except api_errors.NotFoundException:
         raise  # there is nothing to open again
     except Exception:
         print(again)
         raise
     print(again)
+    return is_whole
 
 
 def messages(response: Any) -> Iterator[Dict[str, Any]]:
