@@ -10,7 +10,7 @@ from tests.cli.canned_tasks import ID, REASON, allocation
 from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster
 
-from determined.cli import log_stream
+from determined.common.api._transport import Response
 
 
 def ended(status: int | None) -> dict[str, Any]:
@@ -41,11 +41,11 @@ def test_a_program_without_a_status_of_its_own_failed(det: Det, master: FakeMast
 def test_an_interrupt_leaves_the_program(
     det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(response: Any) -> Any:
+    def interrupt(response: Response) -> Any:
         raise KeyboardInterrupt
 
     canned_tasks.serve(master, "command", allocation("RUNNING"))
-    monkeypatch.setattr(log_stream, "messages", interrupt)
+    monkeypatch.setattr(Response, "iter_lines", interrupt)
     outcome = det("cmd", "run", "sleep", "1")
     assert outcome.status == 130
     assert f"'det command kill {ID}' ends it" in outcome.err

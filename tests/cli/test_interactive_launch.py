@@ -16,7 +16,7 @@ START = {
     "command": ("cmd", "run", "-d"),
     "notebook": ("notebook", "start", "-d"),
     "shell": ("shell", "start", "-d"),
-    "tensorboard": ("tensorboard", "start", "7", "-d"),
+    "tensorboard": ("tensorboard", "start", "-d", "7"),
 }
 FILE = """\
 # what a user has written

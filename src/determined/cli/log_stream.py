@@ -102,14 +102,17 @@ def messages(response: Any) -> Iterator[Dict[str, Any]]:
     Raises:
         CliError: the master ended the stream with an error.
     """
-    for raw in response.iter_lines():
-        if not raw:
-            continue
-        body = json.loads(raw)
-        if "error" in body:
-            error = body["error"]
-            raise errors.CliError(str(error.get("message") or error.get("error") or error))
-        yield body["result"]
+    try:
+        for raw in response.iter_lines():
+            if not raw:
+                continue
+            body = json.loads(raw)
+            if "error" in body:
+                error = body["error"]
+                raise errors.CliError(str(error.get("message") or error.get("error") or error))
+            yield body["result"]
+    finally:
+        response.close()  # nobody reads on
 
 
 def _lines(session: BaseSession, path: str, args: argparse.Namespace) -> Iterator[Dict[str, Any]]:
