@@ -28,6 +28,7 @@ from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_authority import ClusterAuthority
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
@@ -67,6 +68,7 @@ from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.proxies import Proxies
 from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
@@ -152,7 +154,9 @@ class App:
         self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
-        self._handle_effects(TaskTokens(cluster.secret))
+        tokens = TaskTokens(cluster.secret)
+        self.proxies = Proxies(self.live, tokens, ClusterAuthority(tokens))
+        self._handle_effects(tokens)
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
         self.engine.feed.listen("allocation", self._on_allocation)
@@ -241,6 +245,7 @@ class App:
             pool_bindings=self.bindings,
             workspaces=Workspaces(pool, self.bindings, self.deletions),
             projects=Projects(pool, self.deletions),
+            proxies=self.proxies,
             identities=self.identities,
             job_queue=self.queue,
             job_changes=JobChanges(pool, self.queue, self.pools, self.bindings, self.terms),
@@ -297,6 +302,7 @@ class App:
         self.logs.tell(change.state.request.task_id)
         if change.state.state == "TERMINATED":
             self.identities.forget_allocation(change.id)
+            self.proxies.ended(change.id, change.state.request.task_id)
 
     def _on_trial(self, change: Changed) -> None:
         if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import time
-from typing import Any, Callable, Dict, Iterator, Optional
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence
 
 from determined.cli import (
     config_file,
@@ -18,11 +18,12 @@ from determined.cli import (
     log_stream,
     packing,
     progress,
+    publish,
     show,
     transfers,
 )
 from determined.common import config_text, submit
-from determined.common.api import BaseSession
+from determined.common.api import BaseSession, Session
 from determined.common.api import errors as api_errors
 
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
@@ -32,9 +33,8 @@ _TEST_POLL_S = 0.5
 
 def create(args: argparse.Namespace) -> None:
     """Submit a config with its files; with `-f` follow the first trial's log."""
-    if args.publish:
-        raise errors.CliError("--publish is not served by this version")
-    config = config_file.text_of(args.config_file, args.config)
+    ports = publish.parse(args.publish)
+    config = publish.with_ports(config_file.text_of(args.config_file, args.config), ports)
     if args.local:
         experiment_test.run_here(config, args.model_def)
         return
@@ -57,8 +57,8 @@ def create(args: argparse.Namespace) -> None:
     if args.test_mode:
         follow(session, number)
         _judge_test(session, number)
-    elif args.follow_first_trial:
-        follow(session, number)
+    elif args.follow_first_trial or ports:
+        follow(session, number, ports)
 
 
 def go_on(args: argparse.Namespace) -> None:
@@ -151,8 +151,8 @@ def _override(args: argparse.Namespace) -> str:
         raise errors.CliError(str(error)) from None
 
 
-def follow(session: BaseSession, number: int) -> None:
-    """Print the log of the first trial, once there is one."""
+def follow(session: Session, number: int, published: Sequence[publish.Published] = ()) -> None:
+    """Print the log of the first trial, once there is one; its published ports are open."""
     print("Waiting for first trial to begin...", flush=True)
     trial_id = experiment.first_trial(session, number)
     pause_s = 0.05
@@ -163,7 +163,9 @@ def follow(session: BaseSession, number: int) -> None:
         if trial_id is None and _is_over(session, number):
             raise errors.CliError(f"experiment {number} ended without a trial")
     print(f"Following first trial with ID {trial_id}", flush=True)
-    log_stream.print_trial(session, trial_id, log_stream.everything())
+    task_id = experiment.task_of_trial(session, trial_id) if published else ""
+    with publish.open_ports(session, task_id, published):
+        log_stream.print_trial(session, trial_id, log_stream.everything())
 
 
 def _is_over(session: BaseSession, number: int) -> bool:

@@ -19,6 +19,7 @@ from determined_wire.rest.types.container import Container, ContainerState
 from determined_wire.rest.types.device import Device, DeviceType
 from determined_wire.rest.types.task import (
     AllocationSummary,
+    ProxyPortConfig,
     ResourcesSummary,
     ResourcesSummaryDevices,
 )
@@ -158,6 +159,15 @@ def _summary(
         resources=resources,
         scheduler_type=scheduler_type,
         priority=a.request.priority,
+        proxy_ports=[
+            ProxyPortConfig(
+                service_id=p.service_id(a.request.task_id),
+                port=p.port,
+                proxy_tcp=p.is_tcp,
+                unauthenticated=p.is_unauthenticated,
+            )
+            for p in a.request.proxy_ports
+        ],
     )
 
 

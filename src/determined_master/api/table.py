@@ -31,6 +31,7 @@ from determined_master.api import (
     profiler,
     project_columns,
     projects,
+    proxy,
     run_bulk,
     runs,
     schemas,
@@ -86,6 +87,7 @@ MODULES = (
     collections,
     stories,
     usage,
+    proxy,
 )
 """Add a module of routes here; `docs/api-status.md` is then made anew."""
 

@@ -39,6 +39,7 @@ from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
+from determined_master.services.proxies import Proxies
 from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
@@ -105,6 +106,7 @@ class Services:
     pool_bindings: PoolBindings
     workspaces: Workspaces
     projects: Projects
+    proxies: Proxies
     stories: Stories
     usage: Usage
     live: LiveAllocations

@@ -13,6 +13,7 @@ import msgspec
 
 from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.proxy_port import proxy_ports_of
 from determined_master.domain.ssh_files import ssh_files
 from determined_master.services import collection_specs, generic_specs
 from determined_master.services.container_options import container_options
@@ -200,7 +201,7 @@ class ContainerSpecs:
         directory = generic_specs.work_dir(row, user)
         environment = self._base(state, container, row.username)
         environment.update(generic_specs.variables(row, device_type, directory))
-        ports = map(int, (row.config["environment"].get("ports") or {}).values())
+        ports = _user_ports(row.config)
         spec = link.ContainerSpec(
             task_id=row.id,
             task_type=state.request.task_type,
@@ -211,7 +212,7 @@ class ContainerSpecs:
             user=user,
             files=self._files(state),
             mounts=tuple(_mounts(row.config)),
-            ports=tuple(sorted(set(ports))),
+            ports=tuple(sorted(ports)),
             network_mode="host" if container.count > 1 else defaults.network_mode,
         )
         return msgspec.structs.replace(spec, **self._options(state, row.config, device_type))
@@ -293,9 +294,7 @@ class ContainerSpecs:
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
         defaults = self._defaults.of(state.request.pool)
-        env = config["environment"]
-        ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
-        ports += [int(proxied["proxy_port"]) for proxied in env.get("proxy_ports") or ()]
+        ports = {task_spec.RENDEZVOUS_PORT, *_user_ports(config)}
         return link.ContainerSpec(
             task_id=state.request.task_id,
             task_type=state.request.task_type,
@@ -306,9 +305,16 @@ class ContainerSpecs:
             user=self._defaults.user,
             files=self._files(state),
             mounts=tuple(_mounts(config)),
-            ports=tuple(sorted(set(ports))),
+            ports=tuple(sorted(ports)),
             network_mode="host" if container.count > 1 else defaults.network_mode,
         )
+
+
+def _user_ports(config: dict[str, Any]) -> set[int]:
+    """The ports that a configuration asks to have exposed, whether proxied or not."""
+    environment = config["environment"]
+    named = map(int, (environment.get("ports") or {}).values())
+    return {*named, *(p.port for p in proxy_ports_of(environment))}
 
 
 def _mounts(config: dict[str, Any]) -> list[link.Mount]:

@@ -44,6 +44,21 @@ def describe(failure: ContainerFailure | None) -> str:
     return f"{PHRASES[failure.type]}: {words}{tail}"
 
 
+def unreached_lines(allocation: Allocation, chief: Container) -> list[WriteTaskLog]:
+    """A line for each port that was to be proxied and is not among the container's."""
+    published = dict(chief.ports)
+    return [
+        line(
+            allocation,
+            f"port {wanted.port} cannot be reached through the master: its agent has not "
+            "published it; see the agent's log",
+            "WARNING",
+        )
+        for wanted in allocation.request.proxy_ports
+        if wanted.port not in published
+    ]
+
+
 def exit_line(allocation: Allocation, container: Container) -> WriteTaskLog:
     """The line about the end of one container."""
     said = describe(container.failure)
