@@ -35,12 +35,18 @@ from determined_master.services.collections import Collections
 from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
-from determined_master.services.defaults import config_layers, pool_configs, task_defaults
+from determined_master.services.defaults import (
+    config_layers,
+    idle_timeouts,
+    pool_configs,
+    task_defaults,
+)
 from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.generic_tasks import GenericTaskEffects
+from determined_master.services.effects.interactive_tasks import InteractiveEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
@@ -50,6 +56,10 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
+from determined_master.services.idle_tasks import IdleTasks
+from determined_master.services.interactive_configs import InteractiveConfigs
+from determined_master.services.interactive_programs import InteractiveSecrets
+from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
 from determined_master.services.job_terms import JobTermsSync
@@ -79,6 +89,7 @@ from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
+from determined_master.services.tensorboards import Tensorboards
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
@@ -88,6 +99,7 @@ from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
 from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
+from determined_master.sweeps.idle import watch_idle
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
@@ -150,18 +162,27 @@ class App:
         self._layers = config_layers(settings, default_storage(settings))
         self._configs = ExperimentConfigs(pool, self._layers)
         self._generic = GenericTasks(self.engine, pool, self._layers, self.pools)
+        self._interactive = InteractiveTasks(
+            self.engine,
+            pool,
+            InteractiveConfigs(pool, self._layers, self.pools, idle_timeouts(settings)),
+            self.pools,
+            self.terms,
+            task_defaults(settings),
+        )
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
-        tokens = TaskTokens(cluster.secret)
-        self.proxies = Proxies(self.live, tokens, ClusterAuthority(tokens))
-        self._handle_effects(tokens)
+        self._tokens = TaskTokens(cluster.secret)
+        self.proxies = Proxies(self.live, self._tokens, ClusterAuthority(self._tokens))
+        self._handle_effects(self._tokens)
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
         self.engine.feed.listen("allocation", self._on_allocation)
         self.engine.feed.listen("trial", self._on_trial)
         self.engine.feed.listen("task", self._on_generic_task)
+        self.engine.feed.listen("interactive", self._on_interactive_task)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -190,6 +211,7 @@ class App:
         ExperimentEffects(engine, pool).register()
         TrialEffects(engine, pool, tokens, self.pools).register()
         GenericTaskEffects(engine, pool, tokens).register()
+        InteractiveEffects(engine, pool, tokens).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         defaults = task_defaults(settings)
@@ -231,8 +253,13 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(tasks, trials, experiments, self._generic, self.live),
+            task_control=TaskControl(
+                tasks, trials, experiments, self._generic, self._interactive, self.live
+            ),
             generic_tasks=self._generic,
+            interactive_tasks=self._interactive,
+            interactive_secrets=InteractiveSecrets(self._tokens, task_defaults(self.settings)),
+            tensorboards=Tensorboards(pool, self._interactive),
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
             models=Models(pool),
@@ -269,6 +296,7 @@ class App:
         lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
         stays = AgentStays(self._pool, self.backend)
+        idle = IdleTasks(self._pool, self._interactive, self.proxies)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading(timeout_s=None)
@@ -278,6 +306,7 @@ class App:
                 partial(keep_house, self._pool),
                 partial(watch_silence, self.services.detached),
                 partial(watch_collections, waits),
+                partial(watch_idle, idle),
                 partial(sum_up_days, self.services.usage),
                 partial(watch_agents, stays, self._longest_way_back_s()),
                 partial(self.wait_lines.run, self.pool_loops.decisions),
@@ -310,6 +339,10 @@ class App:
 
     def _on_generic_task(self, change: Changed) -> None:
         if change.state.state in TERMINAL:
+            self.logs.tell(change.id)
+
+    def _on_interactive_task(self, change: Changed) -> None:
+        if change.state.state == "OVER":
             self.logs.tell(change.id)
 
 

@@ -16,9 +16,10 @@ from determined_master import entropy
 from determined_master.domain import access
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import DeletionRequested
+from determined_master.domain.interactive import messages as interactive
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.task.messages import TaskKilled
-from determined_master.store import generic_tasks, workspaces
+from determined_master.store import generic_tasks, interactive_tasks, workspaces
 from determined_master.store import projects as rows
 from determined_master.store.losses import DATABASE_ERRORS
 
@@ -68,12 +69,13 @@ class ProjectDeletions:
         return False
 
     async def delete_workspace(self, caller: Caller, workspace_id: int) -> bool:
-        """The same for a workspace with all its projects."""
+        """The same for a workspace with all its projects; interactive tasks are killed, too."""
         async with self._door:
             async with self._pool.acquire() as conn, conn.transaction():
                 projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
                 ids = await _mark(conn, caller, projects, f"workspace {workspace_id}")
                 tasks = await generic_tasks.list_open(conn, projects)
+                in_it = await interactive_tasks.list_open(conn, workspace_id)
                 if ids:
                     values = {"state": "DELETING", "error_message": ""}
                     await workspaces.update_workspace(conn, workspace_id, values)
@@ -82,6 +84,7 @@ class ProjectDeletions:
                         await rows.delete_project(conn, project_id)
                     await workspaces.delete_workspace(conn, workspace_id)
             await self._end_tasks(tasks)
+            await self._end_interactive(in_it, f"workspace {workspace_id} is deleted")
             if not ids:
                 return True
             self._news.set()
@@ -123,6 +126,12 @@ class ProjectDeletions:
         for task_id in task_ids:
             cause = f"project-deletion:{entropy.new_uuid()}"
             await self._engine.post("task", task_id, TaskKilled(), cause=cause)
+
+    async def _end_interactive(self, task_ids: Sequence[str], reason: str) -> None:
+        for task_id in task_ids:
+            cause = f"workspace-deletion:{entropy.new_uuid()}"
+            killed = interactive.TaskKilled(reason=reason)
+            await self._engine.post("interactive", task_id, killed, cause=cause)
 
     async def _delete_experiments(self, ids: Sequence[int]) -> None:
         for experiment_id in ids:

@@ -89,7 +89,9 @@ async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
           LEFT JOIN tasks k ON k.id = n.task_id
           LEFT JOIN experiments e ON e.id = k.experiment_id
           LEFT JOIN generic_tasks g ON g.task_id = n.task_id
-          LEFT JOIN workspaces w ON w.id = coalesce(e.workspace_id, g.workspace_id)
+          LEFT JOIN interactive_tasks i ON i.task_id = n.task_id
+          LEFT JOIN workspaces w
+                 ON w.id = coalesce(e.workspace_id, g.workspace_id, i.workspace_id)
     """
     columns = [list(c) for c in zip(*map(msgspec.structs.astuple, new), strict=True)]
     await conn.execute(query, *columns)

@@ -44,6 +44,15 @@ def describe(failure: ContainerFailure | None) -> str:
     return f"{PHRASES[failure.type]}: {words}{tail}"
 
 
+def exit_status(allocation: Allocation, outcome: AllocationOutcome) -> str:
+    """How an allocation ended, as interactive tasks show it."""
+    if outcome.kind == "completed":
+        return "allocation exited successfully"
+    if outcome.kind in ("failed", "lost"):
+        return describe(allocation.failure)
+    return outcome.message
+
+
 def unreached_lines(allocation: Allocation, chief: Container) -> list[WriteTaskLog]:
     """A line for each port that was to be proxied and is not among the container's."""
     published = dict(chief.ports)
