@@ -40,6 +40,12 @@ class Backend:
         self.closed = asyncio.Event()
         """Set when a connection has ended."""
         self.port = 0
+        self._open: set[asyncio.StreamWriter] = set()
+
+    def drop(self) -> None:
+        """End all connections."""
+        for writer in self._open:
+            writer.transport.abort()
 
     async def head(self, reader: asyncio.StreamReader) -> bytes:
         """The head of the next request."""
@@ -47,6 +53,7 @@ class Backend:
         return self.heads[-1]
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
         try:
             with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                 if self.serve is greet:
@@ -54,6 +61,7 @@ class Backend:
                 await self.serve(reader, writer)
         finally:
             self.closed.set()
+            self._open.discard(writer)
             writer.close()
 
 
@@ -73,7 +81,7 @@ async def listening(context: ssl.SSLContext | None = None) -> AsyncIterator[Back
         yield backend
     finally:
         server.close()
-        server.close_clients()
+        backend.drop()
         await asyncio.wait_for(server.wait_closed(), DEADLINE_S)
 
 
@@ -97,6 +105,7 @@ async def serving(api: Api) -> AsyncIterator[int]:
     config = uvicorn.Config(
         api, http=ProxyingHttp, ws=AgentSocket, lifespan="off", log_config=None, port=0,
         access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=2,
+        proxy_headers=False,
     )  # fmt: skip
     server = _Server(config)
     running = asyncio.create_task(server.serve())

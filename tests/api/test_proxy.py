@@ -544,7 +544,8 @@ async def test_the_end_of_the_task_ends_its_websockets(master: Master, backend: 
     reader, writer = await asyncio.open_connection("127.0.0.1", master.port)
     async with asyncio.timeout(DEADLINE_S):
         writer.write(upgrade_request(master, task))
-        await reader.readuntil(b"hi")
+        await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(2) == b"hi"
         task.end()
         assert await reader.read(-1) == b""
         writer.close()

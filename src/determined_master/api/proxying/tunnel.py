@@ -63,12 +63,15 @@ class _Link:
         self._reader = reader
         self._writer = writer
         self._is_binary = False
+        self._is_over = False
 
     async def flush(self) -> None:
         """Send what the protocol has to say. Raises OSError."""
         for data in self._protocol.data_to_send():
             if data:
                 self._writer.write(data)
+            else:  # both sides have said that they close
+                self._is_over = True
         await self._writer.drain()
 
     @property
@@ -101,7 +104,7 @@ class _Link:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSING_S):
                 await self.flush()
-                while self._protocol.state is State.CLOSING:
+                while not self._is_over:
                     await self.receive()
 
     def _is_content(self, frame: Frame) -> bool:
