@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import msgspec
 import pytest
+import pytest_asyncio
 from tests.api import cases_experiments as scene
 from tests.api.cases_interactive import launched
 from tests.api.client import Client
 from tests.api.samples import World
 from tests.api.scenes import trials_of
+from tests.api.shared_world import shared_world
 from tests.api.test_interactive_tasks import get, reaches
 from tests.covers import covers
 
 from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.idle_tasks import IdleTasks
+from determined_master.services.passwords import Passwords
+from determined_master.store.pool import Address
 
 PORTS = {"notebook": (2900, 3199), "shell": (3200, 3499), "tensorboard": (2600, 2899)}
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def world(postgres: Address, passwords: Passwords) -> AsyncIterator[World]:
+    async with shared_world(postgres, passwords) as made:
+        yield made
 
 
 @pytest.fixture
@@ -108,11 +122,13 @@ async def test_a_server_listens_at_a_port_of_its_kind_that_no_other_has(
 
 
 async def test_a_preview_tells_the_configuration_and_starts_nothing(client: Client) -> None:
+    before = (await client("GET", "/api/v1/notebooks")).json()["pagination"]["total"]
     answer = await client("POST", "/api/v1/notebooks", {"preview": True, "config": {}})
     assert answer.json()["notebook"]["id"] == ""
     assert answer.json()["config"]["resources"]["slots"] == 1
     assert answer.json()["config"]["entrypoint"] is None
-    assert (await client("GET", "/api/v1/notebooks")).json()["notebooks"] == []
+    after = (await client("GET", "/api/v1/notebooks")).json()["pagination"]["total"]
+    assert after == before
 
 
 @covers("experiment-config 22.shell")
@@ -148,7 +164,7 @@ async def test_each_shell_has_keys_of_its_own_and_no_list_tells_them(
     keys = {(await launched(world, "shell"))["privateKey"] for _ in range(2)}
     assert len(keys) == 2
     listed = (await client("GET", "/api/v1/shells")).json()["shells"]
-    assert [shell["privateKey"] for shell in listed] == ["", ""]
+    assert {shell["privateKey"] for shell in listed} == {""}
 
 
 @covers("experiment-config 22.tensorboard")
@@ -199,9 +215,10 @@ async def test_a_tensorboard_in_an_image_of_its_users_takes_no_credentials(
 
 
 async def test_a_tensorboard_shows_what_filters_match(world: World, client: Client) -> None:
-    one, two = await submitted(client), await submitted(client)
-    answer = await tensorboard(client, filters={"projectId": 1, "excludedExperimentIds": [one]})
-    assert answer["tensorboard"]["experimentIds"] == [two]
+    first, one, two = [await submitted(client) for _ in range(3)]
+    others = list(range(1, first + 1))
+    answer = await tensorboard(client, filters={"projectId": 1, "excludedExperimentIds": others})
+    assert answer["tensorboard"]["experimentIds"] == [one, two]
     nothing = await client("POST", "/api/v1/tensorboards", {"filters": {"name": "none such"}})
     assert (nothing.status, "match no experiment" in nothing.text) == (400, True)
 
@@ -209,8 +226,8 @@ async def test_a_tensorboard_shows_what_filters_match(world: World, client: Clie
 async def test_a_tensorboard_needs_something_that_is_there(world: World, client: Client) -> None:
     for body, status, said in (
         ({}, 400, "must set experiment, trial ids, or filters"),
-        ({"experimentIds": [99]}, 404, "experiment '99' not found"),
-        ({"trialIds": [98]}, 404, "trial '98' not found"),
+        ({"experimentIds": [999]}, 404, "experiment '999' not found"),
+        ({"trialIds": [998]}, 404, "trial '998' not found"),
     ):
         answer = await client("POST", "/api/v1/tensorboards", body)
         assert (answer.status, answer.text) == (status, said)
@@ -303,13 +320,8 @@ async def test_only_its_own_token_reports_a_notebooks_use(world: World, client: 
         await serve(world, task_id)
     token = (await spec_of(world, notebooks[0])).environment["DET_SESSION_TOKEN"]
     task = Client(client.app, token)
-    statuses = [
-        (
-            await task(
-                "PUT", f"/api/v1/notebooks/{i}/report_idle", {"notebookId": i, "idle": False}
-            )
-        ).status
-        for i in notebooks
-    ]
-    assert statuses == [200, 403]
+    for task_id, status in zip(notebooks, (200, 404), strict=True):
+        body = {"notebookId": task_id, "idle": False}
+        answer = await task("PUT", f"/api/v1/notebooks/{task_id}/report_idle", body)
+        assert answer.status == status, answer.body
     assert (await task("GET", f"/api/v1/notebooks/{notebooks[0]}")).status in (401, 403)

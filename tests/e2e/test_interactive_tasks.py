@@ -63,7 +63,9 @@ def test_a_command_outlives_the_master_and_ends_as_its_program_does(fresh: Clust
     assert fresh.post(f"/api/v1/commands/{waits}/kill")["command"]["id"] == waits
     assert "user requested kill" in ended(fresh, waits)
     stop.touch()
-    assert ended(fresh, task_id).endswith("container failed with non-zero exit code: 3 (exit code 3)")
+    assert ended(fresh, task_id).endswith(
+        "container failed with non-zero exit code: 3 (exit code 3)"
+    )
     said = log(fresh, task_id)
     assert [said.count(text) for text in ("begun in", "as COMMAND", "done")] == [1, 1, 1]
     assert ended(fresh, start(fresh, "true")) == "allocation exited successfully"
