@@ -9,7 +9,7 @@ import time
 import webbrowser
 
 import pytest
-from tests.cli import canned_tasks
+from tests.cli import canned, canned_tasks
 from tests.cli.canned_tasks import ID, READY, REASON, allocation
 from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster
@@ -55,6 +55,18 @@ def test_each_change_is_told_until_it_is_ready(
         f"Notebook {ID}: runs, and is not ready yet",
     ]
     assert opened == [address]
+
+
+def test_what_takes_long_to_become_ready_is_told_from_its_log(
+    det: Det, master: FakeMaster, opened: list[str], eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interactive_wait, "_ASK_EVERY_S", 0.0)
+    canned_tasks.serve(master, "tensorboard", allocation("WAITING"), allocation("WAITING"), READY)
+    newest = canned.Stream([canned.log_line(9, "no files are there yet")])
+    master.routes["GET", f"/api/v1/tasks/{ID}/logs"] = (200, newest)
+    waits = f"TensorBoard {ID}: runs, and waits for its data"
+    said = det("tensorboard", "open", ID).err.splitlines()
+    assert said == [waits, f"{waits}: no files are there yet"]
 
 
 def test_a_browser_is_opened_only_when_wanted(

@@ -14,13 +14,14 @@ from determined.common.api import errors as api_errors
 _LIMIT_S = 1800.0
 """From its machine's choice to its readiness; a pull of a large image takes minutes."""
 _AWAY_S = 120.0
-_WHY_EVERY_S = 5.0
+_ASK_EVERY_S = 5.0
 _LAST_LINES = 15
+_RUNS = ("RUNNING", "WAITING")
 _WORDS = {
     "QUEUED": "waits in the queue",
     "PULLING": "waits for its image",
     "STARTING": "starts",
-    "WAITING": "starts",
+    "WAITING": "runs, and waits for its data",
     "RUNNING": "runs, and is not ready yet",
     "TERMINATING": "ends",
 }
@@ -69,8 +70,7 @@ class _Wait:
         self._session, self._kind, self._task = session, kind, task
         self._away_since_s: Optional[float] = None
         self._placed_at_s: Optional[float] = None
-        self._asked_at_s: Optional[float] = None
-        self._why = ""
+        self._state, self._detail, self._asked_at_s = "", "", 0.0
         self.pause_s = 0.05
 
     def is_over(self, tell: progress.Say) -> bool:
@@ -98,19 +98,23 @@ class _Wait:
         return now_s - self._away_since_s > _AWAY_S
 
     def _words(self, state: str) -> str:
+        """What a state means to the one who waits, and what is known beside it."""
         now_s = time.monotonic()
         words = _WORDS.get(state, state)
-        if state == "QUEUED":
-            if self._asked_at_s is None or now_s - self._asked_at_s >= _WHY_EVERY_S:
-                self._asked_at_s, self._why = now_s, self._ask_why()
-            return f"{words}: {self._why}" if self._why else words
-        self._placed_at_s = self._placed_at_s or now_s
-        if now_s - self._placed_at_s > _LIMIT_S:
-            raise errors.CliError(
-                f"it is not ready after {_LIMIT_S / 60:.0f} minutes (it {words}); see 'det "
-                f"{self._kind.word} logs {self._task['id']}'"
-            )
-        return words
+        if state != "QUEUED":
+            self._placed_at_s = self._placed_at_s or now_s
+            if now_s - self._placed_at_s > _LIMIT_S:
+                raise errors.CliError(
+                    f"it is not ready after {_LIMIT_S / 60:.0f} minutes (it {words}); see 'det "
+                    f"{self._kind.word} logs {self._task['id']}'"
+                )
+        if state != self._state or now_s - self._asked_at_s >= _ASK_EVERY_S:
+            # What runs is mostly ready at once: its log is looked at only when it is not.
+            is_new, self._state, self._asked_at_s = state != self._state, state, now_s
+            self._detail = self._ask_why() if state == "QUEUED" else ""
+            if state in _RUNS and not is_new:
+                self._detail = log_stream.last_text(self._session, self._task["id"])
+        return f"{words}: {self._detail}" if self._detail else words
 
     def _ask_why(self) -> str:
         """What the scheduler says about the wait; nothing where it cannot say."""

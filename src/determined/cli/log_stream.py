@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
 from determined.cli import declare, errors
@@ -70,11 +70,19 @@ def print_task(session: BaseSession, task_id: str, args: argparse.Namespace) -> 
 
 
 def last(session: BaseSession, task_id: str, count: int) -> str:
-    """The last lines of a task's log."""
+    """The last lines of a task's log, as logs show them."""
+    return "".join(line["message"] for line in _last(session, task_id, count)).rstrip()
+
+
+def last_text(session: BaseSession, task_id: str) -> str:
+    """What the last line of a task's log says; empty when there is none."""
+    return "".join(line.get("log") or "" for line in _last(session, task_id, 1)).strip()
+
+
+def _last(session: BaseSession, task_id: str, count: int) -> List[Dict[str, Any]]:
     path = f"/api/v1/tasks/{quote(task_id, safe='')}/logs"
     params = {"limit": count, "orderBy": "ORDER_BY_DESC"}
-    found = list(messages(session.get(path, params=params, stream=True)))
-    return "".join(line["message"] for line in found[::-1]).rstrip()
+    return list(messages(session.get(path, params=params, stream=True)))[::-1]
 
 
 def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str) -> bool:
