@@ -222,7 +222,7 @@ class App:
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
         lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
-        detached, samples = Detached(engine, pool), SystemMetrics(pool)
+        detached = Detached(engine, pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -241,7 +241,7 @@ class App:
             continuations=Continuations(engine, pool, self._configs, self.bindings),
             trials=trials,
             detached=detached,
-            system_metrics=samples,
+            system_metrics=(samples := SystemMetrics(pool)),
             metrics=Metrics(engine, pool, self.flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),

@@ -26,11 +26,16 @@ END_S = 30.0
 @pytest.fixture(scope="session")
 def tools() -> str:
     """An interpreter that has JupyterLab, a kernel and TensorBoard."""
-    probe = ["-c", "import jupyterlab, ipykernel, tensorboard, obstore"]
     try:
-        return str(environment("tools", TOOLS, probe))
+        return install_tools()
     except NotInstalled as reason:
         pytest.skip(f"JupyterLab and TensorBoard cannot be installed: {reason}")
+
+
+def install_tools() -> str:
+    """That interpreter, installed once. Raises NotInstalled: the packages cannot be had here."""
+    probe = ["-c", "import jupyterlab, ipykernel, tensorboard, obstore"]
+    return str(environment("tools", TOOLS, probe))
 
 
 @pytest.fixture

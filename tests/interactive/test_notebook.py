@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.harness.master_double import MasterDouble
 from tests.interactive.conftest import Running, Starter, patched
 from websockets.sync.client import connect
@@ -70,6 +71,7 @@ class Notebook:
                     return printed
 
 
+@covers("task-contract 3.1.notebook 3.8.notebook 7.2.base 7.2.start 7.2.log 7.2.report")
 def test_a_notebook_serves_its_user_and_says_when_it_is_idle(
     start: Starter, master: MasterDouble, tools: str, tmp_path: Path
 ) -> None:

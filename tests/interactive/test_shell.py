@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.harness.master_double import MasterDouble
 from tests.interactive.conftest import Running, Starter, patched
 from tests.interactive.contained import PYTHON, WORKER, Container, skip_without_containers
@@ -35,8 +36,6 @@ def sshd() -> None:
         pytest.skip("there is no sshd here (Debian's package openssh-server)")
     if not shutil.which("ssh"):
         pytest.skip("there is no ssh here (Debian's package openssh-client)")
-    if os.getuid() == 0:
-        Path("/run/sshd").mkdir(exist_ok=True)
 
 
 def log_in(running: Running, *words: str, user: str = "", key: bytes = KEYS.private) -> str:
@@ -67,6 +66,7 @@ def log_in(running: Running, *words: str, user: str = "", key: bytes = KEYS.priv
     return done.stdout
 
 
+@covers("task-contract 3.1.shell 3.8.shell 3.9.environment")
 @pytest.mark.usefixtures("sshd")
 def test_a_session_has_the_tasks_environment(start: Starter, master: MasterDouble) -> None:
     variables = {"MINE": 'a "quoted" $x \\ word', "LINES2": "one\ntwo", "BROKEN": "end\\"}
@@ -88,6 +88,7 @@ def test_a_session_has_the_tasks_environment(start: Starter, master: MasterDoubl
     assert running.end() in (0, 128 + 15, 255)
 
 
+@covers("task-contract 2.1.sshd")
 @pytest.mark.usefixtures("sshd")
 def test_nobody_else_comes_in(start: Starter, master: MasterDouble) -> None:
     running = start("SHELL", BARE, SECRETS)
@@ -141,6 +142,7 @@ def contained(
     return contextlib.closing(Starter(master, folder, Container(folder, uid, **options)))
 
 
+@covers("task-contract 2.1.sshd")
 @pytest.mark.usefixtures("sshd")
 @pytest.mark.parametrize(("uid", "user"), [(0, "root"), (WORKER, "worker")])
 def test_a_container_is_entered_as_its_user(

@@ -30,7 +30,7 @@ from determined.exec._notes import EntryFailed, note
 
 AFTER_HOOKS = "--after-hooks"
 HOOKS_FAILED = 1
-KINDS = ("trial", "command", "notebook", "shell", "tensorboard")
+KINDS = ("trial", "command", "gang", "notebook", "shell", "tensorboard")
 
 
 def main(argv: List[str]) -> int:
@@ -100,6 +100,26 @@ def _run_trial(session: TaskSession) -> int:
     return code
 
 
+def _run_gang(session: TaskSession, arguments: List[str]) -> int:
+    env = os.environ
+    command = _command(arguments)
+    found, met = _meet(session)
+    place = {
+        "DET_CHIEF_IP": met["container_addrs"][0],
+        "DET_CONTAINER_ADDRS": ",".join(met["container_addrs"]),
+        "DET_CONTAINER_RANK": str(met["container_rank"]),
+    }
+    return launch.run(command, {**env, **place}, lambda: _accelerators.report(session, env, found))
+
+
+def _meet(session: TaskSession) -> Tuple[_accelerators.Accelerators, Dict[str, Any]]:
+    """Wait for the other containers; the accelerators found here, and the rendezvous."""
+    found = _find_accelerators()
+    met = _rendezvous.meet(session, os.environ)
+    _preflight.check(session, os.environ, met, found)
+    return found, met
+
+
 def _run_on_slots(kind: str, session: TaskSession, arguments: List[str]) -> int:
     """Run a server from which users work on this task's slots."""
     found = _find_accelerators()
@@ -121,27 +141,6 @@ def _find_accelerators() -> _accelerators.Accelerators:
     write_info(info, "resources.json", {"gpu_uuids": found.uuids})
     _accelerators.describe(os.environ, found)
     return found
-
-
-def _run_gang(session: TaskSession, arguments: List[str]) -> int:
-    env = os.environ
-    command = _command(arguments)
-    found, met = _meet(session)
-    place = {
-        "DET_CHIEF_IP": met["container_addrs"][0],
-        "DET_CONTAINER_ADDRS": ",".join(met["container_addrs"]),
-        "DET_CONTAINER_RANK": str(met["container_rank"]),
-    }
-    return launch.run(command, {**env, **place}, lambda: _accelerators.report(session, env, found))
-
-
-def _meet(session: TaskSession) -> Tuple[_accelerators.Accelerators, Dict[str, Any]]:
-    """Wait for the other containers; the accelerators found here, and the rendezvous."""
-    env = os.environ
-    found = _find_accelerators()
-    met = _rendezvous.meet(session, env)
-    _preflight.check(session, env, met, found)
-    return found, met
 
 
 def _run_command(arguments: List[str]) -> int:

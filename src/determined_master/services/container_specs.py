@@ -59,15 +59,6 @@ class _Gang(msgspec.Struct, frozen=True):
     user: link.TaskUser
 
 
-class _Generic(msgspec.Struct, frozen=True):
-    """What all containers of a generic task's allocation have in common."""
-
-    row: generic_tasks.GenericTaskRow
-    ports: dict[str, int]
-    """That they use among themselves; empty for a single container."""
-    user: link.TaskUser
-
-
 class _Who(msgspec.Struct, frozen=True):
     """By which configuration, as whom and on what a task that is no trial's runs."""
 
@@ -107,9 +98,15 @@ class ContainerSpecs:
         if state.request.task_type == "CHECKPOINT_GC":
             return [await self._build_collection(state, container) for container in containers]
         if state.request.task_type == "GENERIC":
-            generic = await self._read_generic(state, hosts)
+            row, user, ports = await self._read_generic(state, hosts)
             return [
-                self._build_generic(state, container, generic, device_type)
+                self._build_program(
+                    state,
+                    container,
+                    _Who(row.config, user, device_type),
+                    generic_specs.program_of(row, user, device_type, container.count),
+                    ports,
+                )
                 for container, device_type in zip(containers, device_types, strict=True)
             ]
         if state.request.task_type in INTERACTIVE_KINDS:
@@ -217,7 +214,8 @@ class ContainerSpecs:
 
     async def _read_generic(
         self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
-    ) -> _Generic:
+    ) -> tuple[generic_tasks.GenericTaskRow, link.TaskUser, dict[str, int]]:
+        """The task, whom it runs as, and the ports that several containers use."""
         async with self._pool.acquire() as conn:
             is_gang = len(state.containers) > 1
             ports = await self._reserve_ports(conn, state, hosts) if is_gang else {}
@@ -225,30 +223,7 @@ class ContainerSpecs:
             if row is None:
                 raise RuntimeError(f"the generic task {state.request.task_id} has no row")
             user = await self._user(conn, row.user_id, row.workspace_id or 0)
-        return _Generic(row, ports, user)
-
-    def _build_generic(
-        self,
-        state: alloc.Allocation,
-        container: alloc.StartContainer,
-        generic: _Generic,
-        device_type: str,
-    ) -> link.ContainerSpec:
-        row = generic.row
-        program = generic_specs.program_of(row, generic.user, device_type, container.count)
-        if container.count > 1:
-            own_ports = gang_ports.ports_of_rank(generic.ports, container.rank)
-            ports = {*program.ports, task_spec.RENDEZVOUS_PORT, *own_ports.values()}
-            environment = {
-                **self._gang_variables(state, container, generic.ports),
-                **{name: str(port) for name, port in own_ports.items()},
-                **program.environment,
-            }
-            program = msgspec.structs.replace(
-                program, environment=environment, ports=tuple(sorted(ports))
-            )
-        who = _Who(row.config, generic.user, device_type)
-        return self._build_program(state, container, who, program)
+        return row, user, ports
 
     async def _build_interactive(
         self, state: alloc.Allocation, container: alloc.StartContainer, device_type: str
@@ -269,10 +244,17 @@ class ContainerSpecs:
         container: alloc.StartContainer,
         who: _Who,
         program: TaskProgram,
+        ports: Mapping[str, int] = MappingProxyType({}),
     ) -> link.ContainerSpec:
         """Of a task that is neither a trial's nor the master's own."""
         defaults = self._defaults.of(state.request.pool)
         environment = self._base(state, container, program.username)
+        exposed = set(program.ports)
+        if container.count > 1:
+            own = gang_ports.ports_of_rank(ports, container.rank)
+            environment.update(self._gang_variables(state, container, ports))
+            environment.update({name: str(port) for name, port in own.items()})
+            exposed |= {task_spec.RENDEZVOUS_PORT, *own.values()}
         environment.update(program.environment)
         spec = link.ContainerSpec(
             task_id=state.request.task_id,
@@ -284,7 +266,7 @@ class ContainerSpecs:
             user=who.user,
             files=(*self._files(state), *program.files),
             mounts=program.mounts,
-            ports=program.ports,
+            ports=tuple(sorted(exposed)),
             network_mode="host" if container.count > 1 else defaults.network_mode,
         )
         options = self._options(state, who.config, who.device_type)

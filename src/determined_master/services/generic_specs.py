@@ -14,7 +14,7 @@ DESCRIPTION = "generic-task"
 
 
 def program_of(
-    row: GenericTaskRow, user: link.TaskUser, device_type: str, count: int
+    row: GenericTaskRow, user: link.TaskUser, device_type: str, count: int = 1
 ) -> TaskProgram:
     """The user's command, after the directory is fetched and the hooks are run.
 

@@ -26,6 +26,8 @@ class AllocationRow(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: datetime | None
     exit_reason: str | None
     exit_error: str | None
+    status_code: int | None
+    """Of its first container that failed; 0 when none did, None when none had one."""
     ports: dict[str, int]
 
 
@@ -62,7 +64,7 @@ class AllocationChange(msgspec.Struct, frozen=True, kw_only=True):
 
 COLUMNS = """
     id, task_id, state, pool, slots, is_ready, requested_at, started_at, ended_at,
-    exit_reason, exit_error, ports
+    exit_reason, exit_error, status_code, ports
 """
 
 

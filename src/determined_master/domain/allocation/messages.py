@@ -62,6 +62,8 @@ class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Literal["completed", "preempted", "killed", "failed", "lost", "refused"]
     message: str = ""
     exit_code: int | None = None
+    is_failed_start: bool = False
+    """Whether an agent could not start a container of it."""
 
 
 class Container(msgspec.Struct, frozen=True, omit_defaults=True):
