@@ -29,6 +29,10 @@ class TaskTokens:
         """What the ssh keys of an experiment's trials follow from; 32 bytes."""
         return self._digest("ssh", str(experiment_id))
 
+    def shell_seed(self, task_id: str) -> bytes:
+        """What the ssh keys of a shell follow from; 32 bytes."""
+        return self._digest("shell", task_id)
+
     def certificate_seed(self, name: str) -> bytes:
         """What the key of a certificate of the cluster's own follows from; 32 bytes."""
         return self._digest("certificate", name)

@@ -44,6 +44,18 @@ def describe(failure: ContainerFailure | None) -> str:
     return f"{PHRASES[failure.type]}: {words}{tail}"
 
 
+def exit_status(allocation: Allocation, outcome: AllocationOutcome) -> str:
+    """How an allocation ended, as interactive tasks show it."""
+    if outcome.kind == "completed":
+        return "allocation exited successfully"
+    if outcome.kind in ("failed", "lost"):
+        return describe(allocation.failure)
+    reason = allocation.kill_reason
+    if outcome.kind == "killed" and reason and reason not in outcome.message:
+        return f"{outcome.message} (reason: {reason})"
+    return outcome.message
+
+
 def unreached_lines(allocation: Allocation, chief: Container) -> list[WriteTaskLog]:
     """A line for each port that was to be proxied and is not among the container's."""
     published = dict(chief.ports)
