@@ -165,7 +165,7 @@ def test_containers_on_two_agents_meet_and_are_ranked_by_agent_id(pair: Cluster)
     told = lines(pair, task_id)
     met = [line for line in told if "gathered" in line["log"]]
     assert {(line["agentId"], line["rankId"]) for line in met} == {("agent-0", 0), ("agent-1", 1)}
-    assert {line["log"].rpartition(" [")[0][-19:] for line in met} == {
+    assert {line["log"].partition("gathered ")[2].rpartition(" [")[0] for line in met} == {
         "[[0, 0], [1, 1]] 0",
         "[[0, 0], [1, 1]] 1",
     }
