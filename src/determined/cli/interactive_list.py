@@ -17,17 +17,18 @@ from determined.cli import (
 from determined.cli.interactive import Kind
 from determined.common.api import BaseSession, Session
 
-_HEADERS = {
-    "id": "Id",
-    "username": "Owner",
-    "description": "Description",
-    "state": "State",
-    "experimentIds": "Experiment IDs",
-    "trialIds": "Trial IDs",
-    "exitStatus": "Exit Status",
-    "resourcePool": "Resource Pool",
-    "workspaceName": "Workspace",
-}
+_KEYS = (
+    "id",
+    "username",
+    "description",
+    "state",
+    "experimentIds",
+    "trialIds",
+    "exitStatus",
+    "resourcePool",
+    "workspaceName",
+)
+"""Columns, by the names that scripts know them by."""
 _OF_TENSORBOARDS = ("experimentIds", "trialIds")
 
 
@@ -75,19 +76,14 @@ def _names(session: BaseSession) -> Dict[int, str]:
 
 
 def _show(kind: Kind, tasks: List[Dict[str, Any]], args: argparse.Namespace) -> None:
+    shown = [{**task, "state": show.state(task["state"])} for task in tasks]
     if args.json:
-        show.as_json(tasks)
+        show.as_json(shown)
         return
     is_board = kind is interactive.TENSORBOARD
-    keys = [key for key in _HEADERS if is_board or key not in _OF_TENSORBOARDS]
-    rows = [[_cell(task, key) for key in keys] for task in tasks]
-    show.table([_HEADERS[key] for key in keys], rows, as_csv=args.csv)
+    keys = [key for key in _KEYS if is_board or key not in _OF_TENSORBOARDS]
+    show.table(keys, [[_cell(task[key]) for key in keys] for task in shown], as_csv=args.csv)
 
 
-def _cell(task: Dict[str, Any], key: str) -> Any:
-    value = task.get(key)
-    if key == "state":
-        return show.state(value)
-    if key in _OF_TENSORBOARDS:
-        return ", ".join(map(str, value or ()))
-    return value
+def _cell(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
