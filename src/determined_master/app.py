@@ -72,6 +72,7 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
+from determined_master.services.moves import Moves
 from determined_master.services.passwords import Passwords
 from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
@@ -162,27 +163,24 @@ class App:
         self._layers = config_layers(settings, default_storage(settings))
         self._configs = ExperimentConfigs(pool, self._layers)
         self._generic = GenericTasks(self.engine, pool, self._layers, self.pools)
-        self._interactive = InteractiveTasks(
-            self.engine,
-            pool,
-            InteractiveConfigs(pool, self._layers, self.pools, idle_timeouts(settings)),
-            self.pools,
-            self.terms,
-            task_defaults(settings),
-        )
+        self._tokens = TaskTokens(cluster.secret)
+        self._interactive = self._interactive_tasks()
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
-        self._tokens = TaskTokens(cluster.secret)
         self.proxies = Proxies(self.live, self._tokens, ClusterAuthority(self._tokens))
         self._handle_effects(self._tokens)
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
-        self.engine.feed.listen("allocation", self._on_allocation)
-        self.engine.feed.listen("trial", self._on_trial)
-        self.engine.feed.listen("task", self._on_generic_task)
-        self.engine.feed.listen("interactive", self._on_interactive_task)
+        self._listen()
+
+    def _interactive_tasks(self) -> InteractiveTasks:
+        """Commands, notebooks, shells and TensorBoards."""
+        settings, pools = self.settings, self.pools
+        configs = InteractiveConfigs(self._pool, self._layers, pools, idle_timeouts(settings))
+        secrets = InteractiveSecrets(self._tokens, task_defaults(settings))
+        return InteractiveTasks(self.engine, self._pool, configs, pools, self.terms, secrets)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -193,6 +191,7 @@ class App:
             allow_process_runtime=bool(settings.security.allow_process_runtime),
             pools=[p.pool_name for p in settings.resource_pools],
             needs_certificate=settings.resource_manager.require_authentication,
+            verifies_ids=settings.resource_manager.verify_agent_ids,
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -220,13 +219,10 @@ class App:
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
-        checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
-        tasks = Tasks(pool)
-        lists = ExperimentLists(pool)
+        lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
         detached = Detached(engine, pool)
-        samples = SystemMetrics(pool)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -245,7 +241,7 @@ class App:
             continuations=Continuations(engine, pool, self._configs, self.bindings),
             trials=trials,
             detached=detached,
-            system_metrics=samples,
+            system_metrics=(samples := SystemMetrics(pool)),
             metrics=Metrics(engine, pool, self.flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
@@ -253,12 +249,9 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(
-                tasks, trials, experiments, self._generic, self._interactive, self.live
-            ),
+            task_control=self._task_control(tasks, trials, experiments),
             generic_tasks=self._generic,
             interactive_tasks=self._interactive,
-            interactive_secrets=InteractiveSecrets(self._tokens, task_defaults(self.settings)),
             tensorboards=Tensorboards(pool, self._interactive),
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
@@ -271,7 +264,7 @@ class App:
             pools=self.pools,
             pool_bindings=self.bindings,
             workspaces=Workspaces(pool, self.bindings, self.deletions),
-            projects=Projects(pool, self.deletions),
+            projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
             identities=self.identities,
             job_queue=self.queue,
@@ -284,6 +277,10 @@ class App:
             live=self.live,
             serve_agent=self.door.serve,
         )
+
+    def _task_control(self, tasks: Tasks, trials: Trials, experiments: Experiments) -> TaskControl:
+        generic, interactive = self._generic, self._interactive
+        return TaskControl(tasks, trials, experiments, generic, interactive, self.live)
 
     def close(self) -> None:
         """Wait for the threads that serve requests."""
@@ -325,6 +322,13 @@ class App:
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)
+
+    def _listen(self) -> None:
+        """Hear what is committed."""
+        self.engine.feed.listen("allocation", self._on_allocation)
+        self.engine.feed.listen("trial", self._on_trial)
+        self.engine.feed.listen("task", self._on_generic_task)
+        self.engine.feed.listen("interactive", self._on_interactive_task)
 
     def _on_allocation(self, change: Changed) -> None:
         self.live.changed(change.state, change.version)

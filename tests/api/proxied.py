@@ -141,16 +141,18 @@ class Task:
         self.services.proxies.ended(self.state.id, self.id)
 
 
-def run_task(services: Services, port: int, *, task_type: Any = "TRIAL", **options: bool) -> Task:
-    """A task whose port 8080 is at a port of this machine; options are those of `ProxyPort`."""
+def run_task(
+    services: Services, port: int, number: int = 8080, *, task_type: Any = "TRIAL", **options: bool
+) -> Task:
+    """A task whose port `number` is at a port of this machine; options are `ProxyPort`'s."""
     task_id = str(uuid4())
     chief = Container(
         id=str(uuid4()), agent_id="a1", slot_ids=(), rank=0, state="RUNNING",
-        host_ip="127.0.0.1", ports=((8080, port),),
+        host_ip="127.0.0.1", ports=((number, port),),
     )  # fmt: skip
     request = AllocationRequest(
         task_id=task_id, task_type=task_type, name="a task", job_id=task_id, pool="default",
-        slots=0, submitted_at=clock.now(), proxy_ports=(ProxyPort(8080, **options),),
+        slots=0, submitted_at=clock.now(), proxy_ports=(ProxyPort(number, **options),),
     )  # fmt: skip
     state = Allocation(id=f"{task_id}.1", request=request, state="RUNNING", containers=(chief,))
     task = Task(services, state)

@@ -162,7 +162,7 @@ async def test_a_kill_ends_a_waiting_task_and_one_that_runs(
     )
     await scene.container(world, names, "TERMINATED", exit_code=137)
     over = await reaches(client, runs["id"], "TERMINATED", kind)
-    assert "killed" in over["exitStatus"]
+    assert over["exitStatus"].endswith("(reason: user requested kill)")
     again = await client("POST", f"/api/v1/{kind}s/{runs['id']}/kill", {})
     assert (again.status, again.json()[kind]["exitStatus"]) == (200, over["exitStatus"])
     assert (await client("POST", f"/api/v1/{kind}s/nope/kill", {})).status == 404

@@ -97,6 +97,8 @@ class Echo(socketserver.BaseRequestHandler):
     def handle(self):
         while data := self.request.recv(65536):
             self.request.sendall(data.upper())
+            if data.endswith(b"."):
+                break
 
 def shout(socket):
     for message in socket:
@@ -104,9 +106,9 @@ def shout(socket):
 
 pages, sockets, raw = (int(port) for port in os.environ["PORTS"].split())
 servers = [
-    ThreadingHTTPServer(("127.0.0.1", pages), Pages),
-    serve(shout, "127.0.0.1", sockets),
-    socketserver.ThreadingTCPServer(("127.0.0.1", raw), Echo),
+    ThreadingHTTPServer(("0.0.0.0", pages), Pages),
+    serve(shout, "0.0.0.0", sockets),
+    socketserver.ThreadingTCPServer(("0.0.0.0", raw), Echo),
 ]
 for server in servers:
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Commands on a real agent: they run once, outlive the master, and end as they say."""
+"""Interactive tasks on a real agent: they run once, outlive the master, and end as they say."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.kill]
 WAITS = 'echo begun in "$PWD" as "$DET_TASK_TYPE"; while ! test -e "$STOP"; do sleep 0.02; done; '
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fresh() -> Iterator[Cluster]:
     with running(slots=1) as made:
         yield made
@@ -32,14 +32,14 @@ def start(cluster: Cluster, script: str, **variables: str) -> str:
     return str(answer["command"]["id"])
 
 
-def get(cluster: Cluster, task_id: str) -> Any:
-    return cluster.get(f"/api/v1/commands/{task_id}")["command"]
+def get(cluster: Cluster, task_id: str, kind: str = "command") -> Any:
+    return cluster.get(f"/api/v1/{kind}s/{task_id}")[kind]
 
 
-def ended(cluster: Cluster, task_id: str) -> Any:
-    is_over = lambda: get(cluster, task_id)["state"] == "STATE_TERMINATED"  # noqa: E731
+def ended(cluster: Cluster, task_id: str, kind: str = "command") -> Any:
+    is_over = lambda: get(cluster, task_id, kind)["state"] == "STATE_TERMINATED"  # noqa: E731
     until(is_over, what="the end")
-    return get(cluster, task_id)["exitStatus"]
+    return get(cluster, task_id, kind)["exitStatus"]
 
 
 def log(cluster: Cluster, task_id: str) -> str:
@@ -71,3 +71,21 @@ def test_a_command_outlives_the_master_and_ends_as_its_program_does(fresh: Clust
     assert ended(fresh, start(fresh, "true")) == "allocation exited successfully"
     known = [task["id"] for task in fresh.get("/api/v1/commands")["commands"]]
     assert {task_id, waits} <= set(known)
+
+
+@covers("experiment-config 22.notebook 22.limits")
+def test_a_notebook_that_nobody_uses_is_ended(fresh: Cluster) -> None:
+    bin_dir = fresh.root / "bin"
+    bin_dir.mkdir(mode=0o755)
+    server = bin_dir / "jupyter-lab"  # does nothing: nobody asks it for anything
+    server.write_text("#!/bin/sh\necho server begins\nexec sleep 600\n")
+    server.chmod(0o755)
+    variables = [f"PATH={bin_dir}:/usr/local/bin:/usr/bin:/bin"]
+    config = {
+        "resources": {"slots": 0},
+        "idle_timeout": "1s",
+        "environment": {"environment_variables": variables},
+    }
+    task_id = str(fresh.post("/api/v1/notebooks", {"config": config})["notebook"]["id"])
+    until(lambda: "server begins" in log(fresh, task_id), what="the server")
+    assert "(reason: idle for " in ended(fresh, task_id, "notebook")

@@ -102,12 +102,12 @@ def test_standard_input_leads_to_the_trial(served: Served) -> None:
     command = (sys.executable, "-m", "determined.cli.tunnel")
     done = subprocess.run(
         [*command, served.cluster.address, served.raw, "--auth"],
-        input=b"typed",
+        input=b"typed.",
         capture_output=True,
         timeout=30,
         env=served.cluster._environment() | {"DET_USER_TOKEN": token},
     )
-    assert (done.stdout, done.returncode) == (b"TYPED", 0), done.stderr
+    assert (done.stdout, done.returncode) == (b"TYPED.", 0), done.stderr
 
 
 def test_without_a_token_a_tunnel_is_refused(served: Served) -> None:

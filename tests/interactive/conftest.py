@@ -14,6 +14,7 @@ import pytest
 from tests.environments import NotInstalled, environment
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble, until
+from tests.interactive.contained import Container
 
 from determined_master.services.interactive_specs import TaskSecrets, TaskToStart, spec_of
 
@@ -80,8 +81,15 @@ class Running:
 class Starter:
     """Starts interactive tasks; ends what is left of them."""
 
-    def __init__(self, master: MasterDouble, root: Path) -> None:
+    def __init__(
+        self, master: MasterDouble, root: Path, container: Container | None = None
+    ) -> None:
         self.task = Task(master.url, root)
+        self._container = container
+        if container is not None:
+            container.run_dir.mkdir(mode=0o700)
+            self.task.env["DET_RUN_DIR"] = RUN_DIR
+            self.task.env["DET_WORKDIR"] = f"{RUN_DIR}/workdir"
         self.started: list[subprocess.Popen[bytes]] = []
         for name in list(self.task.env):
             if name.startswith(("DET_TRIAL", "DET_EXPERIMENT", "DET_HPARAMS", "DET_STEPS")):
@@ -101,11 +109,10 @@ class Starter:
             python: the interpreter with its own arguments.
             secrets: those of the task.
             changes: of its configuration; `sources` are what a TensorBoard shows, `env` is added
-                to the environment, `preexec` runs before the program.
+                to the environment.
         """
         task, port = self.task, free_port()
         env, sources = changes.pop("env", {}), changes.pop("sources", ())
-        preexec = changes.pop("preexec", None)
         config = {"environment": {}, "notebook_idle_type": "kernels_or_terminals", **changes}
         whole = TaskToStart(kind=kind, task_id="1.abc", config=config, port=port, sources=sources)
         spec = spec_of(whole, secrets, "cpu")
@@ -115,17 +122,21 @@ class Starter:
             path.write_bytes(file.content)
             path.chmod(file.mode)
         variables = {name: self.placed(value) for name, value in spec.environment.items()}
+        command = [*python, *map(self.placed, spec.entrypoint[1:])]
+        if self._container is not None:
+            self._container.settle()
+            command = self._container.command(*command)
+            variables = spec.environment
         log = task.root / "log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [*python, *map(self.placed, spec.entrypoint[1:])],
+                command,
                 env={**task.env, "DET_TASK_TYPE": kind, **variables, **env},
                 cwd=task.root,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=preexec,
             )
         self.started.append(process)
         return Running(process, task, port, log)

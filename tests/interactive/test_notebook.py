@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.harness.master_double import MasterDouble
 from tests.interactive.conftest import Running, Starter, patched
 from websockets.sync.client import connect
@@ -70,6 +71,7 @@ class Notebook:
                     return printed
 
 
+@covers("task-contract 3.1.notebook 3.8.notebook 7.2.base 7.2.start 7.2.log 7.2.report")
 def test_a_notebook_serves_its_user_and_says_when_it_is_idle(
     start: Starter, master: MasterDouble, tools: str, tmp_path: Path
 ) -> None:
@@ -95,7 +97,7 @@ def test_a_notebook_serves_its_user_and_says_when_it_is_idle(
     kernel = notebook.call("POST", "/api/kernels", {"name": "python3"})["id"]
     running.wait_for(lambda: last_report() == used, "it is used")
     code = "import os, determined; print(os.environ['DET_TASK_ID'], os.getcwd(), 6 * 7)"
-    assert notebook.run(kernel, code).split() == ["1.abc", "/", "42"]
+    assert notebook.run(kernel, code).split() == ["1.abc", directory, "42"]
     notebook.call("DELETE", f"/api/kernels/{kernel}")
     running.wait_for(lambda: last_report() == idle, "it is idle again")
 

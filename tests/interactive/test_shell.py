@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.harness.master_double import MasterDouble
 from tests.interactive.conftest import Running, Starter, patched
+from tests.interactive.contained import PYTHON, WORKER, Container, skip_without_containers
 
 from determined_master.services.interactive_specs import TaskSecrets
 from determined_master.services.ssh_keys import derive_key_pair
@@ -30,8 +36,6 @@ def sshd() -> None:
         pytest.skip("there is no sshd here (Debian's package openssh-server)")
     if not shutil.which("ssh"):
         pytest.skip("there is no ssh here (Debian's package openssh-client)")
-    if os.getuid() == 0:
-        Path("/run/sshd").mkdir(exist_ok=True)
 
 
 def log_in(running: Running, *words: str, user: str = "", key: bytes = KEYS.private) -> str:
@@ -62,6 +66,7 @@ def log_in(running: Running, *words: str, user: str = "", key: bytes = KEYS.priv
     return done.stdout
 
 
+@covers("task-contract 3.1.shell 3.8.shell 3.9.environment")
 @pytest.mark.usefixtures("sshd")
 def test_a_session_has_the_tasks_environment(start: Starter, master: MasterDouble) -> None:
     variables = {"MINE": 'a "quoted" $x \\ word', "LINES2": "one\ntwo", "BROKEN": "end\\"}
@@ -75,7 +80,7 @@ def test_a_session_has_the_tasks_environment(start: Starter, master: MasterDoubl
     assert "BROKEN" not in found
     assert found["DET_TASK_ID"] == "1.abc"
     assert found["DET_WORKDIR"] == str(running.task.work_dir)
-    assert found["PATH"].endswith(running.task.env["PATH"])
+    assert found["DET_PATH"] == running.task.env["PATH"]
     assert found["HOME"] == pwd.getpwuid(os.getuid()).pw_dir
     seen = log_in(running, sys.executable, "-c", "'import determined; print(determined.__name__)'")
     assert seen == "determined\n"
@@ -83,6 +88,7 @@ def test_a_session_has_the_tasks_environment(start: Starter, master: MasterDoubl
     assert running.end() in (0, 128 + 15, 255)
 
 
+@covers("task-contract 2.1.sshd")
 @pytest.mark.usefixtures("sshd")
 def test_nobody_else_comes_in(start: Starter, master: MasterDouble) -> None:
     running = start("SHELL", BARE, SECRETS)
@@ -121,32 +127,55 @@ def test_files_are_copied_over_sftp(start: Starter, master: MasterDouble, tmp_pa
     assert target.read_text() == "content"
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A directory that any user may enter."""
+    skip_without_containers()
+    with tempfile.TemporaryDirectory(prefix="determined-test-") as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+def contained(
+    master: MasterDouble, folder: Path, uid: int, **options: Any
+) -> contextlib.closing[Starter]:
+    return contextlib.closing(Starter(master, folder, Container(folder, uid, **options)))
+
+
+@covers("task-contract 2.1.sshd")
 @pytest.mark.usefixtures("sshd")
-def test_an_ordinary_user_serves_and_enters(start: Starter, master: MasterDouble) -> None:
-    if os.getuid() != 0:
-        pytest.skip("only root starts programs as another user")
-    user = pwd.getpwnam("nobody")
-    if not os.path.isfile(user.pw_shell):
-        pytest.skip(f"the user nobody has no shell here ({user.pw_shell})")
-    root = start.task.root
-    for path in (root, *root.parents):
-        if path.stat().st_uid == 0 and path != Path("/") and "pytest" in str(path):
-            path.chmod(path.stat().st_mode | 0o011)
-    start.task.run_dir.mkdir(mode=0o700)
-    os.chown(start.task.run_dir, user.pw_uid, user.pw_gid)
+@pytest.mark.parametrize(("uid", "user"), [(0, "root"), (WORKER, "worker")])
+def test_a_container_is_entered_as_its_user(
+    master: MasterDouble, folder: Path, uid: int, user: str
+) -> None:
+    with contained(master, folder, uid) as start:
+        running = start("SHELL", [PYTHON, "-S"], SECRETS)
+        running.wait_for(lambda: master.named("POST", "/ready"), "it is ready")
+        script = "import os; print(os.getuid(), os.environ['DET_RUN_DIR'])"
+        seen = log_in(running, PYTHON, "-c", f'"{script}"', user=user)
+        assert seen == f"{uid} /run/determined\n"
+        assert "StrictModes yes" in (start.task.run_dir / "ssh" / "sshd_config").read_text()
+        if uid == 0:
+            path = log_in(running, "bash", "-lc", "'echo $PATH'", user=user).strip()
+            assert path.startswith(start.task.env["PATH"])
+        running.end()
 
-    def become() -> None:
-        for folder, _, names in os.walk(start.task.run_dir):
-            for name in (folder, *(os.path.join(folder, n) for n in names)):
-                os.chown(name, user.pw_uid, user.pw_gid)
-        os.setgroups([])
-        os.setgid(user.pw_gid)
-        os.setuid(user.pw_uid)
 
-    running = start("SHELL", BARE, SECRETS, preexec=become)
-    running.wait_for(lambda: master.named("POST", "/ready"), "it is ready")
-    script = f"{sys.executable} -c 'import os; print(os.getuid())'"
-    assert log_in(running, script, user="nobody") == f"{user.pw_uid}\n"
+@pytest.mark.parametrize(
+    ("uid", "options", "said"),
+    [
+        (0, {"shadow": "!locked"}, "the user root is locked in this image's /etc/shadow"),
+        (WORKER, {"has_worker": False}, f"knows no user with the number {WORKER}"),
+    ],
+)
+def test_a_user_who_could_not_enter_is_named(
+    master: MasterDouble, folder: Path, uid: int, options: Any, said: str
+) -> None:
+    with contained(master, folder, uid, **options) as start:
+        running = start("SHELL", [PYTHON, "-S"], SECRETS)
+        assert running.process.wait(30) == 1
+        assert said in running.text
+        assert "Traceback" not in running.text
 
 
 def test_without_a_server_the_log_names_the_remedy(start: Starter, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 from tests.harness.master_double import MasterDouble
 from tests.interactive.conftest import Running, Starter, patched
 from tests.object_server import ObjectServer, object_server
@@ -54,9 +55,17 @@ def call(running: Running, path: str) -> Any:
         return json.loads(answer.read())
 
 
+@covers("task-contract 3.1.tensorboard 7.4.directories 7.4.prefix 7.4.fetch")
 def test_trials_of_several_storages_are_shown_and_followed(
-    start: Starter, master: MasterDouble, tools: str, tmp_path: Path, objects: ObjectServer
+    start: Starter,
+    master: MasterDouble,
+    tools: str,
+    tmp_path: Path,
+    objects: ObjectServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", objects.url)
+    google = {"type": "gcs", "bucket": objects.new_bucket()}
     bucket = {
         "type": "s3",
         "bucket": objects.new_bucket(),
@@ -71,14 +80,16 @@ def test_trials_of_several_storages_are_shown_and_followed(
     write(on_host, 1, [0.5, 0.25], tmp_path)
     write(folder, 2, [4.0], tmp_path)
     write(bucket, 3, [8.0], tmp_path)
+    write(google, 5, [16.0], tmp_path)
     running = start(
         "TENSORBOARD",
         patched(tmp_path, [tools], OFTEN),
-        sources=[source(shared, 1), source(folder, 2), source(bucket)],
+        sources=[source(shared, 1), source(folder, 2), source(bucket), source(google, 5)],
         tensorboard_args=["--window_title=Mine"],
+        env={"STORAGE_EMULATOR_HOST": objects.url},
     )
     running.wait_for(lambda: master.named("POST", "/1.abc.1/ready"), "it is ready", 120)
-    runs = [f"cluster/tensorboard/experiment/2/trial/{n}" for n in (1, 2, 3)]
+    runs = [f"cluster/tensorboard/experiment/2/trial/{n}" for n in (1, 2, 3, 5)]
     running.wait_for(lambda: sorted(call(running, "data/runs")) == runs, "its runs are shown")
     assert call(running, "data/environment")["window_title"] == "Mine"
 
@@ -87,7 +98,7 @@ def test_trials_of_several_storages_are_shown_and_followed(
         return [point[2] for point in call(running, path)]
 
     assert values(runs[0]) == [0.5, 0.25]
-    assert values(runs[2]) == [8.0]
+    assert [values(run) for run in runs[1:]] == [[4.0], [8.0], [16.0]]
     write(bucket, 4, [1.0, 2.0], tmp_path)
     later = "cluster/tensorboard/experiment/2/trial/4"
     running.wait_for(lambda: later in call(running, "data/runs"), "a later run is shown")
@@ -98,6 +109,7 @@ def test_trials_of_several_storages_are_shown_and_followed(
     assert "ended by itself" not in running.text
 
 
+@covers("task-contract 3.8.tensorboard")
 def test_metrics_that_come_later_are_waited_for(
     start: Starter, master: MasterDouble, tools: str, tmp_path: Path
 ) -> None:
@@ -109,6 +121,7 @@ def test_metrics_that_come_later_are_waited_for(
     running.wait_for(lambda: master.named("POST", "/1.abc.1/ready"), "it is ready")
 
 
+@covers("task-contract 7.4.no_file")
 def test_no_file_in_time_is_named(start: Starter, tools: str, tmp_path: Path) -> None:
     folder = {"type": "directory", "container_path": str(tmp_path / "folder")}
     running = start("TENSORBOARD", patched(tmp_path, [tools], HASTY), sources=[source(folder, 5)])
@@ -117,12 +130,13 @@ def test_no_file_in_time_is_named(start: Starter, tools: str, tmp_path: Path) ->
     assert f"no file for TensorBoard within 1 s in {where} (experiment 2, trial 5)" in running.text
 
 
+@covers("task-contract 7.4.death")
 def test_the_tools_own_end_is_an_error(start: Starter, tools: str, tmp_path: Path) -> None:
     folder = {"type": "directory", "container_path": str(tmp_path / "folder")}
     running = start(
         "TENSORBOARD", [tools], sources=[source(folder)], tensorboard_args=["--no_such_option"]
     )
-    assert running.process.wait(120) == 1
+    assert running.process.wait(120) == 2
     assert "no_such_option" in running.text
     assert "TensorBoard ended by itself with exit code 2" in running.text
 

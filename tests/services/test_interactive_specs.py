@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.covers import covers
 
 from determined_master.domain.proxy_port import ProxyPort
 from determined_master.domain.ssh_files import KeyPair
@@ -51,6 +52,7 @@ def test_a_command_runs_its_entrypoint_and_is_not_proxied() -> None:
     assert spec.description == "cmd-abc"
 
 
+@covers("task-contract 2.1.shell 7.5.proxied")
 def test_a_shell_has_its_keys_and_a_bare_tcp_port() -> None:
     spec = build("shell")
     assert spec.entrypoint[3:] == ("shell", "3200")
@@ -70,6 +72,7 @@ def test_a_shell_has_its_keys_and_a_bare_tcp_port() -> None:
     assert not any(file.is_root_owned for file in spec.files)
 
 
+@covers("task-contract 2.1.notebook 2.1.welcome 2.3.notebook")
 def test_a_notebook_has_its_certificate_its_token_and_a_welcome() -> None:
     spec = build("notebook", config={"environment": {"registry_auth": {"password": "hush"}}})
     assert spec.entrypoint[3:] == ("notebook",)
@@ -97,6 +100,7 @@ def test_a_working_directory_of_the_users_gets_no_welcome() -> None:
     assert not any(path.endswith("ipynb") for path in files(spec))
 
 
+@covers("task-contract 2.1.tensorboard 2.3.tensorboard 7.4.environment")
 def test_a_tensorboard_shows_sources_of_several_storages() -> None:
     def source(
         experiment: int, trial: int | None, storage: dict[str, Any], value: str
@@ -142,6 +146,7 @@ def test_a_tensorboard_shows_sources_of_several_storages() -> None:
     assert (environment["TENSORBOARD_PORT"], environment["TF_CPP_MIN_LOG_LEVEL"]) == ("2600", "3")
 
 
+@covers("task-contract 2.3.user")
 def test_what_the_user_asks_for_is_added() -> None:
     environment = {
         "ports": {"mine": 8000},

@@ -26,6 +26,16 @@ class Ended(NamedTuple):
     was_told: bool
     """Whether a signal came for the task before."""
 
+    def told(self, name: str) -> int:
+        """The code, with a line in the log where nobody has asked for this end."""
+        if self.code and not self.was_told:
+            note(
+                f"{name} ended by itself with exit code {self.code}: its own words above may say "
+                "why",
+                "ERROR",
+            )
+        return self.code
+
 
 def serve(command: List[str], env: Mapping[str, str], watch: Watch) -> Ended:
     """Run a server to its end. Signals that arrive here are handed on to it.

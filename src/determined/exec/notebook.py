@@ -50,7 +50,7 @@ def run(session: BaseSession, env: MutableMapping[str, str]) -> int:
                 watch(server, check, IdleReports(session, task_id), over)
                 return
 
-    return serve(command, env, wait_until_up).code
+    return serve(command, env, wait_until_up).told("JupyterLab")
 
 
 def base_path(task_id: str) -> str:
@@ -103,7 +103,7 @@ def configuration(root: str, base: str, port: int, directory: str) -> Dict[str, 
             "allow_root": True,
             "base_url": f"{base}/",
             "certfile": os.path.join(root, CERTIFICATE),
-            "ip": "0.0.0.0",
+            "ip": "*",
             "keyfile": os.path.join(root, KEY),
             "log_format": LOG_FORMAT,
             "open_browser": False,

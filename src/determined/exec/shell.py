@@ -25,6 +25,7 @@ INSTALL = (
 )
 LISTEN_S = 60.0
 PRIVILEGE_DIR = "/run/sshd"
+"""Which a server of root's wants to be there; a system's own start makes it."""
 PROFILE_DIR = "/etc/profile.d"
 _KEPT = ("_", "HOME", "TERM", "LANG", "PWD", "OLDPWD", "SHLVL")
 """What a session has values of its own for."""
@@ -59,7 +60,7 @@ def run(session: BaseSession, env: Mapping[str, str], arguments: List[str]) -> i
             note(f"the ssh server listens at port {port}")
             report_ready(session, env)
 
-    return serve(command, env, wait_for_greeting).code
+    return serve(command, env, wait_for_greeting).told("the ssh server")
 
 
 def prepare(env: Mapping[str, str]) -> str:
@@ -77,9 +78,10 @@ def prepare(env: Mapping[str, str]) -> str:
     _write(os.path.join(folder, "authorized_keys"), authorized_keys(keys, env), 0o600)
     path = os.path.join(folder, "sshd_config")
     _write(path, placed(config), 0o644)
-    if os.getuid() == 0 and run_dir() == RUN_DIR:  # a container's own system
+    if os.getuid() == 0:
         os.makedirs(PRIVILEGE_DIR, 0o755, exist_ok=True)
-        _keep_path()
+        if run_dir() == RUN_DIR:  # in a container of its own
+            _keep_path()
     return path
 
 

@@ -75,7 +75,8 @@ def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str
     if not ended.was_told:
         raise EntryFailed(
             f"TensorBoard ended by itself with exit code {ended.code}: its own words above may "
-            "say why"
+            "say why",
+            ended.code or 1,
         )
     return ended.code
 

@@ -63,7 +63,7 @@ async def set_shell_priority(
 
 
 async def _shell(call: Call, row: InteractiveRow) -> Shell:
-    keys = await call.services.interactive_secrets.ssh_keys(row.id)
+    keys = await call.services.interactive_tasks.secrets.ssh_keys(row.id)
     user = await call.services.interactive_tasks.agent_user(row)
     return Shell(
         **await shown(call, row),

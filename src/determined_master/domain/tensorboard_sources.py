@@ -60,7 +60,7 @@ def variables(sources: Sequence[LogSource], device_type: str) -> dict[str, str]:
 
 def storage_mounts(sources: Sequence[LogSource]) -> list[tuple[str, str, str]]:
     """The mounts of shared_fs storages: host path, container path, propagation."""
-    propagations = {}
+    propagations: dict[str, str] = {}
     for source in sorted(sources, key=_order):
         mount = task_spec.storage_mount(_storage(source))
         if mount is not None:

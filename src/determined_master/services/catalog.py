@@ -25,7 +25,6 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.identities import Identities
-from determined_master.services.interactive_programs import InteractiveSecrets
 from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -93,7 +92,6 @@ class Services:
     task_control: TaskControl
     generic_tasks: GenericTasks
     interactive_tasks: InteractiveTasks
-    interactive_secrets: InteractiveSecrets
     tensorboards: Tensorboards
     templates: Templates
     config_policies: ConfigPolicies

@@ -98,11 +98,16 @@ class ContainerSpecs:
         if state.request.task_type == "CHECKPOINT_GC":
             return [await self._build_collection(state, container) for container in containers]
         if state.request.task_type == "GENERIC":
-            row, user = await self._read_generic(state)
+            row, user, ports = await self._read_generic(state, hosts)
             return [
-                self._build_program(state, container, _Who(row.config, user, device_type), program)
+                self._build_program(
+                    state,
+                    container,
+                    _Who(row.config, user, device_type),
+                    generic_specs.program_of(row, user, device_type, container.count),
+                    ports,
+                )
                 for container, device_type in zip(containers, device_types, strict=True)
-                for program in [generic_specs.program_of(row, user, device_type)]
             ]
         if state.request.task_type in INTERACTIVE_KINDS:
             return [await self._build_interactive(state, containers[0], device_types[0])]
@@ -120,9 +125,7 @@ class ContainerSpecs:
         if trial_id is None:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
         async with self._pool.acquire() as conn:
-            async with conn.transaction():
-                request = self._port_request(state, hosts)
-                ports = await allocations.reserve_ports(conn, state.id, request)
+            ports = await self._reserve_ports(conn, state, hosts)
             trial = await trials.find_trial(conn, trial_id)
             resume = await checkpoints.find_resume_point(conn, trial_id)
             if trial is None:
@@ -153,10 +156,9 @@ class ContainerSpecs:
     ) -> link.ContainerSpec:
         config = gang.experiment.config
         own_ports = gang_ports.ports_of_rank(gang.ports, container.rank)
-        environment = self._environment(state, container, gang, own_ports)
-        by_rank = gang_ports.ports_by_rank(gang.ports, container.count)
-        if by_rank:
-            environment["DET_PORTS_BY_RANK"] = json.dumps(by_rank)
+        environment = self._base(state, container, gang.experiment.username)
+        environment.update(self._gang_variables(state, container, gang.ports))
+        environment.update(task_spec.trial_environment(gang.run, own_ports))
         environment.update(task_spec.user_environment(config, device_type))
         spec = self._spec(state, container, config, environment, gang.run)
         options = self._options(state, config, device_type)
@@ -164,6 +166,13 @@ class ContainerSpecs:
         if keys:
             options["files"] = (*spec.files, *keys)
         return msgspec.structs.replace(spec, ports=exposed, user=gang.user, **options)
+
+    async def _reserve_ports(
+        self, conn: Conn, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> dict[str, int]:
+        async with conn.transaction():
+            request = self._port_request(state, hosts)
+            return await allocations.reserve_ports(conn, state.id, request)
 
     def _port_request(
         self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
@@ -204,13 +213,17 @@ class ContainerSpecs:
         return msgspec.structs.replace(spec, **self._options(state, config, "cpu"))
 
     async def _read_generic(
-        self, state: alloc.Allocation
-    ) -> tuple[generic_tasks.GenericTaskRow, link.TaskUser]:
+        self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> tuple[generic_tasks.GenericTaskRow, link.TaskUser, dict[str, int]]:
+        """The task, whom it runs as, and the ports that several containers use."""
         async with self._pool.acquire() as conn:
+            is_gang = len(state.containers) > 1
+            ports = await self._reserve_ports(conn, state, hosts) if is_gang else {}
             row = await generic_tasks.find_generic_task(conn, state.request.task_id)
             if row is None:
                 raise RuntimeError(f"the generic task {state.request.task_id} has no row")
-            return row, await self._user(conn, row.user_id, row.workspace_id or 0)
+            user = await self._user(conn, row.user_id, row.workspace_id or 0)
+        return row, user, ports
 
     async def _build_interactive(
         self, state: alloc.Allocation, container: alloc.StartContainer, device_type: str
@@ -231,10 +244,17 @@ class ContainerSpecs:
         container: alloc.StartContainer,
         who: _Who,
         program: TaskProgram,
+        ports: Mapping[str, int] = MappingProxyType({}),
     ) -> link.ContainerSpec:
         """Of a task that is neither a trial's nor the master's own."""
         defaults = self._defaults.of(state.request.pool)
         environment = self._base(state, container, program.username)
+        exposed = set(program.ports)
+        if container.count > 1:
+            own = gang_ports.ports_of_rank(ports, container.rank)
+            environment.update(self._gang_variables(state, container, ports))
+            environment.update({name: str(port) for name, port in own.items()})
+            exposed |= {task_spec.RENDEZVOUS_PORT, *own.values()}
         environment.update(program.environment)
         spec = link.ContainerSpec(
             task_id=state.request.task_id,
@@ -246,7 +266,7 @@ class ContainerSpecs:
             user=who.user,
             files=(*self._files(state), *program.files),
             mounts=program.mounts,
-            ports=program.ports,
+            ports=tuple(sorted(exposed)),
             network_mode="host" if container.count > 1 else defaults.network_mode,
         )
         options = self._options(state, who.config, who.device_type)
@@ -304,21 +324,20 @@ class ContainerSpecs:
         )
         return task_spec.base_environment(identity)
 
-    def _environment(
-        self,
-        state: alloc.Allocation,
-        container: alloc.StartContainer,
-        gang: _Gang,
-        ports: dict[str, int],
+    def _gang_variables(
+        self, state: alloc.Allocation, container: alloc.StartContainer, ports: Mapping[str, int]
     ) -> dict[str, str]:
-        environment = self._base(state, container, gang.experiment.username)
+        """What a container is told of the network that it shares with the others."""
         defaults = self._defaults.of(state.request.pool)
+        found: dict[str, str] = {}
         if defaults.network_interface:
-            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = defaults.network_interface
+            found["DET_INTER_NODE_NETWORK_INTERFACE"] = defaults.network_interface
         if defaults.gloo_port_range:
-            environment["GLOO_PORT_RANGE"] = defaults.gloo_port_range
-        environment.update(task_spec.trial_environment(gang.run, ports))
-        return environment
+            found["GLOO_PORT_RANGE"] = defaults.gloo_port_range
+        by_rank = gang_ports.ports_by_rank(ports, container.count)
+        if by_rank:
+            found["DET_PORTS_BY_RANK"] = json.dumps(by_rank)
+        return found
 
     def _spec(
         self,

@@ -9,17 +9,20 @@ from determined_master.services.task_programs import TaskProgram
 from determined_master.store.generic_tasks import GenericTaskRow
 from determined_wire import agent_link as link
 
-PROGRAM = ("python3", "-m", "determined.exec.entry", "command")
+PROGRAM = ("python3", "-m", "determined.exec.entry")
 DESCRIPTION = "generic-task"
 
 
-def program_of(row: GenericTaskRow, user: link.TaskUser, device_type: str) -> TaskProgram:
+def program_of(
+    row: GenericTaskRow, user: link.TaskUser, device_type: str, count: int = 1
+) -> TaskProgram:
     """The user's command, after the directory is fetched and the hooks are run.
 
     Args:
         row: the task.
         user: whom it runs as.
         device_type: of its slots; says which of the configuration's variables it gets.
+        count: containers of the allocation; several first wait until all of them run.
     """
     config = typed_task(row.config)
     directory = work_directory(
@@ -31,7 +34,7 @@ def program_of(row: GenericTaskRow, user: link.TaskUser, device_type: str) -> Ta
     return TaskProgram(
         username=row.username,
         description=DESCRIPTION,
-        entrypoint=(*PROGRAM, *config.entrypoint),
+        entrypoint=(*PROGRAM, "gang" if count > 1 else "command", *config.entrypoint),
         environment={**own, **task_spec.user_environment(row.config, device_type)},
         work_dir=directory,
         mounts=tuple(mounts(row.config)),

@@ -29,7 +29,7 @@ class InteractiveSecrets:
     def __init__(self, tokens: TaskTokens, defaults: TaskDefaults) -> None:
         self._tokens = tokens
         self._authority = ClusterAuthority(tokens)
-        self._defaults = defaults
+        self.defaults = defaults
 
     def notebook_token(self, task_id: str) -> str:
         """With which a notebook lets its user in."""
@@ -40,8 +40,8 @@ class InteractiveSecrets:
         return await asyncio.to_thread(
             derive_key_pair,
             self._tokens.shell_seed(task_id),
-            self._defaults.ssh_key_type,
-            self._defaults.rsa_bits,
+            self.defaults.ssh_key_type,
+            self.defaults.rsa_bits,
         )
 
     async def of(self, row: InteractiveRow) -> TaskSecrets:

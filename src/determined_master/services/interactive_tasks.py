@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.domain.paging import Page
     from determined_master.engine import Engine
+    from determined_master.services.interactive_programs import InteractiveSecrets
     from determined_master.services.job_terms import JobTermsSync
     from determined_master.services.pools import Pools
-    from determined_master.services.task_defaults import TaskDefaults
     from determined_master.store.pool import Conn, Pool
 
 SHOWN_FOR = timedelta(hours=24)
@@ -73,14 +73,14 @@ class InteractiveTasks:
         configs: InteractiveConfigs,
         pools: Pools,
         terms: JobTermsSync,
-        defaults: TaskDefaults,
+        secrets: InteractiveSecrets,
     ) -> None:
         self._engine = engine
         self._pool = pool
         self._configs = configs
         self._pools = pools
         self._terms = terms
-        self._defaults = defaults
+        self.secrets = secrets
 
     async def preview(self, caller: Caller, new: Launch) -> Prepared:
         """Check a configuration and fill it up, and start nothing.
@@ -197,7 +197,7 @@ class InteractiveTasks:
             check_change("resources", changes, policies, has_priorities=has_order)
             config = typed_task(row.config)
             await job_queue.update_task_terms(
-                conn, row.job_id, priority=priority, weight=config.weight
+                conn, row.job_id, priority=priority, weight=config.weight, position=None
             )
         terms = JobTerms(priority, config.weight, config.max_slots)
         await self._terms.tell(row.job_id, terms)
@@ -218,13 +218,13 @@ class InteractiveTasks:
         """Whom a task's program runs as."""
         async with self._pool.acquire() as conn:
             linked = await workspaces.find_agent_user(conn, row.user_id, row.workspace_id or 0)
-        return msgspec.structs.replace(self._defaults.user, **linked)
+        return msgspec.structs.replace(self.secrets.defaults.user, **linked)
 
     async def _port(self, conn: Conn, kind: InteractiveKind) -> int | None:
         """A port for its server that no other task has; any when all are used."""
         given = PORT_RANGES.get(kind)
         if given is None:
             return None
-        used = await rows.list_used_ports(conn) | self._defaults.reserved_ports
+        used = await rows.list_used_ports(conn) | self.secrets.defaults.reserved_ports
         free = [port for port in given if port not in used] or list(given)
         return free[entropy.choice_index(len(free))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.covers import covers
 
 from determined.exec._idle import Activity, IdleCheck
 from determined.exec._notes import EntryFailed
@@ -18,6 +19,7 @@ def seen(*kernels: Any, terminals: Any = (), sessions: Any = ()) -> Activity:
     return Activity(list(kernels), list(terminals), list(sessions))
 
 
+@covers("task-contract 7.2.kernels_or_terminals")
 def test_anything_open_is_use() -> None:
     check = IdleCheck("kernels_or_terminals")
     assert check.is_idle(seen())
@@ -26,12 +28,14 @@ def test_anything_open_is_use() -> None:
     assert not check.is_idle(seen(sessions=[{"id": "1"}]))
 
 
+@covers("task-contract 7.2.kernel_connections")
 def test_connections_are_use() -> None:
     check = IdleCheck("kernel_connections")
     assert check.is_idle(seen(kernel(0), terminals=[{"name": "1"}]))
     assert not check.is_idle(seen(kernel(0), kernel(2, "idle")))
 
 
+@covers("task-contract 7.2.activity")
 def test_what_moves_is_use() -> None:
     check = IdleCheck("activity")
     assert not check.is_idle(seen(kernel())), "nothing to compare with"

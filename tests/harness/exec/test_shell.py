@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from tests.covers import covers
 
 from determined.exec import shell
 from determined.exec._notes import EntryFailed
 
 
+@covers("task-contract 3.9.environment 3.9.escapes")
 def test_every_key_gives_its_session_the_environment() -> None:
     env = {"A": 'say "x"', "B": "1\n2", "PATH": "/bin", "TERM": "xterm", "LC_ALL": "C", "_": "x"}
     options = 'environment="A=say \\"x\\"",environment="B=1\\n2",environment="PATH=/bin",'
@@ -20,6 +22,7 @@ def test_every_key_gives_its_session_the_environment() -> None:
     )
 
 
+@covers("task-contract 3.9.left_out")
 @pytest.mark.parametrize("name", ["a%%", "BASH_FUNC_x()", "", "é", "a b"])
 def test_a_name_that_ssh_refuses_is_left_out(name: str) -> None:
     assert shell.session_variables({name: "x", "OK_1": "y"}).keys() == {"OK_1", "DET_PATH"}

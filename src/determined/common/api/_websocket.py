@@ -115,8 +115,8 @@ def open_websocket(master: str, path: str, cert: Cert, token: str = "") -> WebSo
     """
     address = parse_address(master)
     sock = connect(address, cert)
+    reader: Any = sock.makefile("rb")
     try:
-        reader: Any = sock.makefile("rb")
         key = base64.b64encode(os.urandom(16))
         headers = {
             "Host": address.origin,
@@ -140,6 +140,7 @@ def open_websocket(master: str, path: str, cert: Cert, token: str = "") -> WebSo
         sock.settimeout(None)
         return WebSocket(sock, reader)
     except BaseException:
+        reader.close()
         sock.close()
         raise
 

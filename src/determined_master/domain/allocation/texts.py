@@ -50,6 +50,9 @@ def exit_status(allocation: Allocation, outcome: AllocationOutcome) -> str:
         return "allocation exited successfully"
     if outcome.kind in ("failed", "lost"):
         return describe(allocation.failure)
+    reason = allocation.kill_reason
+    if outcome.kind == "killed" and reason and reason not in outcome.message:
+        return f"{outcome.message} (reason: {reason})"
     return outcome.message
 
 
