@@ -54,7 +54,7 @@ def test_json_has_all_that_the_master_tells(det: Det, master: FakeMaster) -> Non
     added = {"state": "RUNNING", "workspaceName": "Uncategorized"}
     expected = {**canned_tasks.task("command"), **added}
     assert json.loads(det("cmd", "list", "--json").out) == [expected]
-    assert json.loads(det("cmd", "describe", ID, "--json").out) == [expected]
+    assert json.loads(det("cmd", "describe", ID, "--json").out) == expected
 
 
 def test_a_bare_noun_lists(det: Det, master: FakeMaster) -> None:
