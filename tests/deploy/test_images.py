@@ -96,12 +96,19 @@ def machine(docker: Daemon) -> Iterator[Machine]:
         shutil.rmtree(root)
 
 
+@pytest.fixture
+def cluster(machine: Machine) -> Iterator[Cluster]:
+    """What asks a master at its address; the test starts it."""
+    made = Cluster(machine.root / "unused", agents=0)
+    yield made
+    made.stop()
+
+
 @covers("agent-config 6.image")
 def test_the_agents_image_runs_its_script_joins_a_master_and_starts_tasks(
-    machine: Machine,
+    machine: Machine, cluster: Cluster
 ) -> None:
     """The master runs from its image too, with a database of its own."""
-    cluster = Cluster(machine.root / "unused", agents=0)
     settings = {
         "task_container_defaults": {"network_mode": "host", "image": IMAGE},
         "checkpoint_storage": {"type": "shared_fs", "host_path": str(machine.root / "storage")},
