@@ -112,10 +112,11 @@ async def asks_again(world: World) -> None:
     """The trial waits for slots for its second run, and no restart is counted."""
     admin, names = world.clients["admin"], world.names
     second = f"{names['task_id']}.2"
-    is_there = lambda got: any(  # noqa: E731
-        a["allocationId"] == second for a in got["task"]["allocations"]
+    await scene.until(
+        admin,
+        f"/api/v1/tasks/{names['task_id']}",
+        lambda got: any(a["allocationId"] == second for a in got["task"]["allocations"]),
     )
-    await scene.until(admin, f"/api/v1/tasks/{names['task_id']}", is_there)
     trial = (await admin("GET", f"/api/v1/trials/{names['trial_id']}")).json()["trial"]
     assert trial["restarts"] == 0
 

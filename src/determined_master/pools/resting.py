@@ -48,7 +48,10 @@ class Resting:
 
     def find(self, agent_id: str) -> Rest | None:
         """The rest of an agent, None when it has none at present."""
-        left_s = self._until_s.get(agent_id, 0.0) - clock.monotonic_s()
+        until_s = self._until_s.get(agent_id)
+        if until_s is None:  # as with nearly all agents, which are asked for at every plan
+            return None
+        left_s = until_s - clock.monotonic_s()
         return Rest(left_s, self._failures[agent_id]) if left_s > 0 else None
 
     def _begin(self, agent_id: str) -> None:

@@ -136,15 +136,17 @@ class Join:
         allow_process_runtime: bool,
         pools: Sequence[str] = ("default",),
         needs_certificate: bool = False,
+        verifies_ids: bool = False,
     ) -> None:
         self._pools = pools
         self._token = token
         self._is_open = is_open
         self._allow_process_runtime = allow_process_runtime
         self._needs_certificate = needs_certificate
+        self._verifies_ids = verifies_ids
 
     def check(
-        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+        self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
     ) -> str | None:
         """Why the agent may not join; None when it may."""
         if self._needs_certificate and certificate is None:
@@ -152,6 +154,13 @@ class Join:
                 f"agent {hello.agent_id} at {remote_address} showed no certificate: set its "
                 "options `security.tls.client_cert` and `client_key` to one that an authority "
                 "of the master's `resource_manager.client_ca` has signed"
+            )
+        if self._verifies_ids and certificate is not None and hello.agent_id not in certificate:
+            return (
+                f"agent {hello.agent_id} at {remote_address} showed a certificate of "
+                f"{', '.join(sorted(certificate)) or 'nobody'}: give it one whose common name or "
+                f"one of whose DNS names is {hello.agent_id}, or set its option `agent_id` to "
+                "the name in its certificate"
             )
         good = hmac.compare_digest(hello.join_token.encode(), self._token.encode())
         if not self._is_open and not good:

@@ -12,6 +12,7 @@ from determined_master.domain.messages import (
     CancelTimer,
     Effect,
     Event,
+    GivenUp,
     SetTimer,
     State,
     WriteTaskLog,
@@ -238,11 +239,9 @@ class Refused(Event, frozen=True, tag="refused"):
     reason: str
 
 
-class EffectFailed(Event, frozen=True, tag="effect_failed"):
+class EffectFailed(GivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
-    effect: str
-    error: str
     container_id: str = ""
 
 
