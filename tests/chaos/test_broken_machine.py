@@ -32,7 +32,7 @@ def test_trials_that_no_machine_can_start_end_with_the_reason(
         rows = cluster.server.tables.table("experiments")
         until_s = cluster.loop.time() + LONGEST_S
         began_s = cluster.loop.time()
-        while cluster.loop.time() < until_s:  # noqa: ASYNC110  simulated
+        while cluster.loop.time() < until_s:
             await asyncio.sleep(10.0)
             if rows and all(row["ended_at"] for row in rows.values()):
                 break
