@@ -63,6 +63,10 @@ class ClusterApi:
 
     def submit(self, config: dict[str, Any], files: dict[str, str], **more: Any) -> int:
         """Create an experiment; its id."""
+        return int(self.create(config, files, **more)["experiment"]["id"])
+
+    def create(self, config: dict[str, Any], files: dict[str, str], **more: Any) -> dict[str, Any]:
+        """Create an experiment; all of the answer."""
         body = {
             "config": json.dumps(config),
             "modelDefinition": [
@@ -78,7 +82,8 @@ class ClusterApi:
             "activate": True,
             **more,
         }
-        return int(self.post("/api/v1/experiments", body)["experiment"]["id"])
+        answer: dict[str, Any] = self.post("/api/v1/experiments", body)
+        return answer
 
     def state(self, experiment: int) -> str:
         """The state that users see."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.resting import Rest
     from determined_master.ports import AgentSnapshot, ClusterBackend
     from determined_master.services.task_logs import TaskLogs
     from determined_wire.agent_link import ContainerReport, Hello, LogBatch
@@ -231,6 +232,10 @@ class Agents:
         """What an agent needs to join."""
         access.may(caller, "edit", "agent")
         return self._join_token
+
+    def rest_of(self, agent_id: str) -> Rest | None:
+        """How long an agent on which nothing starts gets no work; None when it rests not."""
+        return self._live.rest_of(agent_id)
 
     def containers_on(self, agent_id: str) -> list[tuple[alloc.Allocation, alloc.Container]]:
         """What runs on an agent."""

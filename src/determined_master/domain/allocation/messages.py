@@ -17,6 +17,7 @@ from determined_master.domain.messages import (
     State,
     WriteTaskLog,
 )
+from determined_master.domain.proxy_port import ProxyPort
 from determined_master.domain.states import AllocationState
 
 TaskType = Literal[
@@ -61,6 +62,8 @@ class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Literal["completed", "preempted", "killed", "failed", "lost", "refused"]
     message: str = ""
     exit_code: int | None = None
+    is_failed_start: bool = False
+    """Whether an agent could not start a container of it."""
 
 
 class Container(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -106,6 +109,8 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     excluded_agents: tuple[str, ...] = ()
     trial_id: int | None = None
     experiment_id: int | None = None
+    proxy_ports: tuple[ProxyPort, ...] = ()
+    """What of its chief's container is reached through the master."""
 
 
 class Allocation(State, frozen=True):

@@ -39,6 +39,8 @@ class Trial(State, frozen=True):
     early_exit: EarlyExitReason | None = None
     retries_canceled: str | None = None
     """Why a failure is final, when a log policy has said so."""
+    failed_starts: int = 0
+    """Of its latest runs, how many in a row no agent could start, without a fault of its own."""
     excluded_agents: tuple[str, ...] = ()
     """Agents that no later run may use, because a log policy has said so."""
     is_stopped_by_searcher: bool = False
