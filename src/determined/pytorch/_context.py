@@ -155,7 +155,7 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         return self._current_batch
 
     def wrap_model(self, model: torch.nn.Module) -> torch.nn.Module:
-        """Put a model on this rank's device and keep it alike on all ranks; use what it returns."""
+        """A model on this rank's device, kept alike on all ranks; use what is returned."""
         model = model.to(self.device)
         distributed = torch.nn.parallel.DistributedDataParallel
         is_trained = any(parameter.requires_grad for parameter in model.parameters())

@@ -63,7 +63,7 @@ class Trainer:
         Args:
             checkpoint_period: when to save in between.
             validation_period: when to validate; at the end in any case.
-            max_length: how long to train, counted from the trial's first run on; by default as
+            max_length: how long to train, counted from the trial's first run; by default as
                 the experiment's `searcher.max_length` says.
             reporting_period: when to report metrics of training.
             checkpoint_policy: after which validations to save: "best", "all" or "none".
@@ -79,7 +79,7 @@ class Trainer:
         managed = self._context._managed_training
         if checkpoint_policy not in POLICIES:
             raise ValueError(
-                f"checkpoint_policy must be one of {', '.join(POLICIES)}; got {checkpoint_policy!r}"
+                f"checkpoint_policy is one of {', '.join(POLICIES)}; got {checkpoint_policy!r}"
             )
         if test_mode and managed:
             raise ValueError("test_mode is for trying a trial off a cluster")
