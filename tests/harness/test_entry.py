@@ -183,35 +183,24 @@ sys.exit(subprocess.call(rank, env={**os.environ, "RANK": "0"}))
 
 
 @covers("experiment-config 3.trial_class")
-@pytest.mark.parametrize(
-    ("entrypoint", "told"),
-    [
-        ("model_def:Plain", "names no subclass of determined.pytorch.PyTorchTrial"),
-        ("model_def:Missing", "'model_def' has no class 'Missing'"),
-        ("nowhere:Plain", "the module 'nowhere', which is not in the model directory"),
-        ("broken:Plain", "No module named 'not_installed'"),
-    ],
-)
 def test_a_trial_class_is_run_by_torchs_launcher_and_deprecated(
-    task: Task, master: MasterDouble, python: str, entrypoint: str, told: str
+    task: Task, master: MasterDouble, python: str
 ) -> None:
     master.serve_files(
         {
             "model_def.py": "class Plain:\n    pass\n",
-            "broken.py": "import not_installed\n",
             "torch/__init__.py": "",
             "torch/distributed/__init__.py": "",
             "torch/distributed/run.py": LAUNCHER,
         }
     )
-    task.config["entrypoint"] = entrypoint
+    task.config["entrypoint"] = "model_def:Plain"
     task.env["DET_PYTHON_EXECUTABLE"] = python
     done = task.enter(python)
     assert done.returncode == 1
     assert "--nnodes 1 --nproc_per_node 1 --node_rank 0 --max_restarts 0" in done.stdout
     assert "FutureWarning: --trial is deprecated" in done.stderr
-    assert told in done.stderr
-    assert f"--trial', '{entrypoint}'" in done.stderr
+    assert "names no subclass of determined.pytorch.PyTorchTrial" in done.stderr
 
 
 def test_a_trial_class_without_pytorch_is_told_what_it_lacks(task: Task, python: str) -> None:
