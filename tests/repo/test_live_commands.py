@@ -9,14 +9,18 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 NOUNS = {
     "checkpoint",
+    "command",
     "config-policies",
     "experiment",
+    "notebook",
     "preview-search",
     "project",
     "resource-pool",
     "resources",
+    "shell",
     "task",
     "template",
+    "tensorboard",
     "trial",
     "workspace",
 }

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 
+from determined_master import clock
+from determined_master.api.protojson import encode, ready
 from determined_master.api.routes import Call, route, socket_route
 from determined_master.api.shapes import cut
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
+from determined_master.pools.resting import Rest
 from determined_master.ports import AgentSnapshot
 from determined_wire import agent_link as link
 from determined_wire import own
@@ -19,9 +24,13 @@ from determined_wire.rest.types.container import Container, ContainerState
 from determined_wire.rest.types.device import Device, DeviceType
 from determined_wire.rest.types.task import (
     AllocationSummary,
+    ProxyPortConfig,
     ResourcesSummary,
     ResourcesSummaryDevices,
 )
+
+AGENTS_AT_ONCE = 10
+"""So many are written before others get their turn: two milliseconds' worth, of 8 slots each."""
 
 Held = list[tuple[alloc.Allocation, alloc.Container]]
 
@@ -31,15 +40,19 @@ async def get_agents(call: Call, request: wire.GetAgentsRequest) -> wire.GetAgen
     """The agents that are connected, or may still come back."""
     agents = await call.services.agents.list_all(call.caller)
     page, pagination = cut(agents, request.offset, request.limit)
-    shown = [
-        _agent(
+    shown: list[Agent] = []
+    for number, agent in enumerate(page, start=1):
+        seen = _agent(
             agent,
             call.services.agents.containers_on(agent.id),
             with_slots=not request.exclude_slots,
             with_containers=not request.exclude_containers,
         )
-        for agent in page
-    ]
+        rested = _with_rest(seen, call.services.agents.rest_of(agent.id))
+        # Written one by one, so that a thousand of them never hold the loop for long.
+        shown.append(ready(Agent, encode(rested)))
+        if number % AGENTS_AT_ONCE == 0:
+            await asyncio.sleep(0)
     return wire.GetAgentsResponse(agents=shown, pagination=pagination)
 
 
@@ -158,13 +171,22 @@ def _summary(
         resources=resources,
         scheduler_type=scheduler_type,
         priority=a.request.priority,
+        proxy_ports=[
+            ProxyPortConfig(
+                service_id=p.service_id(a.request.task_id),
+                port=p.port,
+                proxy_tcp=p.is_tcp,
+                unauthenticated=p.is_unauthenticated,
+            )
+            for p in a.request.proxy_ports
+        ],
     )
 
 
 def _agent(
     agent: AgentSnapshot, held: Held, *, with_slots: bool = True, with_containers: bool = True
 ) -> Agent:
-    containers = {c.id: _container(agent, c) for _, c in held}
+    containers = {c.id: shown_container(agent, c) for _, c in held}
     return Agent(
         id=agent.id,
         registered_time=agent.registered_at,
@@ -179,6 +201,14 @@ def _agent(
     )
 
 
+def _with_rest(agent: Agent, rest: Rest | None) -> Agent:
+    if rest is None:
+        return agent
+    fields = {name: getattr(agent, name) for name in agent.__struct_fields__}
+    until = clock.now() + timedelta(seconds=rest.left_s)
+    return own.RestingAgent(**fields, resting_until=until, failed_starts=rest.failures)
+
+
 def _slots(agent: AgentSnapshot, held: Held) -> dict[str, Slot]:
     by_slot = {slot: container for _, container in held for slot in container.slot_ids}
     slots = {}
@@ -188,7 +218,7 @@ def _slots(agent: AgentSnapshot, held: Held) -> dict[str, Slot]:
             id=str(device.id),
             device=_device(device),
             enabled=_is_slot_on(agent, device.id),
-            container=None if container is None else _container(agent, container),
+            container=None if container is None else shown_container(agent, container),
             draining=_is_slot_draining(agent, device.id),
         )
     return slots
@@ -219,7 +249,8 @@ def _is_slot_draining(agent: AgentSnapshot, slot: int) -> bool:
     return _is_draining(agent) or slot in agent.draining_slots
 
 
-def _container(agent: AgentSnapshot, container: alloc.Container) -> Container:
+def shown_container(agent: AgentSnapshot, container: alloc.Container) -> Container:
+    """A container as its agent and its task show it."""
     devices = [d for d in agent.devices if d.id in container.slot_ids]
     return Container(
         parent=f"/agents/{agent.id}",

@@ -18,7 +18,7 @@ from determined_master.domain.schedule.view import (
 from determined_master.domain.states import AllocationState
 from determined_master.pools.line import Line
 from determined_master.pools.occupancy import Occupancy, held
-from determined_master.pools.resting import Resting
+from determined_master.pools.resting import Rest, Resting
 from determined_master.pools.view import gone_view, request_view, running_view
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class LiveAllocations:
         self._versions: dict[str, int] = {}
         self._of_experiment: dict[int, set[str]] = {}
         self._of_job: dict[str, set[str]] = {}
+        self._of_task: dict[str, set[str]] = {}
         self._queues: dict[str, _Queue] = {}
         self._occupancy = Occupancy()
         self._resting = Resting()
@@ -70,9 +71,17 @@ class LiveAllocations:
         found = [self._states[i] for i in self._occupancy.allocations_on(agent_id)]
         return [(a, [c for c in held(a) if c.agent_id == agent_id]) for a in found]
 
+    def rest_of(self, agent_id: str) -> Rest | None:
+        """The rest of an agent on which nothing starts, None when it has none at present."""
+        return self._resting.find(agent_id)
+
     def of_job(self, job_id: str) -> list[Allocation]:
         """A job's live allocations, in no order."""
         return [self._states[i] for i in self._of_job.get(job_id, ())]
+
+    def of_task(self, task_id: str) -> list[Allocation]:
+        """A task's live allocations, in no order: one, but for the moment between two runs."""
+        return [self._states[i] for i in self._of_task.get(task_id, ())]
 
     def jobs(self) -> Iterable[str]:
         """Ids of the jobs that have live allocations."""
@@ -122,7 +131,7 @@ class LiveAllocations:
 
     def _agent_view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
         seen = self._occupancy.view(agent, max_zero_slot_tasks)
-        if seen.is_accepting and self._resting.is_resting(agent.id):
+        if seen.is_accepting and self._resting.find(agent.id) is not None:
             return replace(seen, is_accepting=False, is_resting=True)
         return seen
 
@@ -174,6 +183,7 @@ class LiveAllocations:
                 queue.running[state.id] = running_view(state)
         if before is None:
             self._of_job.setdefault(state.request.job_id, set()).add(state.id)
+            self._of_task.setdefault(state.request.task_id, set()).add(state.id)
             if state.request.experiment_id is not None:
                 self._of_experiment.setdefault(state.request.experiment_id, set()).add(state.id)
 
@@ -189,6 +199,7 @@ class LiveAllocations:
             until_s = clock.monotonic_s() + RETURN_S
             self._queues[before.request.pool].gone[before.request.task_id] = gone, until_s
         _forget(self._of_job, before.request.job_id, before.id)
+        _forget(self._of_task, before.request.task_id, before.id)
         if before.request.experiment_id is not None:
             _forget(self._of_experiment, before.request.experiment_id, before.id)
 

@@ -30,6 +30,7 @@ from determined_master.store.row_locks import lock_experiment_with_runs
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
+    from determined_master.services.moves import Moves
     from determined_master.services.project_deletions import ProjectDeletions
     from determined_master.store.pool import Conn
 
@@ -51,9 +52,10 @@ class NewProject(msgspec.Struct, frozen=True, kw_only=True):
 class Projects:
     """Projects of all workspaces."""
 
-    def __init__(self, pool: asyncpg.Pool, deletions: ProjectDeletions) -> None:
+    def __init__(self, pool: asyncpg.Pool, deletions: ProjectDeletions, moves: Moves) -> None:
         self._pool = pool
         self._deletions = deletions
+        self._moves = moves
 
     async def of_workspace(self, caller: Caller, workspace_id: int) -> list[rows.ProjectRow]:
         """The projects of one workspace by id.
@@ -105,7 +107,7 @@ class Projects:
             workspace = await workspaces.lock_workspace(conn, new.workspace_id, caller.user_id)
             if workspace is None:
                 raise NotFound(f"workspace '{new.workspace_id}' not found")
-            _check_open(f"workspace '{workspace.name}'", workspace.archived, workspace.state)
+            check_open(f"workspace '{workspace.name}'", workspace.archived, workspace.state)
             if workspace.immutable:
                 raise FailedPrecondition(
                     f"cannot create a project in workspace '{workspace.name}': it is immutable"
@@ -155,7 +157,7 @@ class Projects:
         """Replace the notes of a project; they are what it has then."""
         async with self._pool.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="control")
-            _check_open(f"project '{row.name}'", row.archived, row.state)
+            check_open(f"project '{row.name}'", row.archived, row.state)
             values = [dict(note) for note in notes]
             await rows.update_project(conn, project_id, {"notes": values})
         return values
@@ -168,7 +170,7 @@ class Projects:
             raise InvalidArgument("the note is empty: give it a name or contents")
         async with self._pool.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="control")
-            _check_open(f"project '{row.name}'", row.archived, row.state)
+            check_open(f"project '{row.name}'", row.archived, row.state)
             values = [*row.notes, dict(note)]
             await rows.update_project(conn, project_id, {"notes": values})
         return values
@@ -194,7 +196,8 @@ class Projects:
 
         Raises:
             NotFound: no such project or workspace.
-            FailedPrecondition: one of them is immutable, archived or being deleted.
+            FailedPrecondition: one of them is immutable, archived or being deleted; or something
+                in it is not over and does not fit the workspace.
             AlreadyExists: the workspace has a project of that name.
         """
         async with self._pool.acquire() as conn, conn.transaction():
@@ -203,11 +206,12 @@ class Projects:
             if target is None:
                 raise NotFound(f"workspace '{workspace_id}' not found")
             _check_changeable(row)
-            _check_open(f"workspace '{target.name}'", target.archived, target.state)
+            check_open(f"workspace '{target.name}'", target.archived, target.state)
             if target.immutable:
                 raise FailedPrecondition(
                     f"cannot move a project to workspace '{target.name}': it is immutable"
                 )
+            await self._moves.check_project(conn, project_id, workspace_id)
             try:
                 await rows.update_project(conn, project_id, {"workspace_id": workspace_id})
             except asyncpg.UniqueViolationError as error:
@@ -218,7 +222,8 @@ class Projects:
 
         Raises:
             NotFound: no such experiment or project.
-            FailedPrecondition: a project is archived, or something is being deleted.
+            FailedPrecondition: a project is archived, or something is being deleted; or the
+                experiment is not over and does not fit the project's workspace.
         """
         async with self._pool.acquire() as conn, conn.transaction():
             place = await rows.find_place(conn, project_id)
@@ -239,6 +244,7 @@ class Projects:
                     f"experiment {experiment_id} is being deleted ({row.state})"
                 )
             check_place(place)
+            await self._moves.check_experiment(conn, row, place.workspace_id)
             if place.project_id != row.project_id:
                 await rows.move_experiment(conn, experiment_id, place)
 
@@ -268,7 +274,7 @@ def check_place(place: rows.Place) -> None:
         FailedPrecondition: the project or its workspace is archived, or is being deleted.
     """
     state = "DELETING" if place.is_leaving else ""
-    _check_open(f"project '{place.project_name}'", place.is_archived, state)
+    check_open(f"project '{place.project_name}'", place.is_archived, state)
 
 
 def _check_changeable(row: rows.ProjectRow) -> None:
@@ -277,10 +283,15 @@ def _check_changeable(row: rows.ProjectRow) -> None:
             raise FailedPrecondition(
                 f"project ({row.id}) is {word} and cannot have attributes updated"
             )
-    _check_open(f"project '{row.name}'", row.archived, row.state)
+    check_open(f"project '{row.name}'", row.archived, row.state)
 
 
-def _check_open(thing: str, is_archived: bool, state: str) -> None:
+def check_open(thing: str, is_archived: bool, state: str) -> None:
+    """Do nothing when something may be put there.
+
+    Raises:
+        FailedPrecondition: it is archived, or is being deleted.
+    """
     if state == "DELETING":
         raise FailedPrecondition(f"{thing} is being deleted")
     if is_archived:

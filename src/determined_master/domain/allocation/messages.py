@@ -12,10 +12,12 @@ from determined_master.domain.messages import (
     CancelTimer,
     Effect,
     Event,
+    GivenUp,
     SetTimer,
     State,
     WriteTaskLog,
 )
+from determined_master.domain.proxy_port import ProxyPort
 from determined_master.domain.states import AllocationState
 
 TaskType = Literal[
@@ -60,6 +62,8 @@ class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Literal["completed", "preempted", "killed", "failed", "lost", "refused"]
     message: str = ""
     exit_code: int | None = None
+    is_failed_start: bool = False
+    """Whether an agent could not start a container of it."""
 
 
 class Container(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,6 +109,8 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     excluded_agents: tuple[str, ...] = ()
     trial_id: int | None = None
     experiment_id: int | None = None
+    proxy_ports: tuple[ProxyPort, ...] = ()
+    """What of its chief's container is reached through the master."""
 
 
 class Allocation(State, frozen=True):
@@ -236,11 +242,9 @@ class Refused(Event, frozen=True, tag="refused"):
     reason: str
 
 
-class EffectFailed(Event, frozen=True, tag="effect_failed"):
+class EffectFailed(GivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
-    effect: str
-    error: str
     container_id: str = ""
 
 
