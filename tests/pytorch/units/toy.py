@@ -90,21 +90,22 @@ class Preempts(core.DummyPreemptContext):
     now = False
 
     def should_preempt(self, auto_ack: bool = True) -> bool:
-        return self.now
+        return bool(self._dist.broadcast(self.now))
 
 
 class Bench:
     """Contexts whose checkpoints lie in one directory; each is as of a new process."""
 
-    def __init__(self, storage: Path) -> None:
+    def __init__(self, storage: Path, ranks: core.DistributedContext | None = None) -> None:
         self.storage = storage
+        self.ranks = ranks
         self.reports = Reports()
         self.config: dict[str, Any] = {}
 
     def trial(self, kind: type = ToyTrial, seed: int = 3, aggregation: int = 1) -> Any:
         from determined.pytorch import _rng
 
-        made = core.make_dummy_context(checkpoint_storage=str(self.storage))
+        made = core.make_dummy_context(self.ranks, str(self.storage))
         made.train = self.reports = Reports()
         made.preempt = Preempts(made.distributed)
         _rng.seed_all(seed)
@@ -113,7 +114,7 @@ class Bench:
                 core_context=made,
                 trial_seed=seed,
                 hparams={"global_batch_size": 4},
-                slots_per_trial=1,
+                slots_per_trial=made.distributed.size,
                 num_gpus=0,
                 exp_conf=self.config,
                 aggregation_frequency=aggregation,
