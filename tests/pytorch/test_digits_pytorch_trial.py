@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from ruamel.yaml import YAML
 from tests.covers import covers
 from tests.e2e.cluster import ROOT, Cluster, until
-from tests.e2e.conftest import running
 
 TORCH_PYTHON = os.environ.get("TORCH_PYTHON", "")
 EXAMPLE = ROOT / "examples" / "digits_pytorch_trial"
@@ -27,12 +25,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(not TORCH_PYTHON, reason="TORCH_PYTHON names no Python: make test-torch"),
 ]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with running(agents=1, slots=2) as made:
-        yield made
 
 
 def submit(cluster: Cluster, name: str, epochs: int, **more: Any) -> int:
