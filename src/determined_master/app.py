@@ -48,6 +48,7 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
+from determined_master.services.groups import Groups
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -67,6 +68,7 @@ from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.roles import Roles
 from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
@@ -119,7 +121,7 @@ class App:
         self._pool = pool
         self.engine = Engine(address, pool, KINDS)
         self.live = LiveAllocations(self._nudge)
-        self.identities = Identities(pool)
+        self.identities = Identities(pool, has_roles=settings.security.authz.has_roles)
         self._policies = LogPolicies(self.engine, pool)
         self.logs = TaskLogs(pool, self._policies)
         self.facts = MasterFacts(
@@ -127,6 +129,8 @@ class App:
             master_id=str(entropy.new_uuid()),
             cluster_id=cluster.cluster_id,
             cluster_name=settings.cluster_name,
+            shows_roles=settings.security.authz.shows_roles,
+            is_queue_strict=settings.security.authz.strict_job_queue_control,
         )
         self.door = self._door(cluster)
         self.backend = backend or self.door
@@ -201,9 +205,13 @@ class App:
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         samples = SystemMetrics(pool)
+        authz = self.settings.security.authz
+        roles = Roles(pool, self.identities, authz.creator_role_id)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
+            groups=Groups(pool, self.identities),
+            roles=roles,
             master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,
@@ -239,11 +247,18 @@ class App:
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=self.pools,
             pool_bindings=self.bindings,
-            workspaces=Workspaces(pool, self.bindings, self.deletions),
+            workspaces=Workspaces(pool, self.bindings, self.deletions, roles),
             projects=Projects(pool, self.deletions),
             identities=self.identities,
             job_queue=self.queue,
-            job_changes=JobChanges(pool, self.queue, self.pools, self.bindings, self.terms),
+            job_changes=JobChanges(
+                pool,
+                self.queue,
+                self.pools,
+                self.bindings,
+                self.terms,
+                is_strict=authz.strict_job_queue_control,
+            ),
             job_terms=self.terms,
             job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),

@@ -17,6 +17,7 @@ from tests.api import (
     cases_models,
     cases_policies,
     cases_projects,
+    cases_roles,
     cases_search,
     cases_tasks,
     cases_templates,
@@ -49,6 +50,7 @@ CASES: dict[str, Case] = {
     **cases_cluster.CASES,
     **cases_lists.CASES,
     **cases_projects.CASES,
+    **cases_roles.CASES,
     **cases_usage.CASES,
 }
 SAMPLES = load()

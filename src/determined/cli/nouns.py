@@ -18,6 +18,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("model|m", "manage models", "determined.cli.model"),
     ("preview-search", "preview search", "determined.cli.preview_search"),
     ("project|p", "manage projects", "determined.cli.project"),
+    ("rbac", "manage roles: who may see and do what", "determined.cli.rbac"),
     ("resource-pool|rp", "manage resource pools", "determined.cli.resource_pool"),
     ("resources|res", "query historical resource allocation", "determined.cli.resources"),
     ("slot|s", "manage slots", "determined.cli.slot"),
@@ -25,6 +26,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("template|tpl", "manage config templates", "determined.cli.template"),
     ("trial|t", "manage trials", "determined.cli.trial"),
     ("user|u", "manage users", "determined.cli.user"),
+    ("user-group", "manage user groups", "determined.cli.user_group"),
     ("version", "show version information", "determined.cli.version"),
     ("workspace|w", "manage workspaces", "determined.cli.workspace"),
 )

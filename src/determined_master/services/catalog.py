@@ -24,6 +24,7 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
+from determined_master.services.groups import Groups
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -39,6 +40,7 @@ from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
+from determined_master.services.roles import Roles
 from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
@@ -62,6 +64,8 @@ class Services:
 
     auth: Auth
     users: Users
+    groups: Groups
+    roles: Roles
     master: Master
     cluster_messages: ClusterMessages
     identities: Identities

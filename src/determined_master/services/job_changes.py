@@ -62,7 +62,11 @@ class JobChanges:
         pools: Pools,
         bindings: PoolBindings,
         terms: JobTermsSync,
+        *,
+        is_strict: bool = False,
     ) -> None:
+        """`is_strict`: changing places needs a permission of its own."""
+        self._is_strict = is_strict
         self._pool = pool
         self._queue = queue
         self._pools = pools
@@ -76,7 +80,7 @@ class JobChanges:
             DetError: the error of the one that failed; InvalidArgument with all texts when
                 several did.
         """
-        access.may(caller, "control", "queue")
+        access.may(caller, "configure" if self._is_strict else "control", "queue")
         failures: list[DetError] = []
         for change in changes:
             try:

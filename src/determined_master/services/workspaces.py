@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.services.pool_bindings import PoolBindings
     from determined_master.services.project_deletions import ProjectDeletions
+    from determined_master.services.roles import Roles
     from determined_master.store.pool import Conn
 
 NOT_YET = 0
@@ -50,9 +51,14 @@ class Workspaces:
     """The workspaces of the cluster; the first is there always."""
 
     def __init__(
-        self, pool: asyncpg.Pool, bindings: PoolBindings, deletions: ProjectDeletions
+        self,
+        pool: asyncpg.Pool,
+        bindings: PoolBindings,
+        deletions: ProjectDeletions,
+        roles: Roles,
     ) -> None:
         self._pool = pool
+        self._roles = roles
         self._bindings = bindings
         self._deletions = deletions
 
@@ -91,7 +97,10 @@ class Workspaces:
             except asyncpg.UniqueViolationError:
                 raise _taken(values["name"]) from None
             await rows.insert_pin(conn, workspace_id, caller.user_id, clock.now())
-            return await _must_find(conn, workspace_id, caller)
+            await self._roles.welcome(conn, caller.user_id, workspace_id)
+            made = await _must_find(conn, workspace_id, caller)
+        self._roles.forget()
+        return made
 
     async def change(
         self, caller: Caller, workspace_id: int, changes: WorkspaceChange
