@@ -49,6 +49,7 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.groups import Groups
+from determined_master.services.guard import Guard
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -212,6 +213,7 @@ class App:
             users=Users(pool, passwords, self.identities),
             groups=Groups(pool, self.identities),
             roles=roles,
+            guard=Guard(pool),
             master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,

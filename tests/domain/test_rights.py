@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +46,7 @@ def test_the_known_roles_have_the_numbers_that_clients_know() -> None:
 
 def test_each_role_holds_what_the_one_below_it_holds() -> None:
     order = [VIEWER_ID, EDITOR_ID, WORKSPACE_ADMIN_ID, CLUSTER_ADMIN_ID]
-    for lower, higher in zip(order, order[1:], strict=False):
+    for lower, higher in itertools.pairwise(order):
         assert ROLES[lower].permissions < ROLES[higher].permissions
 
 

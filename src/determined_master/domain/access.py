@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from determined_master.domain.errors import NotFound, PermissionDenied
-from determined_master.domain.needs import NEEDS
+from determined_master.domain.needs import NEEDS, NEEDS_OF_OTHERS
 from determined_master.domain.rights import Rights
 
 Action = Literal["read", "create", "edit", "control", "delete", "report", "configure", "assign"]
@@ -138,7 +138,7 @@ def may(
 def may_see(caller: Caller, thing: Kind, workspace_id: int | None, missing: str) -> None:
     """Do nothing when the caller may see a thing of that workspace.
 
-    A thing that is in no workspace (None) only admins see where roles decide.
+    A thing that is in no workspace (None, 0) is seen, where roles decide, by those who see all.
 
     Raises:
         NotFound: with `missing` as its text, which is that of a thing that is not there.
@@ -169,6 +169,8 @@ def _can_by_roles(
     workspace_id: int | None,
 ) -> bool:
     needed = NEEDS.get((action, thing))
+    if owner_id is not None and owner_id != caller.user_id:
+        needed = NEEDS_OF_OTHERS.get((action, thing), needed)
     if needed is None:
         return False
     if not needed or (thing == "user" and action == "edit" and owner_id == caller.user_id):

@@ -45,6 +45,7 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("create", "workspace"): _any(P.CREATE_WORKSPACE),
     ("edit", "workspace"): _any(P.UPDATE_WORKSPACE),
     ("delete", "workspace"): _any(P.DELETE_WORKSPACE),
+    ("configure", "workspace"): _any(P.MODIFY_WORKSPACE_CONFIG_POLICIES),
     ("read", "project"): _any(P.VIEW_PROJECT),
     ("create", "project"): _any(P.CREATE_PROJECT),
     ("edit", "project"): _any(P.UPDATE_PROJECT),
@@ -73,3 +74,8 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("delete", "template"): _any(P.DELETE_TEMPLATES),
 }
 """By action and kind. What does not stand here only an admin may."""
+
+NEEDS_OF_OTHERS: Mapping[tuple[str, str], Needed] = {
+    ("delete", "model"): _any(P.DELETE_OTHER_USER_MODEL_REGISTRY),
+}
+"""What takes the place of that when the thing is known to be somebody else's."""

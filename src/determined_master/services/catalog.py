@@ -25,6 +25,7 @@ from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.groups import Groups
+from determined_master.services.guard import Guard
 from determined_master.services.identities import Identities
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
@@ -66,6 +67,7 @@ class Services:
     users: Users
     groups: Groups
     roles: Roles
+    guard: Guard
     master: Master
     cluster_messages: ClusterMessages
     identities: Identities

@@ -95,6 +95,8 @@ class JobChanges:
 
     async def _apply(self, caller: Caller, change: JobChange) -> None:
         job = await self._queue.find(change.job_id)
+        missing = f"job {change.job_id} not found"
+        access.may_see(caller, "task", job.workspace_id, missing)
         _check(change, job)
         anchor = change.ahead_of if change.ahead_of is not None else change.behind_of
         moved: tuple[int, Decimal] | None = None
@@ -103,7 +105,13 @@ class JobChanges:
         if change.pool is not None:
             self._check_pool(change.pool, job)
         if job.type != "EXPERIMENT":
-            access.may(caller, "control", "task", owner_id=job.user_id)
+            access.may(
+                caller,
+                "control",
+                "task",
+                owner_id=job.user_id,
+                workspace_id=job.workspace_id,
+            )
             terms = _terms(job, change, moved)
             async with self._pool.acquire() as conn:
                 await rows.update_task_terms(
@@ -134,7 +142,13 @@ class JobChanges:
         row = await experiments.lock_experiment(conn, experiment_id)
         if row is None or row.state in TERMINAL:
             raise NotFound(f"job {change.job_id} not found")
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        access.may(
+            caller,
+            "control",
+            "experiment",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id,
+        )
         resources: dict[str, Any] = dict(row.config["resources"])
         pool, position = row.resource_pool, row.queue_position
         if change.priority is not None and change.priority != resources["priority"]:

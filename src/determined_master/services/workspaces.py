@@ -63,10 +63,12 @@ class Workspaces:
         self._deletions = deletions
 
     async def list_all(self, caller: Caller) -> list[rows.WorkspaceRow]:
-        """All workspaces by id."""
+        """All workspaces that the caller sees, by id."""
         access.may(caller, "read", "workspace")
         async with self._pool.acquire() as conn:
-            return await rows.list_workspaces(conn, caller.user_id)
+            return await rows.list_workspaces(
+                conn, caller.user_id, among=access.visible(caller, "workspace")
+            )
 
     async def get(self, caller: Caller, workspace_id: int) -> rows.WorkspaceRow:
         """One workspace.
@@ -240,7 +242,14 @@ async def _lock(
     row = await rows.lock_workspace(conn, workspace_id, caller.user_id)
     if row is None:
         raise _missing(workspace_id)
-    access.may(caller, action, "workspace", owner_id=row.user_id, refusal=refusal)
+    access.may(
+        caller,
+        action,
+        "workspace",
+        owner_id=row.user_id,
+        workspace_id=workspace_id,
+        refusal=refusal,
+    )
     if action == "edit" and row.state == "DELETING":
         raise FailedPrecondition(f"workspace ({workspace_id}) is being deleted")
     return row
