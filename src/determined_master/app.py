@@ -206,8 +206,7 @@ class App:
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         samples = SystemMetrics(pool)
-        authz = self.settings.security.authz
-        roles = Roles(pool, self.identities, authz.creator_role_id)
+        roles = Roles(pool, self.identities, self.settings.security.authz.creator_role_id)
         return Services(
             auth=Auth(pool, passwords, self.identities),
             users=Users(pool, passwords, self.identities),
@@ -253,14 +252,7 @@ class App:
             projects=Projects(pool, self.deletions),
             identities=self.identities,
             job_queue=self.queue,
-            job_changes=JobChanges(
-                pool,
-                self.queue,
-                self.pools,
-                self.bindings,
-                self.terms,
-                is_strict=authz.strict_job_queue_control,
-            ),
+            job_changes=self._job_changes(),
             job_terms=self.terms,
             job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
@@ -269,6 +261,11 @@ class App:
             live=self.live,
             serve_agent=self.door.serve,
         )
+
+    def _job_changes(self) -> JobChanges:
+        is_strict = self.settings.security.authz.strict_job_queue_control
+        parts = (self._pool, self.queue, self.pools, self.bindings, self.terms)
+        return JobChanges(*parts, is_strict=is_strict)
 
     def close(self) -> None:
         """Wait for the threads that serve requests."""

@@ -184,7 +184,7 @@ _TASKS: Entries = {
     ("GET", f"{_A}/{{allocation_id}}"): _READS_ALLOCATION,
     ("GET", f"{_A}/{{id}}/story"): (on("allocation", "id"),),
     ("GET", f"{_A}/{{allocation_id}}/resources/{{resources_id}}/rendezvous"): _REPORTS_ALLOCATION,
-    ("GET", f"{_A}/{{allocation_id}}/signals/preemption"): _READS_ALLOCATION,
+    ("GET", f"{_A}/{{allocation_id}}/signals/preemption"): _REPORTS_ALLOCATION,
     **{
         ("POST", f"{_A}/{{allocation_id}}/{rest}"): _REPORTS_ALLOCATION
         for rest in (
