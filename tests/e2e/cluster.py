@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+from tests.e2e.ports import with_reserved_ports
 from tests.watchdog import Watchdog
 
 from determined.common.api import RetryPolicy, Session, authentication
@@ -161,10 +162,11 @@ class Cluster:
         until(self._answers, what="an answer of the master")
 
     def _config_file(self) -> Sequence[str]:
-        if not self.settings:
+        text = with_reserved_ports(self.settings)
+        if not text:
             return ()
         path = self.root / "master.yaml"
-        path.write_text(self.settings)
+        path.write_text(text)
         return "--config-file", str(path)
 
     def run_master(

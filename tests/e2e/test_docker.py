@@ -13,6 +13,7 @@ from tests.docker_daemon import Daemon
 from tests.e2e import scripts
 from tests.e2e.cluster import Cluster, until
 from tests.e2e.docker_cluster import config, docker_cluster, gang
+from tests.e2e.ports import first_port
 
 pytestmark = [
     pytest.mark.e2e,
@@ -119,12 +120,13 @@ def test_one_container_that_dies_ends_the_gang_with_its_log_first(cluster: Clust
 
 
 def test_a_port_that_somebody_else_has_is_named_before_the_first_step(cluster: Cluster) -> None:
-    with socket.create_server(("", 29400)):
+    port = first_port("C10D_PORT")
+    with socket.create_server(("", port)):
         experiment = cluster.submit(*gang(scripts.RANKS))
         assert cluster.wait(experiment) == "ERROR"
     [trial] = cluster.trials(experiment)
     text = cluster.text(trial["id"])
-    assert "port 29400 (C10D_PORT) of the chief's machine" in text
+    assert f"port {port} (C10D_PORT) of the chief's machine" in text
     assert "Address already in use" in text
     assert "gathered" not in text
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.e2e import scripts
 from tests.e2e.cluster import Cluster, until
+from tests.e2e.ports import first_port
 from tests.e2e.test_life import config
 
 from determined_master.services.task_logs import FOLLOW_POLL_S
@@ -100,10 +101,10 @@ def test_user_code_sees_the_variables_of_its_trial(cluster: Cluster) -> None:
         "DET_TRIAL_ID": str(trial["id"]),
         "DET_TRIAL_RUN_ID": "1",
         "DET_STEPS_COMPLETED": "0",
-        "C10D_PORT": "29400",
-        "DTRAIN_SSH_PORT": "12350",
-        "INTER_TRAIN_PROCESS_COMM_PORT_1": "12360",
-        "INTER_TRAIN_PROCESS_COMM_PORT_2": "12365",
+        "C10D_PORT": str(first_port("C10D_PORT")),
+        "DTRAIN_SSH_PORT": str(first_port("DTRAIN_SSH_PORT")),
+        "INTER_TRAIN_PROCESS_COMM_PORT_1": str(first_port("INTER_TRAIN_PROCESS_COMM_PORT_1")),
+        "INTER_TRAIN_PROCESS_COMM_PORT_2": str(first_port("INTER_TRAIN_PROCESS_COMM_PORT_2")),
         "MINE": "yes",
     }
     assert {name: seen.get(name) for name in expected} == expected

@@ -12,11 +12,11 @@ from determined_master import clock
 from determined_master.domain.schedule.view import (
     AgentView,
     PoolView,
-    RequestView,
     Rules,
     RunningView,
 )
 from determined_master.domain.states import AllocationState
+from determined_master.pools.line import Line
 from determined_master.pools.occupancy import Occupancy, held
 from determined_master.pools.resting import Resting
 from determined_master.pools.view import gone_view, request_view, running_view
@@ -34,7 +34,7 @@ RETURN_S = 5.0
 class _Queue:
     """What waits and runs in one pool, as its scheduler sees it."""
 
-    pending: dict[str, RequestView] = field(default_factory=dict)
+    pending: Line = field(default_factory=Line)
     running: dict[str, RunningView] = field(default_factory=dict)
     gone: dict[str, tuple[RunningView, float]] = field(default_factory=dict)
     """By task: what stands for its next request, and until when."""
@@ -114,7 +114,7 @@ class LiveAllocations:
             agents=tuple(
                 self._agent_view(a, max_zero_slot_tasks) for a in known if a.pool == pool
             ),
-            pending=tuple(queue.pending.values()),
+            pending=queue.pending.requests(),
             running=(*queue.running.values(), *_still_expected(queue)),
             now=clock.now(),
             rules=rules,
@@ -166,10 +166,10 @@ class LiveAllocations:
             self._unqueue(before)
         queue = self._queues.setdefault(state.request.pool, _Queue())
         if state.state == "PENDING":
-            queue.pending[state.id] = request_view(state)
+            queue.pending.put(request_view(state))
             queue.gone.pop(state.request.task_id, None)
         else:
-            queue.pending.pop(state.id, None)
+            queue.pending.drop(state.id)
             if before is None or _matters(before, state):
                 queue.running[state.id] = running_view(state)
         if before is None:
@@ -196,7 +196,7 @@ class LiveAllocations:
         queue = self._queues.get(state.request.pool)
         if queue is None:
             return None
-        queue.pending.pop(state.id, None)
+        queue.pending.drop(state.id)
         return queue.running.pop(state.id, None)
 
 

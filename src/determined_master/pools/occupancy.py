@@ -61,7 +61,7 @@ class Occupancy:
         used = self._slots.get(agent.id, {})
         shut = agent.disabled_slots | agent.draining_slots
         slots = [d.id for d in agent.devices if d.id not in shut]
-        holders = Counter(id for slot in shut for id in used.get(slot, ()))
+        holders = Counter(id for slot in shut for id in used.get(slot, ())) if shut else {}
         is_accepting = agent.is_connected and agent.is_enabled and not agent.is_draining
         return AgentView(
             id=agent.id,

@@ -39,7 +39,8 @@ class Resting:
 
     def is_resting(self, agent_id: str) -> bool:
         """Whether the agent gets nothing new at present."""
-        return self._until_s.get(agent_id, 0.0) > clock.monotonic_s()
+        until_s = self._until_s.get(agent_id)
+        return until_s is not None and until_s > clock.monotonic_s()
 
     def _begin(self, agent_id: str) -> None:
         failures = self._failures[agent_id] = self._failures.get(agent_id, 0) + 1

@@ -116,6 +116,44 @@ def could_fit(demand: Demand, room: Room, places: dict[str, int]) -> bool:
     return _whole_sizes(demand.slots, sizes, room.rules.is_heterogeneous) is not None
 
 
+class Gathered:
+    """What agents could promise as one task after the other leaves, until a request would fit."""
+
+    def __init__(self, demand: Demand, room: Room, places: dict[str, int]) -> None:
+        """Begin with what each agent could promise now, which is not enough."""
+        self._demand = demand
+        self._room = room
+        self._places = dict(places)
+        self._whole: dict[int, int] = {}
+        """Idle agents of each size."""
+        if demand.may_spread:
+            for agent_id, count in places.items():
+                self._count_whole(agent_id, count)
+
+    def is_enough_with(self, held: Parts) -> bool:
+        """Whether the request would fit when this is given back, too. Cost: O(its agents)."""
+        demand, is_new_whole = self._demand, False
+        for agent_id, count in held:
+            if agent_id not in self._places or agent_id in demand.excluded_agents:
+                continue
+            self._places[agent_id] += count
+            now = self._places[agent_id]
+            if now >= demand.places:
+                return True
+            is_new_whole |= demand.may_spread and self._count_whole(agent_id, now)
+        if not is_new_whole:
+            return False
+        is_heterogeneous = self._room.rules.is_heterogeneous
+        return _whole_sizes(demand.slots, self._whole, is_heterogeneous) is not None
+
+    def _count_whole(self, agent_id: str, count: int) -> bool:
+        is_excluded = agent_id in self._demand.excluded_agents
+        if count <= 0 or is_excluded or count != self._room.seats[agent_id].total:
+            return False
+        self._whole[count] = self._whole.get(count, 0) + 1
+        return True
+
+
 def could_hold(demand: Demand, sizes: dict[int, int], is_heterogeneous: bool) -> bool:
     """Whether idle agents would hold the request; `sizes` counts those of each size above 0.
 

@@ -82,7 +82,7 @@ class Film:
             agents=_changed(self.agents, agents),
             pending=_changed(self.pending, pending),
             running=_changed(self.running, running),
-            waits=tuple(w for i, w in waits.items() if self.waits.get(i) != w),
+            waits=_different(self.waits, waits),
             gone_agents=_gone(self.agents, agents),
             gone_pending=_gone(self.pending, pending),
             gone_running=_gone(self.running, running),
@@ -116,11 +116,18 @@ class Film:
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(item for id, item in after.items() if before.get(id) is not item)
+    find = before.get
+    return tuple([item for id, item in after.items() if find(id) is not item])
+
+
+def _different(before: Mapping[str, Wait], after: Mapping[str, Wait]) -> tuple[Wait, ...]:
+    """Those that say something else: each plan makes them anew."""
+    find = before.get
+    return tuple([item for id, item in after.items() if find(id) != item])
 
 
 def _gone(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(before.keys() - after.keys())
+    return tuple([id for id in before if id not in after])
 
 
 def _apply(kept: dict[str, Any], gone: Iterable[str], changed: Iterable[tuple[str, Any]]) -> None:

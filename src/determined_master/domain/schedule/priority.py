@@ -13,13 +13,15 @@ Source: scheduling-and-provisioning b.3, b.4.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from operator import attrgetter
 
 from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.line import Pass
 from determined_master.domain.schedule.ordering import queue_key
-from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.plan import Plan, Wait
 from determined_master.domain.schedule.room import Kind
 from determined_master.domain.schedule.victims import Victims
 from determined_master.domain.schedule.view import PoolView, RequestView
@@ -64,17 +66,38 @@ class _Queue:
         self._settled: set[Demand] = set()
         """Those for which nothing but agents that are drained can be had in this pass."""
         self._undrainable: set[Demand] = set()
+        self._next_time: set[Demand] = set()
+        """Those for which others are asked to leave in the next pass, if at all."""
 
     def serve(self, requests: Iterable[RequestView]) -> None:
         """Serve all in their order."""
         waits_from: int | None = None
         """The most urgent priority at which somebody waits."""
         first = ""
+        waits, is_settled, preempts = self.line.waits, self._is_settled, self._preempts
         for request in self._in_order(requests):
             is_behind = waits_from is not None and request.priority > waits_from
-            is_served, is_blocking = self._serve(request, is_behind, first)
+            # Most requests of a long queue end here, so this costs as little as can be.
+            if is_behind and not preempts:
+                waits.append(Wait(request.allocation_id, "behind", first))
+                continue
+            if request.max_slots is None and is_settled(request):
+                waits.append(Wait(request.allocation_id, "full"))
+                is_served, is_blocking = False, True
+            else:
+                is_served, is_blocking = self._serve(request, is_behind, first)
             if not is_served and is_blocking and waits_from is None:
                 waits_from, first = request.priority, request.allocation_id
+
+    def _is_settled(self, request: RequestView) -> bool:
+        """Whether one that asks for the same has shown that it can only wait."""
+        # The same as its Demand, at a fraction of the cost.
+        key = (request.slots, request.is_single_node, request.excluded_agents)
+        if key in self._next_time:
+            return True
+        if key not in self._settled:
+            return False
+        return key in self._undrainable or not self.line.is_impatient(request)
 
     def _in_order(self, requests: Iterable[RequestView]) -> Iterator[RequestView]:
         """By priority and position; who has waited too long goes before equals that came later.
@@ -87,42 +110,34 @@ class _Queue:
         is_impatient = self.line.is_impatient
         for _, equals in groupby(line, key=lambda r: r.priority):
             members = list(equals)
-            impatient = sorted(
-                (r for r in members if is_impatient(r)),
-                key=lambda r: (r.requested_at, queue_key(r)),
-            )
+            # Stable: who began to wait at the same instant keeps the order of the queue.
+            impatient = sorted(filter(is_impatient, members), key=attrgetter("requested_at"))
             if not impatient:
                 yield from members
                 continue
             served: set[str] = set()
-            first = 0
+            queue = deque(impatient)
             for request in members:
-                while first < len(impatient) and (
-                    impatient[first].requested_at < request.requested_at
-                ):
-                    if impatient[first].allocation_id not in served:
-                        served.add(impatient[first].allocation_id)
-                        yield impatient[first]
-                    first += 1
+                while queue and queue[0].requested_at < request.requested_at:
+                    drawn = queue.popleft()
+                    if drawn.allocation_id not in served:
+                        served.add(drawn.allocation_id)
+                        yield drawn
                 if request.allocation_id not in served:
-                    served.add(request.allocation_id)
+                    if queue:
+                        served.add(request.allocation_id)
                     yield request
 
     def _serve(self, request: RequestView, is_behind: bool, first: str) -> tuple[bool, bool]:
         """Whether it was served, and whether less urgent ones must wait because it was not."""
         line = self.line
-        if is_behind and not self._preempts:
-            line.wait(request, "behind", first)
-            return False, False
         if request.max_slots is not None and self._is_over_limit(request):
             line.wait(request, "limit")
             return False, False
-        # The same as its Demand, at a fraction of the cost: most requests end here.
-        key = (request.slots, request.is_single_node, request.excluded_agents)
-        if key in self._settled and (key in self._undrainable or not line.is_impatient(request)):
+        if self._is_settled(request):
             line.wait(request, "full")
             return False, True
-        demand = Demand(*key)
+        demand = Demand.of(request)
         parts = line.fit(request, demand)
         if parts is None:
             return False, self._wait(request, demand)
@@ -148,6 +163,8 @@ class _Queue:
             parts = fit(demand, request.allocation_id, line.room, is_soon=True)
             if parts is None and self._victims is not None:
                 if self._victims.has_served_enough:
+                    # Nobody else leaves in this pass, so what can be promised only gets less.
+                    self._next_time.add(demand)
                     line.wait(request, "full")
                     return True
                 parts = self._victims.make_room(request, demand)

@@ -6,9 +6,9 @@ be needed are spared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import islice
 
-from determined_master.domain.schedule.fitting import Demand, could_fit, fit
+from determined_master.domain.schedule.fitting import Demand, Gathered, could_fit, fit
 from determined_master.domain.schedule.line import PREEMPTED, Pass
 from determined_master.domain.schedule.ordering import Rank, rank
 from determined_master.domain.schedule.plan import Preempt
@@ -50,11 +50,12 @@ class Victims:
 
         Only jobs behind the request's are asked. Nobody is when all of them were not enough.
 
-        Cost: O(n) in those that could be asked, and O(agents) a step of a bisection.
+        Cost: O(n) in those that could be asked, and in agents.
         """
         self._skip(rank(request))
         soon = {a: s.soon for a, s in self._room.seats.items()}
-        if not self._fits(demand, soon, self._held):
+        all_of_them = {a: n + self._held.get(a, 0) for a, n in soon.items()}
+        if not could_fit(demand, self._room, all_of_them):
             return None
         asked = self._fewest(demand, soon)
         gain: dict[str, int] = {}
@@ -82,33 +83,13 @@ class Victims:
 
     def _fewest(self, demand: Demand, soon: dict[str, int]) -> list[RunningView]:
         """The shortest run of the least urgent that is enough, the least urgent first."""
-        behind = self._left[: self._first - 1 if self._first else None : -1]
-        enough, size = len(behind), 1
-        while size < enough:
-            if self._is_enough(demand, behind[:size], soon):
-                enough = size
-            else:
-                size *= 2
-        low = size // 2
-        while low + 1 < enough:
-            middle = (low + enough) // 2
-            if self._is_enough(demand, behind[:middle], soon):
-                enough = middle
-            else:
-                low = middle
-        return behind[:enough]
-
-    def _is_enough(
-        self, demand: Demand, asked: Sequence[RunningView], soon: dict[str, int]
-    ) -> bool:
-        gain: dict[str, int] = {}
-        for one in asked:
-            self._count(gain, one, 1)
-        return self._fits(demand, soon, gain)
-
-    def _fits(self, demand: Demand, soon: dict[str, int], gain: dict[str, int]) -> bool:
-        potential = {a: n + gain.get(a, 0) for a, n in soon.items()}
-        return could_fit(demand, self._room, potential)
+        gathered = Gathered(demand, self._room, soon)
+        asked: list[RunningView] = []
+        for one in islice(reversed(self._left), len(self._left) - self._first):
+            asked.append(one)
+            if gathered.is_enough_with(self._room.held(one)):
+                break
+        return asked
 
     def _on_agents_that_could_hold(
         self,
