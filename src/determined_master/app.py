@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from determined_master import __version__, entropy
 from determined_master.api.app import Api
@@ -99,6 +99,17 @@ if TYPE_CHECKING:
     from determined_master.settings import Settings
 
 DEFAULT_POOL = "default"
+
+
+class _People(TypedDict):
+    """The services of who is who, and who may what."""
+
+    auth: Auth
+    identities: Identities
+    users: Users
+    groups: Groups
+    roles: Roles
+    guard: Guard
 
 
 class App:
@@ -206,13 +217,9 @@ class App:
         lists = ExperimentLists(pool)
         detached = Detached(engine, pool)
         samples = SystemMetrics(pool)
-        roles = Roles(pool, self.identities, self.settings.security.authz.creator_role_id)
+        people = self._people(passwords)
         return Services(
-            auth=Auth(pool, passwords, self.identities),
-            users=Users(pool, passwords, self.identities),
-            groups=Groups(pool, self.identities),
-            roles=roles,
-            guard=Guard(pool),
+            **people,
             master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,
@@ -248,9 +255,8 @@ class App:
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=self.pools,
             pool_bindings=self.bindings,
-            workspaces=Workspaces(pool, self.bindings, self.deletions, roles),
+            workspaces=Workspaces(pool, self.bindings, self.deletions, people["roles"]),
             projects=Projects(pool, self.deletions),
-            identities=self.identities,
             job_queue=self.queue,
             job_changes=self._job_changes(),
             job_terms=self.terms,
@@ -260,6 +266,17 @@ class App:
             usage=Usage(pool),
             live=self.live,
             serve_agent=self.door.serve,
+        )
+
+    def _people(self, passwords: Passwords) -> _People:
+        pool, known = self._pool, self.identities
+        return _People(
+            auth=Auth(pool, passwords, known),
+            identities=known,
+            users=Users(pool, passwords, known),
+            groups=Groups(pool, known),
+            roles=Roles(pool, known, self.settings.security.authz.creator_role_id),
+            guard=Guard(pool),
         )
 
     def _job_changes(self) -> JobChanges:

@@ -13,11 +13,13 @@ NOUNS = {
     "experiment",
     "preview-search",
     "project",
+    "rbac",
     "resource-pool",
     "resources",
     "task",
     "template",
     "trial",
+    "user-group",
     "workspace",
 }
 ALSO = ("master cluster-message",)
@@ -25,7 +27,6 @@ LATER = {
     "workspace bindings delete": "Kubernetes",
     "workspace bindings list": "Kubernetes",
     "workspace bindings set": "Kubernetes",
-    "workspace list-members": "roles",
     "workspace resource-quota set": "Kubernetes",
 }
 """Commands of what there is not yet."""
