@@ -13,7 +13,10 @@ from tests.compat.client import MODEL, Client, NotInstalled, Said, install
 from tests.e2e.cluster import PASSWORD, Cluster
 from tests.e2e.conftest import running
 
-SETTINGS = "resource_pools: [{pool_name: default}, {pool_name: rig}]"
+SETTINGS = """\
+resource_pools: [{pool_name: default}, {pool_name: rig}]
+security: {authz: {rbac_ui_enabled: true}}
+"""
 
 
 @dataclass(frozen=True)
