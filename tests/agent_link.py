@@ -105,7 +105,7 @@ class OpenDoor:
         self.refusal = refusal
 
     def check(
-        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+        self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
     ) -> str | None:
         return self.refusal
 

@@ -12,7 +12,7 @@ from pathlib import Path
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where its programs are."""
 _PACKAGES = ("python3-minimal", "python3", "bash", "dash", "coreutils", "base-files")
-_PACKAGES += ("openssh-server", "openssh-client")
+_PACKAGES += ("openssh-server", "openssh-client", "libstdc++6")
 
 
 class CannotRun(Exception):

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from tests.debian_tree import CannotRun, build_tree
 from tests.docker_daemon import Daemon, daemon, import_image, missing
 from tests.podman_service import Podman, podman_service
 from tests.podman_service import missing as podman_missing
+
+R = TypeVar("R")
 
 
 @pytest.fixture(scope="session")
@@ -28,33 +32,37 @@ def debian_tree() -> Iterator[Path]:
         shutil.rmtree(root)
 
 
-@pytest.fixture(scope="session")
-def docker(request: pytest.FixtureRequest) -> Iterator[Daemon]:
-    """A Docker daemon with the test image."""
-    reason = missing()
+@contextlib.contextmanager
+def with_image(
+    request: pytest.FixtureRequest,
+    name: str,
+    reason: str | None,
+    start: Callable[[], AbstractContextManager[R]],
+    import_image: Callable[[R, Path], None],
+) -> Iterator[R]:
+    """What runs containers, with the test image; the test is skipped where it cannot run."""
     if reason is not None:
-        pytest.skip(f"no Docker here: {reason}")
+        pytest.skip(f"no {name} here: {reason}")
     tree: Path = request.getfixturevalue("debian_tree")
     with contextlib.ExitStack() as stack:
         try:
-            made = stack.enter_context(daemon())
+            made = stack.enter_context(start())
         except CannotRun as error:
-            pytest.skip(f"no Docker here: {error}")
+            pytest.skip(f"no {name} here: {error}")
         import_image(made, tree)
+        yield made
+
+
+@pytest.fixture(scope="session")
+def docker(request: pytest.FixtureRequest) -> Iterator[Daemon]:
+    """A Docker daemon with the test image."""
+    with with_image(request, "Docker", missing(), daemon, import_image) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def podman(request: pytest.FixtureRequest) -> Iterator[Podman]:
     """A Podman service with the test image."""
-    reason = podman_missing()
-    if reason is not None:
-        pytest.skip(f"no Podman here: {reason}")
-    tree: Path = request.getfixturevalue("debian_tree")
-    with contextlib.ExitStack() as stack:
-        try:
-            made = stack.enter_context(podman_service())
-        except CannotRun as error:
-            pytest.skip(f"no Podman here: {error}")
-        made.import_image(tree)
+    start, add = podman_service, Podman.import_image
+    with with_image(request, "Podman", podman_missing(), start, add) as made:
         yield made

@@ -137,6 +137,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
         ),
     ] = ""
+    apptainer_image_root: Annotated[
+        str,
+        Meta(
+            description=(
+                "Directory where the apptainer runtime looks for images before it asks a registry."
+            )
+        ),
+    ] = ""
     container_pids_limit: Annotated[
         int, Meta(ge=0, description="Processes and threads that one container may have; 0: any.")
     ] = 32768
@@ -182,7 +190,7 @@ class Loaded(NamedTuple):
 
 NOT_HERE: dict[str, str] = {
     "label": "was removed: use resource_pool",
-    "image_root": "belongs to another way of running containers: images are kept by the runtime",
+    "image_root": "was never read: for container_runtime apptainer set apptainer_image_root",
     "config_file": "names this very file: give it as --config-file or DET_CONFIG_FILE",
 }
 """Options of older agents that mean nothing here, and what to do instead."""
@@ -247,14 +255,26 @@ def _check(sources: Sources) -> None:
         for name in ("tls_cert", "tls_key"):
             if not tree.get(name):
                 sources.problem(name, "is required when api_enabled and tls are set")
-    runtime = tree.get("container_runtime")
-    if tree.get("container_auto_remove_disabled") and runtime in ("process", "apptainer"):
-        text = f"is for docker and podman: of {runtime} nothing is left to look into; remove it"
-        sources.problem("container_auto_remove_disabled", text)
+    _check_runtime(sources)
     name = tree.get("agent_id") or ""
     if "/" in name or name.startswith("."):
         text = f'"{name}" is no name for a directory: leave out slashes and leading dots'
         sources.problem("agent_id", text)
+
+
+def _check_runtime(sources: Sources) -> None:
+    """Note what does not fit the way of running containers."""
+    tree = sources.tree
+    runtime = tree.get("container_runtime")
+    if tree.get("container_auto_remove_disabled") and runtime in ("process", "apptainer"):
+        text = f"is for docker and podman: of {runtime} nothing is left to look into; remove it"
+        sources.problem("container_auto_remove_disabled", text)
+    root = tree.get("apptainer_image_root")
+    if root and runtime != "apptainer":
+        text = f"is for container_runtime apptainer, this one is {runtime or 'docker'}; remove it"
+        sources.problem("apptainer_image_root", text)
+    elif root and not str(root).startswith("/"):
+        sources.problem("apptainer_image_root", f'"{root}" is relative: give a whole path')
 
 
 def _section(tree: Mapping[str, Any], *path: str) -> Mapping[str, Any]:

@@ -63,6 +63,7 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
+from determined_master.services.moves import Moves
 from determined_master.services.passwords import Passwords
 from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
@@ -184,6 +185,7 @@ class App:
             allow_process_runtime=bool(settings.security.allow_process_runtime),
             pools=[p.pool_name for p in settings.resource_pools],
             needs_certificate=settings.resource_manager.require_authentication,
+            verifies_ids=settings.resource_manager.verify_agent_ids,
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -256,7 +258,7 @@ class App:
             pools=self.pools,
             pool_bindings=self.bindings,
             workspaces=Workspaces(pool, self.bindings, self.deletions, people["roles"]),
-            projects=Projects(pool, self.deletions),
+            projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             job_queue=self.queue,
             job_changes=self._job_changes(),
             job_terms=self.terms,

@@ -106,14 +106,15 @@ class JoinPolicy(Protocol):
     """Who may join the cluster as an agent."""
 
     def check(
-        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+        self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
     ) -> str | None:
         """Why not, in words for the agent's admin; None when it may.
 
         Args:
             hello: what the agent says of itself.
             remote_address: where it calls from.
-            certificate: subject of the certificate that it showed and that was verified.
+            certificate: common and DNS names of the certificate that it showed and that was
+                verified; None without one.
         """
 
 

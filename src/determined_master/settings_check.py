@@ -134,6 +134,9 @@ def _check_tls(settings: Settings, report: Report) -> None:
     elif manager.client_ca:
         text = "has no effect unless resource_manager.require_authentication is set"
         report.warn("root.resource_manager.client_ca", text)
+    if manager.verify_agent_ids and not manager.require_authentication:
+        text = "needs certificates to look at: set resource_manager.require_authentication"
+        report.problem("root.resource_manager.verify_agent_ids", text)
 
 
 def _check_pools(settings: Settings, report: Report) -> None:

@@ -138,6 +138,13 @@ class ResourceManager(Struct, frozen=True, kw_only=True):
     client_ca: Annotated[
         str, Meta(description="File of the authorities that sign agents' certificates.")
     ] = ""
+    verify_agent_ids: Annotated[
+        bool,
+        Meta(
+            description="Whether an agent's certificate must name its id, as its common name or "
+            "one of its DNS names."
+        ),
+    ] = False
 
 
 class ResourcePool(Struct, frozen=True, kw_only=True):

@@ -40,7 +40,10 @@ class BadCertificate(Exception):
 
 
 class AgentSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that tells in its scope whether a certificate was shown (ASGI's `tls`)."""
+    """A WebSocket that tells in its scope which certificate was shown.
+
+    That is ASGI's extension `tls`, with `client_cert_names` of our own: whom it was made for.
+    """
 
     def handle_connect(self, event: Request) -> None:
         """Begin to serve; the scope is read in a later turn of the loop."""
@@ -48,7 +51,8 @@ class AgentSocket(WebSocketsSansIOProtocol):
         shown = self.transport.get_extra_info("peercert") if self.scheme == "wss" else None
         if self.response.status_code == 101 and shown:
             scope: Any = self.scope
-            scope["extensions"]["tls"] = {"client_cert_name": _name(shown)}
+            names = {"client_cert_name": _subject(shown), "client_cert_names": _names(shown)}
+            scope["extensions"]["tls"] = names
 
 
 def server_context(tls: Tls, client_ca: str = "") -> ssl.SSLContext:
@@ -170,7 +174,18 @@ def _key_problem(tls: Tls, error: ssl.SSLError) -> str:
     return f"{tls.key} holds no private key in PEM form ({error.reason or error})"
 
 
-def _name(shown: dict[str, Any]) -> str:
+def _subject(shown: dict[str, Any]) -> str:
     """The subject of a certificate as `CN=agent-1`."""
-    parts = [pair for group in shown.get("subject", ()) for pair in group]
-    return ",".join(f"{'CN' if key == 'commonName' else key}={value}" for key, value in parts)
+    return ",".join(
+        f"{'CN' if key == 'commonName' else key}={value}" for key, value in _parts(shown)
+    )
+
+
+def _names(shown: dict[str, Any]) -> list[str]:
+    """Its common names, and the DNS names among its alternatives."""
+    common = [value for key, value in _parts(shown) if key == "commonName"]
+    return [*common, *(v for kind, v in shown.get("subjectAltName", ()) if kind == "DNS")]
+
+
+def _parts(shown: dict[str, Any]) -> list[tuple[str, str]]:
+    return [pair for group in shown.get("subject", ()) for pair in group]

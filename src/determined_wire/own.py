@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from determined_wire.proto import Double, Int32, JsonObject, Message, Timestamp
 from determined_wire.rest.trials import ReportTrialMetricsRequest
+from determined_wire.rest.types.agent import Agent
 from determined_wire.rest.types.shared import Pagination
 
 
@@ -36,6 +37,15 @@ class GetAgentJoinTokenResponse(Message, frozen=True):
     """What an agent needs to join."""
 
     token: str = ""
+
+
+class RestingAgent(Agent, frozen=True):
+    """An agent as lists show it; while it gets nothing new since its last starts failed, until
+    when that is so and how many they were."""
+
+    __absent__ = frozenset(("resting_until", "failed_starts"))
+    resting_until: Timestamp | None = None
+    failed_starts: Int32 | None = None
 
 
 class GetLoopStallRequest(Message, frozen=True):

@@ -241,6 +241,8 @@ def test_slots_are_of_a_known_type(tmp_path: Path) -> None:
         ("agent_id: a/b", "root.agent_id"),
         ("security: {tls: {client_key: k}}", "root.security.tls"),
         ("log: debug", "root.log"),
+        ("apptainer_image_root: /images", "root.apptainer_image_root"),
+        ("container_runtime: apptainer\napptainer_image_root: a", "root.apptainer_image_root"),
         ("master_port: 70000", "root.master_port"),
     ],
 )

@@ -117,8 +117,9 @@ async def ended(world: World) -> None:
     await report(world)
     await container(world, world.names, "TERMINATED", exit_code=0)
     path = f"/api/v1/experiments/{world.names['experiment_id']}"
-    is_over = lambda got: got["experiment"]["state"] == "STATE_COMPLETED"  # noqa: E731
-    await until(world.clients["admin"], path, is_over)
+    await until(
+        world.clients["admin"], path, lambda got: got["experiment"]["state"] == "STATE_COMPLETED"
+    )
     world.names["int"] = world.names["experiment_id"]
 
 

@@ -45,8 +45,12 @@ async def submit(world: World, **resources: Any) -> Job:
     path = f"/api/v1/experiments/{made['id']}/trials"
     [trial] = await scene.until(admin, path, lambda got: got["trials"])
     allocation_id = f"{trial['taskId']}.1"
-    task = f"/api/v1/tasks/{trial['taskId']}"
-    await scene.until(admin, task, lambda got: got["task"]["allocations"])
+
+    async def is_queued() -> bool:
+        """Its row is there a little earlier, which others may see before the engine does."""
+        return world.services.live.find(allocation_id) is not None
+
+    await scene.until_true(is_queued, bool, [])
     return Job(made["jobId"], str(made["id"]), allocation_id)
 
 

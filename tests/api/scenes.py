@@ -14,8 +14,11 @@ from determined_master.domain.allocation import messages as alloc
 async def trials_of(world: World, experiment_id: Any, count: int = 1) -> list[dict[str, Any]]:
     """The trials of an experiment, once there are so many."""
     path = f"/api/v1/experiments/{experiment_id}/trials"
-    is_whole = lambda got: got["trials"] if len(got["trials"]) >= count else None  # noqa: E731
-    found: list[dict[str, Any]] = await scene.until(world.clients["admin"], path, is_whole)
+    found: list[dict[str, Any]] = await scene.until(
+        world.clients["admin"],
+        path,
+        lambda got: got["trials"] if len(got["trials"]) >= count else None,
+    )
     return found
 
 
@@ -29,10 +32,11 @@ async def run(world: World, allocation_id: str) -> dict[str, str]:
     """Let an allocation start; its names."""
     names = {"allocation_id": allocation_id, "container_id": str(entropy.new_uuid())}
     task_id = allocation_id.rpartition(".")[0]
-    is_there = lambda got: any(  # noqa: E731
-        a["allocationId"] == allocation_id for a in got["task"]["allocations"]
+    await scene.until(
+        world.clients["admin"],
+        f"/api/v1/tasks/{task_id}",
+        lambda got: any(a["allocationId"] == allocation_id for a in got["task"]["allocations"]),
     )
-    await scene.until(world.clients["admin"], f"/api/v1/tasks/{task_id}", is_there)
     placed = (alloc.Placed(names["container_id"], "a1", (0,)),)
     await scene.post(world, names, alloc.Assigned(placed))
     await scene.container(world, names, "RUNNING")
@@ -42,7 +46,10 @@ async def run(world: World, allocation_id: str) -> dict[str, str]:
 async def reaches(world: World, experiment_id: Any, state: str) -> dict[str, Any]:
     """The experiment, once it is in that state."""
     path = f"/api/v1/experiments/{experiment_id}"
-    is_there = lambda got: got if got["experiment"]["state"] == state else None  # noqa: E731
-    found: dict[str, Any] = await scene.until(world.clients["admin"], path, is_there)
+    found: dict[str, Any] = await scene.until(
+        world.clients["admin"],
+        path,
+        lambda got: got if got["experiment"]["state"] == state else None,
+    )
     experiment: dict[str, Any] = found["experiment"]
     return experiment

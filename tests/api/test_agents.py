@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
-from tests.api.master import snapshot
+from tests.api.master import ADMIN, snapshot
 from tests.api.samples import World
 from tests.covers import covers
 
-from determined_master import entropy
+from determined_master import clock, entropy
+from determined_master.api.agents import AGENTS_AT_ONCE, get_agents
+from determined_master.api.protojson import encode
+from determined_master.api.routes import Call
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.agents import AgentReports
 from determined_wire.agent_link import ContainerReport, Device
+from determined_wire.rest.agents import GetAgentsRequest
 
 AGENT = "/api/v1/agents/a1"
 
@@ -105,10 +112,11 @@ async def asks_again(world: World) -> None:
     """The trial waits for slots for its second run, and no restart is counted."""
     admin, names = world.clients["admin"], world.names
     second = f"{names['task_id']}.2"
-    is_there = lambda got: any(  # noqa: E731
-        a["allocationId"] == second for a in got["task"]["allocations"]
+    await scene.until(
+        admin,
+        f"/api/v1/tasks/{names['task_id']}",
+        lambda got: any(a["allocationId"] == second for a in got["task"]["allocations"]),
     )
-    await scene.until(admin, f"/api/v1/tasks/{names['task_id']}", is_there)
     trial = (await admin("GET", f"/api/v1/trials/{names['trial_id']}")).json()["trial"]
     assert trial["restarts"] == 0
 
@@ -127,6 +135,46 @@ async def test_an_agent_that_is_away_is_shown_so_and_can_be_switched(
     monkeypatch.undo()
     agent = await shown(world)
     assert (agent["enabled"], agent["draining"]) == (False, True)
+
+
+async def test_an_agent_on_which_nothing_starts_is_listed_with_the_end_of_its_rest(
+    world: World,
+) -> None:
+    admin = world.clients["admin"]
+    [agent] = (await admin("GET", "/api/v1/agents")).json()["agents"]
+    assert not {"restingUntil", "failedStarts"} & agent.keys()
+    world.services.live._resting._begin("a1")
+    before = clock.now()
+    [agent] = (await admin("GET", "/api/v1/agents")).json()["agents"]
+    assert agent["failedStarts"] == 1
+    left = datetime.fromisoformat(agent["restingUntil"]) - before
+    assert timedelta(seconds=1) < left <= timedelta(seconds=3)
+
+
+async def test_a_list_of_many_agents_lets_others_have_their_turns(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count, turns = 10 * AGENTS_AT_ONCE, 0
+    devices = tuple(Device(id=n, brand="b", uuid=str(n), type="cuda") for n in range(8))
+    agents = [snapshot(f"a{n:04}", devices=devices) for n in range(count)]
+    monkeypatch.setattr(world.services.agents._backend, "agents", lambda: agents)
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    call = Call(ADMIN, world.services, None)  # type: ignore[arg-type]  # not asked for here
+    waiting = asyncio.create_task(others())
+    try:
+        answer = await get_agents.handler(call, GetAgentsRequest())
+    finally:
+        waiting.cancel()
+    assert turns >= count // AGENTS_AT_ONCE
+    shown = json.loads(encode(answer))["agents"]
+    assert [agent["id"] for agent in shown] == [agent.id for agent in agents]
+    assert len(shown[-1]["slots"]) == 8
 
 
 @covers("scheduling-and-provisioning b.6.unknown_agent b.6.bad_slot b.6.unknown_slot")

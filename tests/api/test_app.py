@@ -2,137 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import logging
 import re
-from collections.abc import AsyncIterator, Iterator
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
-from starlette.websockets import WebSocket
 from tests.api.client import Client
+from tests.api.small_app import HERE, ROUTES, seen, small_app
 
 from determined_master.api.allowlist import OPEN, TASK
 from determined_master.api.app import Api
 from determined_master.api.http import MAX_BODY_BYTES, MAX_STRANGERS_BODY_BYTES
-from determined_master.api.routes import Call, plain_route, route, socket_route, stream_route
-from determined_master.api.table import all_routes
-from determined_master.domain.access import Caller, TaskScope
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_wire.rest.endpoints import ENDPOINTS
-from determined_wire.rest.experiments import (
-    GetExperimentRequest,
-    GetExperimentResponse,
-    PauseExperimentRequest,
-    PauseExperimentResponse,
-)
-from determined_wire.rest.master import MasterLogsRequest, MasterLogsResponse
-from determined_wire.rest.tasks import PostTaskLogsRequest, PostTaskLogsResponse
-from determined_wire.rest.trials import ReportTrialMetricsRequest, ReportTrialMetricsResponse
-from determined_wire.rest.types.experiment import Experiment
-from determined_wire.rest.types.log import LogEntry
-
-CALLERS = {
-    "user": Caller(user_id=2, username="u"),
-    "task": Caller(
-        user_id=2, username="u", scope=TaskScope("7.a", "7.a.1", trial_id=5, experiment_id=7)
-    ),
-}
-
-
-class Tokens:
-    """An authenticator whose tokens are the names of callers."""
-
-    async def authenticate(self, token: str) -> Caller | None:
-        return CALLERS.get(token)
-
-
-class Seen:
-    """What reached the routes of this test."""
-
-    def __init__(self) -> None:
-        self.requests: list[Any] = []
-        self.followers = 0
-
-
-seen = Seen()
-
-
-@route("GET", "/api/v1/experiments/{experiment_id}")
-async def get_experiment(call: Call, request: GetExperimentRequest) -> GetExperimentResponse:
-    """Answers with a text of the length that the id says."""
-    if request.experiment_id == 0:
-        raise RuntimeError("the password is hunter2")
-    config = {"text": "x" * request.experiment_id}
-    return GetExperimentResponse(experiment=Experiment(id=request.experiment_id), config=config)
-
-
-@route("POST", "/api/v1/experiments/{id}/pause")
-async def pause(call: Call, request: PauseExperimentRequest) -> PauseExperimentResponse:
-    """Fails for odd ids."""
-    if request.id % 2:
-        raise FailedPrecondition(f"experiment {request.id} in terminal state")
-    return PauseExperimentResponse()
-
-
-@route("POST", "/api/v1/trials/{metrics.trial_id}/metrics")
-async def report(call: Call, request: ReportTrialMetricsRequest) -> ReportTrialMetricsResponse:
-    """Remembers the request."""
-    seen.requests.append(request)
-    return ReportTrialMetricsResponse()
-
-
-@route("POST", "/api/v1/task/logs")
-async def logs(call: Call, request: PostTaskLogsRequest) -> PostTaskLogsResponse:
-    """Remembers the request."""
-    seen.requests.append(request)
-    return PostTaskLogsResponse()
-
-
-@stream_route("GET", "/api/v1/master/logs", MasterLogsResponse)
-async def master_logs(call: Call, request: MasterLogsRequest) -> AsyncIterator[Any]:
-    """`limit` entries; a negative limit is an error, an offset one after the first entry."""
-    if request.limit < 0:
-        raise InvalidArgument("Limit must be >= 0")
-    seen.followers += 1
-    try:
-        for number in range(request.limit):
-            yield [MasterLogsResponse(log_entry=LogEntry(id=number, message="<m>"))]
-            if request.offset:
-                raise InvalidArgument("offset")
-        if request.follow:
-            await asyncio.Event().wait()
-    finally:
-        seen.followers -= 1
-
-
-@plain_route("POST", "/things/{name}/{path*}")
-async def thing(call: Call) -> Any:
-    """Says what it was given."""
-    return {**call.parameters, "body": call.body.decode(), "user": call.caller.username}
-
-
-@socket_route("/echo/{name}")
-async def echo(call: Call, socket: WebSocket) -> None:
-    """Says who is there, then ends."""
-    await socket.accept()
-    await socket.send_text(f"{call.caller.username} at {call.parameters['name']}")
-    await socket.close()
-
-
-HERE = [get_experiment, pause, report, logs, master_logs, thing, echo]
-KEYS_HERE = {(r.method, r.path) for r in HERE}
-ROUTES = [r for r in all_routes() if (r.method, r.path) not in KEYS_HERE] + HERE
 
 
 @pytest.fixture
 def app() -> Iterator[Api]:
-    seen.__init__()  # type: ignore[misc]  # as if the module had just been read
-    made = Api(ROUTES, cast(Any, None), Tokens())
-    yield made
-    made.close()
+    with small_app() as made:
+        yield made
 
 
 @pytest.fixture
@@ -148,7 +38,7 @@ def task(app: Api) -> Client:
 async def test_no_route_but_the_open_ones_lets_in_without_a_token(app: Api) -> None:
     keys = {(r.method, r.path) for r in ROUTES}
     keys |= {(e.method, e.path) for e in ENDPOINTS}
-    keys = {key for key in keys if key[0] != "WS"}  # see the tests of sockets below
+    keys = {key for key in keys if key[0] != "WS"}  # see the tests of sockets
     for method, path in sorted(keys - OPEN):
         target = re.sub(r"{[^}]+}", "1", path)
         for headers in ({}, {"authorization": "Bearer no"}, {"cookie": "auth=no"}):
@@ -313,108 +203,3 @@ async def test_a_large_body_in_pieces_is_read_whole(user: Client) -> None:
     answer = await user("POST", "/api/v1/task/logs", body, pieces=[body[:7], body[7:]])
     assert answer.status == 200
     assert len(seen.requests[0].logs[0].log) == len(log)
-
-
-async def test_a_stream_is_one_object_a_line(user: Client) -> None:
-    answer = await user("GET", "/api/v1/master/logs?limit=2")
-    assert answer.headers["grpc-metadata-content-type"] == "application/grpc"
-    lines = answer.body.splitlines()
-    assert [msgspec.json.decode(line)["result"]["logEntry"]["id"] for line in lines] == [0, 1]
-    assert seen.followers == 0
-
-
-async def test_an_empty_stream_has_an_empty_body_and_no_grpc_header(user: Client) -> None:
-    answer = await user("GET", "/api/v1/master/logs")
-    assert (answer.status, answer.body) == (200, b"")
-    assert "grpc-metadata-content-type" not in answer.headers
-
-
-async def test_an_error_of_a_stream_has_its_own_form_first_or_late(user: Client) -> None:
-    first = await user("GET", "/api/v1/master/logs?limit=-1")
-    assert first.status == 400
-    assert first.json() == {
-        "error": {
-            "grpcCode": 3,
-            "httpCode": 400,
-            "message": "Limit must be >= 0",
-            "httpStatus": "Bad Request",
-            "details": [],
-        }
-    }
-    late = await user("GET", "/api/v1/master/logs?limit=2&offset=1")
-    assert late.status == 200
-    assert b'"message":"offset"' in late.body.splitlines()[1]
-    unary = await user("GET", "/api/v1/master/logs?limit=x")
-    assert unary.json()["error"]["code"] == 3
-
-
-async def test_a_follower_who_goes_away_ends_the_stream(app: Api) -> None:
-    sent: list[Any] = []
-    first = asyncio.Event()
-    gone = asyncio.Event()
-
-    async def receive() -> dict[str, Any]:
-        await gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-        if message["type"] == "http.response.body":
-            first.set()
-
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": "/api/v1/master/logs",
-        "raw_path": b"/api/v1/master/logs",
-        "query_string": b"follow=true&limit=1",
-        "headers": [(b"authorization", b"Bearer user")],
-    }
-    running = asyncio.create_task(app(scope, receive, send))
-    await asyncio.wait_for(first.wait(), 5)
-    assert seen.followers == 1
-    gone.set()
-    await asyncio.wait_for(running, 5)
-    assert seen.followers == 0
-
-
-async def open_socket(app: Api, path: str, token: str, *, answers: bool) -> list[Any]:
-    """What the server sends to a client that connects and says nothing."""
-    sent: list[Any] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "websocket.connect"}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "websocket",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "headers": [(b"authorization", f"Bearer {token}".encode())],
-        "extensions": {"websocket.http.response": {}} if answers else {},
-    }
-    await asyncio.wait_for(app(scope, receive, send), 5)
-    return sent
-
-
-async def test_a_socket_is_opened_for_a_token(app: Api) -> None:
-    sent = await open_socket(app, "/echo/x%20y", "user", answers=True)
-    assert [m["type"] for m in sent] == ["websocket.accept", "websocket.send", "websocket.close"]
-    assert sent[1]["text"] == "u at x y"
-
-
-@pytest.mark.parametrize(
-    ("path", "token", "status"),
-    [("/echo/x", "no", 401), ("/echo/x", "task", 403), ("/nope", "user", 404)],
-)
-async def test_a_socket_is_refused_with_a_status_where_the_server_can(
-    app: Api, path: str, token: str, status: int
-) -> None:
-    start, body = await open_socket(app, path, token, answers=True)
-    assert (start["type"], start["status"]) == ("websocket.http.response.start", status)
-    assert b"message" in body["body"]
-    [closed] = await open_socket(app, path, token, answers=False)
-    assert closed["type"] == "websocket.close"

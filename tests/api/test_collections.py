@@ -217,8 +217,9 @@ async def test_a_deletion_that_fails_says_why_and_can_be_repeated(world: World) 
     await admin("DELETE", f"{PATH}/{number}")
     [allocation_id] = await collections_of(world)
     await run_to_end(world, allocation_id, 1)
-    has_failed = lambda got: got["experiment"]["state"] == "STATE_DELETE_FAILED"  # noqa: E731
-    await scene.until(admin, f"{PATH}/{number}", has_failed)
+    await scene.until(
+        admin, f"{PATH}/{number}", lambda got: got["experiment"]["state"] == "STATE_DELETE_FAILED"
+    )
     row = await world.services.experiments.get(ADMIN, int(number))
     assert "could not be deleted" in row.reason
     assert (await admin("DELETE", f"{PATH}/{number}")).status == 200
@@ -232,8 +233,9 @@ async def test_an_experiment_that_never_ran_is_gone_at_once(world: World) -> Non
     admin, number = world.clients["admin"], world.names["experiment_id"]
     assert (await admin("DELETE", f"{PATH}/{number}")).status == 400
     await admin("POST", f"{PATH}/{number}/kill")
-    is_over = lambda got: got["experiment"]["state"] == "STATE_CANCELED"  # noqa: E731
-    await scene.until(admin, f"{PATH}/{number}", is_over)
+    await scene.until(
+        admin, f"{PATH}/{number}", lambda got: got["experiment"]["state"] == "STATE_CANCELED"
+    )
     assert (await admin("DELETE", f"{PATH}/{number}")).status == 200
     await gone(world, number)
 
@@ -304,8 +306,9 @@ async def test_a_collection_that_is_cut_short_leaves_the_checkpoints_as_they_wer
         await scene.post(world, names, lost)
     assert await state_of(world, uuid) == "COMPLETED"
     task_id = allocation_id.rpartition(".")[0]
-    is_over = lambda got: got["task"].get("endTime") is not None  # noqa: E731
-    await scene.until(admin, f"/api/v1/tasks/{task_id}", is_over)
+    await scene.until(
+        admin, f"/api/v1/tasks/{task_id}", lambda got: got["task"].get("endTime") is not None
+    )
 
 
 class NoAgents:

@@ -194,8 +194,9 @@ async def test_later_changes_are_held_to_the_policies_of_that_time(admin: Client
 @covers("scheduling-and-provisioning a.5.priority_fixed a.5.weight_fixed a.5.max_slots_fixed")
 async def test_terms_that_a_policy_sets_are_not_changed(admin: Client) -> None:
     made = await experiment(admin, activate=True)
-    waits = lambda got: len(got["jobs"]) == 1  # noqa: E731
-    await scene.until(admin, "/api/v1/job-queues?resourcePool=default", waits)
+    await scene.until(
+        admin, "/api/v1/job-queues?resourcePool=default", lambda got: len(got["jobs"]) == 1
+    )
     fixed = "priority: 50, weight: 2, max_slots: 4"
     await set_policies(admin, f"invariant_config: {{resources: {{{fixed}}}}}")
     for change in ({"priority": 51}, {"weight": 3}):
@@ -214,8 +215,9 @@ async def test_terms_that_a_policy_sets_are_not_changed(admin: Client) -> None:
 @covers("experiment-config 19.updates")
 async def test_the_job_queue_is_held_to_them_too(admin: Client) -> None:
     first, second = [(await experiment(admin, activate=True))["jobId"] for _ in range(2)]
-    both_wait = lambda got: len(got["jobs"]) == 2  # noqa: E731
-    await scene.until(admin, "/api/v1/job-queues?resourcePool=default", both_wait)
+    await scene.until(
+        admin, "/api/v1/job-queues?resourcePool=default", lambda got: len(got["jobs"]) == 2
+    )
     await set_policies(
         admin, "invariant_config: {resources: {weight: 1}}\nconstraints: {priority_limit: 40}"
     )
@@ -253,3 +255,28 @@ async def test_policies_go_with_their_workspace(admin: Client) -> None:
     assert (await admin("DELETE", f"/api/v1/workspaces/{number}")).status == 200
     async with admin.app._services.users._pool.acquire() as conn:
         assert await conn.fetchval("SELECT count(*) FROM config_policies") == 0
+
+
+async def test_what_is_not_over_moves_only_where_the_policies_allow_it(admin: Client) -> None:
+    bounded = await workspace(admin, "bounded")
+    there = await project(admin, bounded)
+    policies = (
+        "invariant_config: {max_restarts: 3, resources: {weight: 2}}\n"
+        "constraints: {resources: {max_slots: 1}}"
+    )
+    await set_policies(admin, policies, of(bounded))
+    made = await experiment(admin, ", resources: {slots_per_trial: 0, weight: 2}, max_restarts: 1")
+    path, move = f"/api/v1/experiments/{made['id']}/move", {"destinationProjectId": there}
+    answer = await admin("POST", path, move)
+    assert answer.status == 400
+    assert "max_restarts is set to another value by a config policy of workspace" in answer.text
+    assert "resources.weight" not in answer.text
+    body = {"resources": {"maxSlots": 2}}
+    assert (await admin("PATCH", f"/api/v1/experiments/{made['id']}", body)).status == 200
+    assert "exceeds the limit of 1 slots" in (await admin("POST", path, move)).text
+    fits = await experiment(admin, ", resources: {slots_per_trial: 0, weight: 2}, max_restarts: 3")
+    route = f"/api/v1/experiments/{fits['id']}/move"
+    assert (await admin("POST", route, move)).status == 200
+    over = await killed(admin)
+    path = f"/api/v1/experiments/{over}/move"
+    assert (await admin("POST", path, move)).status == 200

@@ -60,9 +60,14 @@ async def started(world: World, config: str, *agents: str) -> list[ContainerSpec
     )
     assert made.status == 200, made.body
     [trial] = await trials_of(world, made.json()["experiment"]["id"])
-    names = {"allocation_id": f"{trial['taskId']}.1"}
-    is_there = lambda got: got["task"]["allocations"]  # noqa: E731
-    await scene.until(world.clients["admin"], f"/api/v1/tasks/{trial['taskId']}", is_there)
+    return await placed_on(world, trial["taskId"], *agents)
+
+
+async def placed_on(world: World, task_id: str, *agents: str) -> list[ContainerSpec]:
+    """What the agents are told of the containers of a task's first run, by rank."""
+    names = {"allocation_id": f"{task_id}.1"}
+    path = f"/api/v1/tasks/{task_id}"
+    await scene.until(world.clients["admin"], path, lambda got: got["task"]["allocations"])
     placed = tuple(alloc.Placed(str(entropy.new_uuid()), agent, (0,)) for agent in agents)
     await scene.post(world, names, alloc.Assigned(placed))
     found: dict[str, ContainerSpec] = {}
@@ -115,3 +120,26 @@ async def test_containers_of_one_trial_on_one_machine_listen_apart(world: World)
     told = '{"DTRAIN_SSH_PORT": [12350, 12350, 12351], "C10D_PORT": [29400, 29400, 29401]}'
     assert {s.environment["DET_PORTS_BY_RANK"] for s in gang} == {told}
     assert [12351 in s.ports for s in gang] == [False, False, True]
+
+
+async def test_containers_of_a_generic_task_are_a_gang_when_there_are_several(
+    world: World,
+) -> None:
+    config = "entrypoint: [go, x]\nresources: {slots: 0, resource_pool: small}\n"
+    specs = []
+    for agents in (["a1"], ["a1", "a2", "a3"]):
+        admin = world.clients["admin"]
+        made = await admin("POST", "/api/v1/generic-tasks", {"config": config})
+        specs.append(await placed_on(world, made.json()["taskId"], *agents))
+    [alone], gang = specs
+    assert alone.entrypoint[-3:] == ("command", "go", "x")
+    assert (alone.ports, alone.network_mode) == ((), "bridge")
+    assert not {"C10D_PORT", "DET_PORTS_BY_RANK"} & alone.environment.keys()
+    assert {s.entrypoint[-3:] for s in gang} == {("gang", "go", "x")}
+    assert {s.network_mode for s in gang} == {"host"}
+    assert [s.environment["DTRAIN_SSH_PORT"] for s in gang] == ["12350", "12350", "12351"]
+    assert {s.environment["C10D_PORT"] for s in gang} == {"29400"}
+    assert {s.environment["GLOO_PORT_RANGE"] for s in gang} == {"1:2"}
+    told = '{"DTRAIN_SSH_PORT": [12350, 12350, 12351], "C10D_PORT": [29400, 29400, 29401]}'
+    assert {s.environment["DET_PORTS_BY_RANK"] for s in gang} == {told}
+    assert [s.ports for s in gang[:2]] == [(1734, 12350, 12360, 12365, 29400)] * 2

@@ -139,8 +139,9 @@ async def test_progress_of_a_search_counts_its_closed_trials(world: World) -> No
     first, second = await trials_of(world, made["id"], 2)
     await run_to_end(world, f"{first['taskId']}.1", 0)
     path = f"{PATH}/{made['id']}"
-    is_half = lambda got: got["experiment"]["progress"] == 0.5  # noqa: E731
-    await scene.until(world.clients["admin"], path, is_half)
+    await scene.until(
+        world.clients["admin"], path, lambda got: got["experiment"]["progress"] == 0.5
+    )
     await run_to_end(world, f"{second['taskId']}.1", 0)
     assert (await reaches(world, made["id"], "STATE_COMPLETED"))["progress"] == 1
 

@@ -21,8 +21,9 @@ async def created(client: Client, name: str = "e") -> int:
 async def killed(client: Client) -> int:
     number = await created(client)
     await client("POST", f"{PATH}/{number}/kill")
-    is_over = lambda got: got["experiment"]["state"] == "STATE_CANCELED"  # noqa: E731
-    await scene.until(client, f"{PATH}/{number}", is_over)
+    await scene.until(
+        client, f"{PATH}/{number}", lambda got: got["experiment"]["state"] == "STATE_CANCELED"
+    )
     return number
 
 

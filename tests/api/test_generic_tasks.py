@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import tarfile
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tests.api.test_projects import project, workspace
 from tests.covers import covers
 
 TASKS = "/api/v1/generic-tasks"
+QUEUES = "/api/v1/job-queues"
 CONFIG = "entrypoint: [python3, go.py]\nresources: {slots: 0}\n"
 
 
@@ -54,8 +56,11 @@ async def get(client: Client, task_id: str) -> dict[str, Any]:
 async def reaches(client: Client, task_id: str, state: str) -> dict[str, Any]:
     """The task, once it is in that state."""
     name = f"GENERIC_TASK_STATE_{state}"
-    is_there = lambda got: got["task"] if got["task"]["taskState"] == name else None  # noqa: E731
-    found: dict[str, Any] = await scene.until(client, f"/api/v1/tasks/{task_id}", is_there)
+    found: dict[str, Any] = await scene.until(
+        client,
+        f"/api/v1/tasks/{task_id}",
+        lambda got: got["task"] if got["task"]["taskState"] == name else None,
+    )
     return found
 
 
@@ -97,13 +102,13 @@ async def test_its_container_gets_the_users_command_variables_and_directory(worl
     config = CONFIG + "work_dir: /tmp/of/$DET_USER\nenvironment: {environment_variables: [A=1]}\n"
     task_id = await create(client, config + "debug: true\n")
     await run(world, f"{task_id}.1")
-    orders = lambda: [o for o in world.orders() if o.spec.task_id == task_id]  # noqa: E731
+    found: list[Any] = []
 
     async def ordered() -> list[Any]:
-        return orders()
+        return [o for o in world.orders() if o.spec.task_id == task_id]
 
-    await scene.until_true(ordered, bool, [])
-    [order] = orders()
+    await scene.until_true(ordered, bool, found)
+    [order] = found
     spec = order.spec
     assert spec.entrypoint[-3:] == ("command", "python3", "go.py")
     assert spec.work_dir == spec.environment["DET_WORKDIR"] == "/tmp/of/admin"
@@ -245,8 +250,9 @@ async def test_only_generic_tasks_are_paused(world, client) -> None:
 
 async def test_a_generic_task_is_seen_in_the_queue_of_its_pool(world, client) -> None:
     task_id = await create(client, CONFIG + "debug: false\n")
-    is_there = lambda got: got["jobs"]  # noqa: E731
-    [job] = await scene.until(client, "/api/v1/job-queues?resourcePool=default", is_there)
+    [job] = await scene.until(
+        client, "/api/v1/job-queues?resourcePool=default", lambda got: got["jobs"]
+    )
     assert (job["type"], job["entityId"]) == ("TYPE_GENERIC", task_id)
     assert job["requestedSlots"] == 0
 
@@ -276,6 +282,94 @@ async def test_the_next_run_knows_what_its_job_was_given_in_the_queue(world, cli
     await run(world, f"{task_id}.2")
     request = (await world.engine.read("allocation", f"{task_id}.2")).request
     assert (request.priority, request.weight) == (7, 2.5)
+
+
+async def test_a_paused_task_keeps_its_place_and_is_given_another(world, client) -> None:
+    first, second, third = [await create(client) for _ in range(3)]
+    names = await run(world, f"{third}.1")
+    jobs = {j["entityId"]: j["jobId"] for j in (await client("GET", QUEUES)).json()["jobs"]}
+
+    async def paused(names: dict[str, str]) -> None:
+        await done(client, third, "pause")
+        await leaves(world, names, 137)
+        await reaches(client, third, "PAUSED")
+
+    async def asked_again(run_id: int) -> tuple[int, list[str]]:
+        """The priority of its next run, and the queue with it."""
+        await done(client, third, "unpause")
+        is_whole = _queued(third)
+        found = await scene.until(client, QUEUES, is_whole)
+        request = (await world.engine.read("allocation", f"{third}.{run_id}")).request
+        return request.priority, [job["entityId"] for job in found]
+
+    async def changed(**change: Any) -> None:
+        body = {"updates": [{"jobId": jobs[third], **change}]}
+        answer = await client("POST", QUEUES, body)
+        assert answer.status == 200, answer.body
+
+    await changed(aheadOf=jobs[second])
+    await paused(names)
+    assert await asked_again(2) == (42, [first, third, second])
+    await paused(await run(world, f"{third}.2"))
+    await changed(aheadOf=jobs[first])
+    assert await asked_again(3) == (42, [third, first, second])
+    await paused(await run(world, f"{third}.3"))
+    await changed(priority=50)
+    await changed(weight=3)
+    assert await asked_again(4) == (50, [first, second, third])
+    why = (await client("GET", f"{QUEUES}/{jobs[third]}/why")).json()
+    assert why["waiting"] == 1
+
+
+async def test_tasks_are_held_to_the_config_policies_of_tasks(world, client) -> None:
+    space = await workspace(client, "bounded")
+    there = await project(client, space)
+    path = f"/api/v1/config-policies/workspaces/{space}/NTSC"
+    policies = {"configPolicies": "constraints: {priority_limit: 40, resources: {max_slots: 1}}"}
+    assert (await client("PUT", path, policies)).status == 200
+    urgent = CONFIG.replace("slots: 0", "slots: 0, priority: 39")
+    assert "exceeds the limit of 40" in await refused(client, config=urgent, projectId=there)
+    task_id, free = await create(client, projectId=there), await create(client, urgent)
+    await scene.until(client, QUEUES, _queued(task_id))
+    jobs = {j["entityId"]: j["jobId"] for j in (await client("GET", QUEUES)).json()["jobs"]}
+    for change, status in (
+        ({"priority": 39}, 400),
+        ({"aheadOf": jobs[free]}, 400),
+        ({"priority": 40}, 200),
+        ({"weight": 3}, 200),
+    ):
+        body = {"updates": [{"jobId": jobs[task_id], **change}]}
+        answer = await client("POST", QUEUES, body)
+        assert answer.status == status, change
+        if status != 200:
+            assert "a config policy of workspace 'bounded' sets" in answer.text
+    await done(client, task_id, "kill")
+    await done(client, free, "kill")
+
+
+async def test_a_paused_task_tells_why_it_does_not_run_and_an_ended_one_is_no_job(
+    world, client
+) -> None:
+    task_id = await create(client)
+    names = await run(world, f"{task_id}.1")
+    [job] = (await client("GET", QUEUES)).json()["jobs"]
+    await done(client, task_id, "pause")
+    await leaves(world, names, 137)
+    await reaches(client, task_id, "PAUSED")
+    why = (await client("GET", f"{QUEUES}/{job['jobId']}/why")).json()
+    assert why["text"] == f"task {task_id} is PAUSED: nothing of it waits or runs now"
+    await done(client, task_id, "kill")
+    await reaches(client, task_id, "CANCELED")
+    body = {"updates": [{"jobId": job["jobId"], "priority": 3}]}
+    answer = await client("POST", QUEUES, body)
+    assert (answer.status, answer.text) == (404, f"job {job['jobId']} not found")
+
+
+def _queued(task_id: str) -> Callable[[Any], Any]:
+    def found(got: Any) -> Any:
+        return got["jobs"] if any(j["entityId"] == task_id for j in got["jobs"]) else None
+
+    return found
 
 
 async def test_secrets_in_a_tasks_config_are_masked(world, client) -> None:

@@ -201,8 +201,71 @@ async def test_a_binding_goes_with_its_workspace(pools: World) -> None:
     one = await workspace(admin, "one")
     await ask(admin, "POST", "lab", "one", "Uncategorized")
     await admin("DELETE", f"/api/v1/workspaces/{one}")
-    look = lambda got: got["workspaceIds"] == [1]  # noqa: E731
-    await scene.until(admin, path("lab"), look)
+    await scene.until(admin, path("lab"), lambda got: got["workspaceIds"] == [1])
+
+
+async def test_a_pool_whose_only_workspace_is_deleted_stays_closed_until_it_is_opened(
+    pools: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    admin, user = pools.clients["admin"], pools.clients["user"]
+    one = await workspace(admin, "one")
+    await ask(admin, "POST", "lab", "one")
+    await admin("DELETE", f"/api/v1/workspaces/{one}")
+    assert await bound(user, "lab") == []
+    assert "lab" not in await available(user, 1)
+    assert [r.message for r in caplog.records if "serves nobody" in r.message] != []
+    caplog.clear()
+    await pools.services.pool_bindings.check_defaults()
+    [said] = [r.message for r in caplog.records if "serves nobody" in r.message]
+    assert "det resource-pool bindings add lab" in said
+    assert (await ask(admin, "PUT", "lab")).status == 200
+    assert "lab" in await available(user, 1)
+    for method in ("POST", "DELETE"):
+        assert (await ask(admin, method, "lab", "Uncategorized")).status == 200
+    assert "lab" in await available(user, 1)
+
+
+async def test_what_is_not_over_moves_only_to_workspaces_that_its_pool_serves(
+    pools: World,
+) -> None:
+    admin = pools.clients["admin"]
+    first, second = await workspace(admin, "first"), await workspace(admin, "second")
+    there, elsewhere = await project(admin, first), await project(admin, second)
+    await ask(admin, "POST", "lab", "first")
+    body = {"config": CONFIG % "resource_pool: lab", "projectId": there, "activate": True}
+    made = (await admin("POST", "/api/v1/experiments", body)).json()["experiment"]
+    route = f"/api/v1/experiments/{made['id']}/move"
+    move = {"destinationProjectId": elsewhere}
+    said = f"experiment {made['id']} cannot be moved to workspace id {second} while it is not over"
+    refused = await admin("POST", route, move)
+    assert (refused.status, refused.text.split(": ")[0]) == (400, said)
+    assert "resource pool lab does not exist or is not available" in refused.text
+    away = {"destinationWorkspaceId": second}
+    refused = await admin("POST", f"/api/v1/projects/{there}/move", away)
+    assert (refused.status, refused.text.split(": ")[0]) == (400, said)
+    [trial] = await trials_of(pools, made["id"])
+    await run_to_end(pools, f"{trial['taskId']}.1", 0)
+    await reaches(pools, made["id"], "STATE_COMPLETED")
+    assert (await admin("POST", route, move)).status == 200
+
+
+async def test_a_project_takes_its_programs_only_where_their_pool_serves(pools: World) -> None:
+    admin = pools.clients["admin"]
+    first, second = await workspace(admin, "first"), await workspace(admin, "second")
+    there = await project(admin, first)
+    await ask(admin, "POST", "lab", "first")
+    config = "{entrypoint: [x], resources: {slots: 0, resource_pool: lab}}"
+    made = await admin("POST", "/api/v1/generic-tasks", {"config": config, "projectId": there})
+    task_id = made.json()["taskId"]
+    route, away = f"/api/v1/projects/{there}/move", {"destinationWorkspaceId": second}
+    refused = await admin("POST", route, away)
+    said = f"task {task_id} cannot be moved to workspace id {second} while it is not over"
+    assert (refused.status, refused.text.split(": ")[0]) == (400, said)
+    await ask(admin, "POST", "lab", "second")
+    assert (await admin("POST", route, away)).status == 200
+    async with pools.services.users._pool.acquire() as conn:
+        query = "SELECT workspace_id FROM generic_tasks WHERE task_id = $1"
+        assert await conn.fetchval(query, task_id) == second
 
 
 @covers(f"{E} e.3.start")
@@ -217,6 +280,7 @@ async def test_a_bound_pool_cannot_become_the_clusters_default(
     )  # fmt: skip
     async with running_services(database, pool, passwords, changed, SomeAgents()) as (made, _):
         await made.pool_bindings.check_defaults()
+        assert "lab" in made.pools.defaults
         await pool.execute("INSERT INTO pool_bindings (pool, workspace_id) VALUES ('lab', 1)")
         key = r"default resource pool lab can not be bound to any workspaces.*\[1\]"
         with pytest.raises(FailedPrecondition, match=key):

@@ -69,8 +69,11 @@ async def test_the_list_counts_slots_and_jobs(world: World) -> None:
         await trials_of(world, number)
     [first] = await trials_of(world, ids[0])
     await run(world, f"{first['taskId']}.1")
-    both = lambda got: sum(got["resourcePools"][0]["stats"].values()) == 2  # noqa: E731
-    await scene.until(admin, "/api/v1/resource-pools", both)
+    await scene.until(
+        admin,
+        "/api/v1/resource-pools",
+        lambda got: sum(got["resourcePools"][0]["stats"].values()) == 2,
+    )
     found = (await listed(admin))["default"]
     assert (found["slotsUsed"], found["auxContainersRunning"]) == (1, 0)
     assert found["stats"] == {"queuedCount": 1, "scheduledCount": 1}

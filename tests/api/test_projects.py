@@ -37,8 +37,11 @@ async def experiment(client: Client, more: str = "", **body: Any) -> dict[str, A
 
 async def over(client: Client, number: int) -> None:
     await client("POST", f"/api/v1/experiments/{number}/kill")
-    is_over = lambda got: got["experiment"]["state"] == "STATE_CANCELED"  # noqa: E731
-    await scene.until(client, f"/api/v1/experiments/{number}", is_over)
+    await scene.until(
+        client,
+        f"/api/v1/experiments/{number}",
+        lambda got: got["experiment"]["state"] == "STATE_CANCELED",
+    )
 
 
 @covers("experiment-config 2.workspace")
@@ -240,8 +243,11 @@ async def test_a_project_goes_once_its_experiments_are_gone(admin: Client) -> No
     assert answer.json() == {"completed": False}
     shown = (await admin("GET", f"/api/v1/projects/{there}")).json()
     assert "project" not in shown or shown["project"]["state"] == "WORKSPACE_STATE_DELETING"
-    look = lambda: admin("GET", f"/api/v1/workspaces/{workspace_id}")  # noqa: E731
-    await scene.until_true(look, lambda got: got.status == 404, [])
+    await scene.until_true(
+        lambda: admin("GET", f"/api/v1/workspaces/{workspace_id}"),
+        lambda got: got.status == 404,
+        [],
+    )
     for path in (f"/api/v1/projects/{there}", f"/api/v1/experiments/{made['id']}"):
         assert (await admin("GET", path)).status == 404
 
@@ -270,8 +276,11 @@ async def test_a_deletion_that_a_master_left_half_done_goes_on(world: World) -> 
     async with world.services.projects._pool.acquire() as conn:
         await conn.execute("UPDATE projects SET state = 'DELETING' WHERE id = $1", there)
     await world.services.projects._deletions.settle()
-    look = lambda: admin("GET", f"/api/v1/experiments/{made['id']}")  # noqa: E731
-    await scene.until_true(look, lambda got: got.status == 404, [])
+    await scene.until_true(
+        lambda: admin("GET", f"/api/v1/experiments/{made['id']}"),
+        lambda got: got.status == 404,
+        [],
+    )
     assert await world.services.projects._deletions.settle() is False
     assert (await admin("GET", f"/api/v1/projects/{there}")).status == 404
 

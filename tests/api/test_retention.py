@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 
 from tests.api import cases_experiments as scene
-from tests.api.client import Client
+from tests.api.client import Answer, Client
 from tests.api.samples import World
 from tests.covers import covers
 
@@ -74,7 +74,9 @@ async def test_only_admins_clean_up(user: Client) -> None:
 async def test_a_message_is_shown_to_anybody_from_its_start(
     admin: Client, anonymous: Client
 ) -> None:
-    shown = lambda: anonymous("GET", "/api/v1/master")  # noqa: E731
+    async def shown() -> Answer:
+        return await anonymous("GET", "/api/v1/master")
+
     assert (await admin("PUT", MESSAGE, {"message": "soon down"})).status == 200
     assert (await shown()).json()["clusterMessage"]["message"] == "soon down"
     later = (clock.now() + timedelta(hours=1)).isoformat()
@@ -104,6 +106,9 @@ async def test_a_trials_task_shows_its_config_and_can_be_killed(world: World) ->
     config = json.loads((await admin("GET", f"{path}/config")).json()["config"])
     assert config["searcher"]["metric"] == "loss"
     assert (await admin("POST", f"{path}/kill", {})).status == 200
-    is_stopping = lambda got: "STOPPING_KILLED" in got["trial"]["state"]  # noqa: E731
-    await scene.until(admin, f"/api/v1/trials/{world.names['trial_id']}", is_stopping)
+    await scene.until(
+        admin,
+        f"/api/v1/trials/{world.names['trial_id']}",
+        lambda got: "STOPPING_KILLED" in got["trial"]["state"],
+    )
     assert (await admin("POST", "/api/v1/tasks/nope/kill", {})).status == 404

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+from tests.e2e.cluster_api import ENDED, PASSWORD, ClusterApi, until
 from tests.e2e.ports import with_reserved_ports
 from tests.watchdog import Watchdog
 
-from determined.common.api import RetryPolicy, Session, authentication
 from determined.common.api.certs import Cert
 from determined.common.api.errors import APIException
 from determined_agent.runtimes.process_bound import remove_group
 
 ROOT = Path(__file__).parents[2]
-PASSWORD = "Secret-1234"
-ENDED = ("COMPLETED", "CANCELED", "ERROR")
-
-
-def until(claim: Callable[[], Any], limit_s: float = 60.0, what: str = "it") -> Any:
-    """Wait until a claim holds; returns what it says."""
-    deadline = time.monotonic() + limit_s
-    while True:
-        said = claim()
-        if said:
-            return said
-        assert time.monotonic() < deadline, f"{what} did not come true in {limit_s:.0f} s"
-        time.sleep(0.02)
 
 
 def free_port() -> int:
@@ -78,7 +63,7 @@ class Way(NamedTuple):
     """Stand last, so they win."""
 
 
-class Cluster:
+class Cluster(ClusterApi):
     """One master and its agents; each can be killed and started again."""
 
     def __init__(
@@ -107,15 +92,14 @@ class Cluster:
         """The master's file, as it is at its next start."""
         self._pools = pools
         self.port = free_port()
-        self.address = f"{'https' if https else 'http'}://127.0.0.1:{self.port}"
+        super().__init__(f"{'https' if https else 'http'}://127.0.0.1:{self.port}")
         self.port_of_agents = self.port
         """Where agents and tasks find the master; another one when something stands between."""
         self.master_options: tuple[str, ...] = ()
         self.agent_options: tuple[str, ...] = ("--container-runtime", "process")
         self.https = https
-        self._cert: Cert | None = None
         if https:
-            self._cert = Cert.from_file(str(https.authority))
+            self.cert = Cert.from_file(str(https.authority))
             self._trust(https)
         self.ways: dict[str, Way] = {}
         """Of processes that are not started as usual, by name."""
@@ -126,7 +110,6 @@ class Cluster:
         self._slots = slots
         self._agents = [f"agent-{n}" for n in range(agents)]
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._sessions: dict[str, Session] = {}
 
     def _trust(self, https: Https) -> None:
         self.master_options = (
@@ -268,8 +251,7 @@ class Cluster:
                 process.kill()
                 process.wait()
         self.processes.clear()
-        for session in self._sessions.values():
-            session.close()
+        self.close_sessions()
         left = []
         for process in self.leftovers():
             left.append(" ".join(process.info["cmdline"] or ()))
@@ -311,81 +293,6 @@ class Cluster:
         log = self.root / f"{name}.log"
         return log.read_text(errors="replace") if log.exists() else ""
 
-    def session(self, user: str = "admin") -> Session:
-        """A session of a user, opened once."""
-        if user not in self._sessions:
-            retries = RetryPolicy(total=10)
-            options = authentication.Options(cert=self._cert, max_retries=retries)
-            self._sessions[user] = authentication.login(self.address, user, PASSWORD, options)
-        return self._sessions[user]
-
-    def get(self, path: str, **params: Any) -> Any:
-        """GET a path of the API."""
-        return self.session().get(path, params=params).json()
-
-    def post(self, path: str, body: Any = None, user: str = "admin") -> Any:
-        """POST to a path of the API."""
-        return self.session(user).post(path, json=body).json()
-
-    def connected(self) -> list[str]:
-        """Ids of agents that are in."""
-        return [a["id"] for a in self.get("/api/v1/agents")["agents"] if a["enabled"]]
-
-    def submit(self, config: dict[str, Any], files: dict[str, str], **more: Any) -> int:
-        """Create an experiment; its id."""
-        body = {
-            "config": json.dumps(config),
-            "modelDefinition": [
-                {
-                    "path": path,
-                    "type": 48,
-                    "mode": 0o100644,
-                    "mtime": "0",
-                    "content": base64.b64encode(text.encode()).decode(),
-                }
-                for path, text in files.items()
-            ],
-            "activate": True,
-            **more,
-        }
-        return int(self.post("/api/v1/experiments", body)["experiment"]["id"])
-
-    def state(self, experiment: int) -> str:
-        """The state that users see."""
-        found: str = self.get(f"/api/v1/experiments/{experiment}")["experiment"]["state"]
-        return found.removeprefix("STATE_")
-
-    def wait(self, experiment: int, limit_s: float = 90.0) -> str:
-        """The state in which an experiment ended."""
-
-        def ended() -> str | None:
-            state = self.state(experiment)
-            return state if state in ENDED else None
-
-        state = str(until(ended, limit_s, f"the end of experiment {experiment}"))
-        if state == "ERROR":  # shown by pytest when that is not what the test expects
-            for trial in self.trials(experiment)[:3]:
-                sys.stdout.write(self.text(trial["id"]))
-        return state
-
-    def trials(self, experiment: int) -> list[dict[str, Any]]:
-        """All trials of an experiment."""
-        path = f"/api/v1/experiments/{experiment}/trials"
-        trials: list[dict[str, Any]] = self.get(path, limit=-1)["trials"]
-        return trials
-
-    def lines(self, trial: int) -> Iterator[dict[str, Any]]:
-        """A trial's log, followed to its end."""
-        path = f"/api/v1/trials/{trial}/logs"
-        answer = self.session().get(path, params={"follow": True}, stream=True)
-        for line in answer.iter_lines():
-            if line.strip():
-                yield json.loads(line)["result"]
-
-    def text(self, trial: int) -> str:
-        """A trial's log as one text."""
-        return "".join(line["log"] for line in self.lines(trial))
-
     def _answers(self) -> bool:
         master = self.processes["master"]
         assert master.poll() is None, f"the master ended: {self.log()[-3000:]}"
@@ -399,9 +306,9 @@ class Cluster:
 
     def _connected(self) -> socket.socket:
         link = socket.create_connection(("127.0.0.1", self.port), 1)
-        if self._cert is None:
+        if self.cert is None:
             return link
-        return self._cert.ssl_context().wrap_socket(link, server_hostname="127.0.0.1")
+        return self.cert.ssl_context().wrap_socket(link, server_hostname="127.0.0.1")
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.docker_daemon import IMAGE, Daemon
-from tests.e2e.cluster import Cluster, until
+from tests.e2e.cluster import Cluster, Https, until
 
 
 @contextmanager
-def docker_cluster(docker: Daemon, agents: int = 2, slots: int = 1) -> Iterator[Cluster]:
+def docker_cluster(
+    docker: Daemon, agents: int = 2, slots: int = 1, https: Https | None = None
+) -> Iterator[Cluster]:
     """A cluster on one daemon; at the end it is gone, and no container is left."""
     root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
     root.chmod(0o711)
@@ -23,8 +25,9 @@ def docker_cluster(docker: Daemon, agents: int = 2, slots: int = 1) -> Iterator[
         "task_container_defaults": {"network_mode": "host", "image": IMAGE},
         "checkpoint_storage": {"type": "shared_fs", "host_path": str(root / "storage")},
     }
-    made = Cluster(root, agents, slots, settings=json.dumps(settings))
-    made.agent_options = ("--container-runtime", "docker", "--docker-host", docker.address)
+    made = Cluster(root, agents, slots, settings=json.dumps(settings), https=https)
+    runtime = ("--container-runtime", "docker", "--docker-host", docker.address)
+    made.agent_options = (*made.agent_options, *runtime)  # the last of a flag wins
     try:
         made.start()
         yield made

@@ -58,7 +58,6 @@ def test_a_program_outside_fails_goes_on_and_completes(cluster: Cluster, tmp_pat
     assert (tmp_path / early["uuid"] / "step").read_text() == "3"
     cluster.session().delete("/api/v1/checkpoints", json={"checkpointUuids": [early["uuid"]]})
     path = f"/api/v1/checkpoints/{early['uuid']}"
-    is_gone = lambda: cluster.get(path)["checkpoint"]["state"] == "STATE_DELETED"  # noqa: E731
-    until(is_gone, what="the deletion")
+    until(lambda: cluster.get(path)["checkpoint"]["state"] == "STATE_DELETED", what="the deletion")
     assert not (tmp_path / early["uuid"]).exists()
     assert cluster.state(experiment) == "COMPLETED"

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 def https_files(directory: Path) -> Https:
     """Files of a master at 127.0.0.1 and of its agents."""
     authority = Authority(directory)
-    master, agent = authority.sign("127.0.0.1", "localhost"), authority.sign("agent")
+    master, agent = authority.sign("127.0.0.1", "localhost"), authority.sign("agent", "agent-0")
     return Https(authority.cert, *master, *agent)
 
 
@@ -121,6 +121,26 @@ def test_an_agent_without_a_certificate_is_refused_and_told_what_to_do(
             twin.wait()
     said = cluster.log("twin")
     assert "agent agent-1 at 127.0.0.1 showed no certificate: set its options" in said
+
+
+def test_an_agent_is_refused_that_takes_the_id_of_anothers_certificate(cluster: Cluster) -> None:
+    cluster.kill("master")
+    usual = cluster.master_options
+    cluster.master_options = (*usual, "--resource-manager-verify-agent-ids", "true")
+    try:
+        cluster.start_master()
+        until(lambda: cluster.connected() == ["agent-0"], what="the agent whose id it names")
+        twin = cluster.start_twin("agent-1")
+        try:
+            assert twin.wait(30) == 3
+        finally:
+            if twin.poll() is None:
+                twin.send_signal(signal.SIGKILL)
+                twin.wait()
+    finally:
+        cluster.master_options = usual
+    said = cluster.log("twin")
+    assert "agent agent-1 at 127.0.0.1 showed a certificate of agent, agent-0: give" in said
 
 
 def test_an_agent_that_does_not_trust_the_master_says_so_and_goes_on_trying(

@@ -192,6 +192,23 @@ def test_a_command_runs_in_its_directory(task: Task, master: MasterDouble, pytho
     assert not (task.run_dir / "info" / "trial.json").exists()
 
 
+def test_a_program_of_a_gang_runs_once_all_containers_do_and_knows_its_place(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    met = {"addresses": ["127.0.0.1"], "rank": 0, "slots": [2]}
+    master.on("GET", "/rendezvous$", (200, {"rendezvousInfo": met}))
+    task.env["DET_TASK_TYPE"] = "GENERIC"
+    shown = "echo $DET_CONTAINER_RANK $DET_CHIEF_IP $DET_CONTAINER_ADDRS; exit 4"
+    done = task.enter(python, "gang", shown)
+    assert (done.returncode, done.stdout) == (4, "0 127.0.0.1 127.0.0.1\n"), done.stderr
+    assert json.loads((task.run_dir / "info" / "rendezvous.json").read_text()) == {
+        "container_addrs": ["127.0.0.1"],
+        "container_rank": 0,
+        "container_slot_counts": [2],
+    }
+    assert task.enter(python, "gang").returncode == 2
+
+
 def test_a_missing_variable_is_named(task: Task, python: str) -> None:
     del task.env["DET_CLUSTER_ID"]
     done = task.enter(python)

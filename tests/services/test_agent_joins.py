@@ -59,8 +59,20 @@ def test_others_are_refused_with_the_remedy(overrides: dict[str, Any], said: str
 @covers("scheduling-and-provisioning d.1.certificate")
 def test_where_certificates_are_asked_for_one_must_be_shown() -> None:
     strict = policy(needs_certificate=True)
-    assert strict.check(hello(), "10.0.0.7", certificate="CN=gpu-7") is None
+    assert strict.check(hello(), "10.0.0.7", certificate=frozenset()) is None
     refusal = strict.check(hello(), "10.0.0.7")
     assert refusal is not None
     assert refusal.startswith("agent gpu-7 at 10.0.0.7 showed no certificate: set its options")
     assert policy().check(hello(), "10.0.0.7") is None
+
+
+def test_where_ids_are_verified_a_certificate_opens_its_own_agents_place_only() -> None:
+    strict = policy(needs_certificate=True, verifies_ids=True)
+    for names in ({"gpu-7"}, {"machine-7.example", "gpu-7"}):
+        assert strict.check(hello(), "10.0.0.7", certificate=frozenset(names)) is None
+    refusal = strict.check(hello(), "10.0.0.7", certificate=frozenset({"gpu-8", "gpu-70"}))
+    assert refusal is not None
+    assert refusal.startswith("agent gpu-7 at 10.0.0.7 showed a certificate of gpu-70, gpu-8: ")
+    assert strict.check(hello(), "10.0.0.7", certificate=frozenset()) is not None
+    lax = policy(needs_certificate=True)
+    assert lax.check(hello(), "10.0.0.7", certificate=frozenset({"gpu-8"})) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.queues import SETTINGS, Job, live, request_of, submit
@@ -59,6 +60,22 @@ async def test_what_was_lost_between_row_and_request_is_told_again(
     await world.services.job_terms.sync()
     assert (live(world, job).priority, live(world, job).position) == (9, 5)
     assert (live(world, other).priority, live(world, other).position) == (42, None)
+
+
+async def test_a_generic_tasks_request_is_told_again_too(world: World, pool: Pool) -> None:
+    config = "entrypoint: [go]\nresources: {slots: 0}\n"
+    made = await world.clients["admin"]("POST", "/api/v1/generic-tasks", {"config": config})
+    task_id = made.json()["taskId"]
+    path = f"/api/v1/tasks/{task_id}"
+    await scene.until(world.clients["admin"], path, lambda got: got["task"]["allocations"])
+    job_id = await pool.fetchval("SELECT job_id::text FROM tasks WHERE id = $1", task_id)
+    job = Job(job_id, task_id, f"{task_id}.1")
+    what = "config = jsonb_set(config, '{resources,priority}', '9'), queue_position = 5"
+    await pool.execute(f"UPDATE generic_tasks SET {what} WHERE task_id = $1", task_id)
+    await world.services.job_terms.sync()
+    assert (live(world, job).priority, live(world, job).position) == (9, 5)
+    await world.services.job_terms.sync()
+    assert await events_of(pool, job) == ["allocation_requested", "terms_changed"]
 
 
 async def test_requests_that_know_their_terms_are_told_nothing(world: World, pool: Pool) -> None:

@@ -49,6 +49,7 @@ _HEADERS = {
     "enabled": "Enabled",
     "draining": "Draining",
     "addresses": "Addresses",
+    "resting_until": "Resting Until",
 }
 
 
@@ -143,4 +144,5 @@ def _row(agent: Dict[str, Any]) -> Dict[str, Any]:
         "enabled": agent["enabled"],
         "draining": agent["draining"],
         "addresses": ", ".join(agent["addresses"]),
+        "resting_until": show.instant(agent.get("restingUntil")),
     }

@@ -1,4 +1,4 @@
-"""What is looked at before a trial's first step, so that a hang becomes an error with a name.
+"""What is looked at before a task's first step, so that a hang becomes an error with a name.
 
 Everywhere: the accelerators and the shared memory. In a gang of containers besides: the clocks,
 the chief's ports, and the way between every two containers. The storage is tried by `launch`.
@@ -126,7 +126,7 @@ def check_gang(session: BaseSession, env: Mapping[str, str], met: Mapping[str, A
     if mine_failed:
         shown = "; ".join(mine_failed[:4]) + ("; …" if len(mine_failed) > 4 else "")
         raise EntryFailed(
-            f"the containers of this trial do not reach each other: {shown}. Open all TCP ports "
+            f"the containers of this task do not reach each other: {shown}. Open all TCP ports "
             "between agents (docs/agents-and-runtimes.md has the table), or set an agent's "
             "`advertised_address` where it tells one that others do not reach"
         )

@@ -1,6 +1,7 @@
 """The one program an agent starts for a task: `python3 -m determined.exec.entry KIND [ARGS]`.
 
-KIND is `trial`, or `command` with the program and its arguments. It sets up the task's
+KIND is `trial`, or `command` with the program and its arguments, or `gang` with the same in each
+of several containers. It sets up the task's
 directories, fetches its files, runs the startup hooks, waits for the other containers, and runs
 the user's program, handing signals and the exit code through. All in one process, except that
 hooks are sourced by a shell, which then starts this program again.
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import List
+from typing import Any, Dict, List, Tuple
 
 from determined._constants import run_dir
 from determined._info import read_cluster_info, write_info
@@ -34,8 +35,9 @@ def main(argv: List[str]) -> int:
     """Run a task to its end; return the exit code of the whole."""
     is_after_hooks = argv[:1] == [AFTER_HOOKS]
     kind, *rest = argv[1:] if is_after_hooks else argv or [""]
-    if kind not in ("trial", "command"):
-        raise EntryFailed(f"{kind!r} is no kind of task: trial, or command with a program", 2)
+    if kind not in ("trial", "command", "gang"):
+        text = f"{kind!r} is no kind of task: trial, or command or gang with a program"
+        raise EntryFailed(text, 2)
     env = os.environ
     session = TaskSession.from_environment(env)
     if not is_after_hooks:
@@ -47,7 +49,7 @@ def main(argv: List[str]) -> int:
             _source(hooks, [kind, *rest])
     if kind == "trial":
         return _run_trial(session)
-    return _run_command(rest)
+    return _run_gang(session, rest) if kind == "gang" else _run_command(rest)
 
 
 def _hooks() -> List[str]:
@@ -80,13 +82,8 @@ def _sourced(path: str) -> str:
 
 def _run_trial(session: TaskSession) -> int:
     env = os.environ
-    found = _accelerators.detect()
-    info = os.path.join(run_dir(), "info")
-    write_info(info, "resources.json", {"gpu_uuids": found.uuids})
-    _accelerators.describe(env, found)
-    met = _rendezvous.meet(session, env)
-    _preflight.check(session, env, met, found)
-    cluster = read_cluster_info(info)
+    found, _ = _meet(session)
+    cluster = read_cluster_info(os.path.join(run_dir(), "info"))
     assert cluster is not None
     command = launch.prepare(cluster, env)
     code = launch.run(command, env, lambda: _accelerators.report(session, env, found))
@@ -94,11 +91,39 @@ def _run_trial(session: TaskSession) -> int:
     return code
 
 
+def _run_gang(session: TaskSession, arguments: List[str]) -> int:
+    env = os.environ
+    command = _command(arguments)
+    found, met = _meet(session)
+    place = {
+        "DET_CHIEF_IP": met["container_addrs"][0],
+        "DET_CONTAINER_ADDRS": ",".join(met["container_addrs"]),
+        "DET_CONTAINER_RANK": str(met["container_rank"]),
+    }
+    return launch.run(command, {**env, **place}, lambda: _accelerators.report(session, env, found))
+
+
+def _meet(session: TaskSession) -> Tuple[_accelerators.Accelerators, Dict[str, Any]]:
+    """Wait for the other containers; the accelerators found here, and the rendezvous."""
+    env = os.environ
+    found = _accelerators.detect()
+    info = os.path.join(run_dir(), "info")
+    write_info(info, "resources.json", {"gpu_uuids": found.uuids})
+    _accelerators.describe(env, found)
+    met = _rendezvous.meet(session, env)
+    _preflight.check(session, env, met, found)
+    return found, met
+
+
 def _run_command(arguments: List[str]) -> int:
+    return launch.run(_command(arguments), os.environ)
+
+
+def _command(arguments: List[str]) -> List[str]:
+    """A single word is a line for the shell."""
     if not arguments:
         raise EntryFailed("a command task needs a program to run", 2)
-    command = ["/bin/sh", "-c", arguments[0]] if len(arguments) == 1 else arguments
-    return launch.run(command, os.environ)
+    return ["/bin/sh", "-c", arguments[0]] if len(arguments) == 1 else arguments
 
 
 def _guarded(argv: List[str]) -> int:

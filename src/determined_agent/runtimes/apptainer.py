@@ -11,6 +11,7 @@ from determined_agent.pythonpath import locate_harness
 from determined_agent.runtimes import apptainer_command
 from determined_agent.runtimes.base import RuntimeUnavailable
 from determined_agent.runtimes.host_paths import make_dirs
+from determined_agent.runtimes.image_forms import apptainer_source
 from determined_agent.runtimes.process import Command, ProcessRuntime
 from determined_wire.agent_link import TaskUser
 
@@ -41,7 +42,11 @@ class ApptainerRuntime(ProcessRuntime):
         run_dir = str(directory.run_dir)
         make_dirs(f"{run_dir}/tmp", 0o700, user)
         program = shutil.which(PROGRAM) or PROGRAM
-        argv = apptainer_command.command(program, start, run_dir, locate_harness())
+        if not start.spec.image:
+            raise ValueError("the task names no image: set environment.image")
+        root = self._settings.apptainer_image_root
+        source = apptainer_source(start.spec.image, root, os.path.exists)
+        argv = apptainer_command.command(program, start, run_dir, locate_harness(), source)
         env = apptainer_command.environment(start, self._settings, os.environ)
         cwd = placed("/run/determined", run_dir)
         return Command(cwd=cwd, argv=argv, env=env, is_relay=True)

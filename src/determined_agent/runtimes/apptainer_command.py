@@ -17,14 +17,9 @@ PREFIX = "APPTAINERENV_"
 """What follows it is the name of a variable inside."""
 
 
-def image_source(image: str) -> str:
-    """What Apptainer is asked for: a file or a URI as it is, else an image of a registry."""
-    if "://" in image or image.endswith(".sif") or image.startswith("/"):
-        return image
-    return f"docker://{image}"
-
-
-def command(program: str, start: Start, run_dir: str, harness: Mapping[str, str]) -> list[str]:
+def command(
+    program: str, start: Start, run_dir: str, harness: Mapping[str, str], source: str
+) -> list[str]:
     """The command line.
 
     Args:
@@ -32,13 +27,12 @@ def command(program: str, start: Start, run_dir: str, harness: Mapping[str, str]
         start: the container.
         run_dir: the directory of the host that is its /run/determined.
         harness: directories of the packages to mount, by import name.
+        source: the image, as Apptainer is asked for it.
 
     Raises:
-        ValueError: there is no image or no entry point.
+        ValueError: there is no entry point.
     """
     spec = start.spec
-    if not spec.image:
-        raise ValueError("the task names no image: set environment.image")
     if not spec.entrypoint:
         raise ValueError("the container's entry point is empty")
     # Root inside is otherwise root of the machine; it also cannot start where that lacks rights.
@@ -58,7 +52,7 @@ def command(program: str, start: Start, run_dir: str, harness: Mapping[str, str]
         words += ["--add-caps", ",".join(spec.add_capabilities)]
     if spec.drop_capabilities:
         words += ["--drop-caps", ",".join(spec.drop_capabilities)]
-    return [*words, image_source(spec.image), *spec.entrypoint]
+    return [*words, source, *spec.entrypoint]
 
 
 def environment(start: Start, settings: Settings, outside: Mapping[str, str]) -> dict[str, str]:

@@ -30,7 +30,9 @@ from determined_agent.runtimes.docker_container import (
     exit_of,
     inspect,
     is_running,
+    with_fault_of_disk,
 )
+from determined_agent.runtimes.docker_disk import DataRoot
 from determined_agent.runtimes.docker_host import docker_host
 from determined_agent.runtimes.docker_launch import HOME_LABEL, PATIENCE_S, Launcher
 from determined_agent.runtimes.docker_output import Output
@@ -74,6 +76,7 @@ class DockerRuntime:
             self._api = DockerApi(address, answer_s)
         except ValueError as error:
             raise RuntimeUnavailable(str(error)) from error
+        self._data_root = DataRoot(self._api)
         self._check_s = min(_CHECK_S, answer_s)
         self._launcher = Launcher(self._api, settings, root, patience_s)
 
@@ -127,7 +130,9 @@ class DockerRuntime:
         self, docker_id: str, output: Output, addresses: tuple[Address, ...]
     ) -> DockerContainer:
         follows = self.name == "docker"
-        return DockerContainer(self._api, docker_id, output, addresses, follows=follows)
+        return DockerContainer(
+            self._api, docker_id, output, addresses, self._data_root, follows=follows
+        )
 
     async def attach(
         self, directory: ContainerDirectory, record: ContainerRecord
@@ -163,7 +168,7 @@ class DockerRuntime:
         except DockerRefused as error:
             output.note(f"the output could not be read: {error}")
         output.close()
-        return exit_of(found, output.dropped)
+        return await with_fault_of_disk(exit_of(found, output.dropped), self._data_root)
 
     async def remove(self, container_id: str) -> None:
         """Remove the container and what it wrote; tries until the daemon has done it."""

@@ -7,6 +7,8 @@ import signal
 from collections.abc import Coroutine
 from typing import Any
 
+import msgspec
+
 from determined_agent.directory import Exit
 from determined_agent.runtimes.docker_api import (
     DockerApi,
@@ -14,6 +16,7 @@ from determined_agent.runtimes.docker_api import (
     DockerUnreachable,
     Request,
 )
+from determined_agent.runtimes.docker_disk import DataRoot
 from determined_agent.runtimes.docker_output import Output, Times
 from determined_wire.agent_link import Address, Failure
 
@@ -46,6 +49,7 @@ class DockerContainer:
         docker_id: str,
         output: Output,
         addresses: tuple[Address, ...],
+        data_root: DataRoot,
         *,
         follows: bool = True,
     ) -> None:
@@ -55,6 +59,7 @@ class DockerContainer:
             docker_id: of the container.
             output: takes its output; closed with this.
             addresses: where its ports are.
+            data_root: where it writes.
             follows: whether the daemon's followed log is whole; Podman's loses lines of a fast
                 writer, so its log is read again and again instead.
         """
@@ -63,6 +68,7 @@ class DockerContainer:
         self._docker_id = docker_id
         self._output = output
         self._addresses = addresses
+        self._data_root = data_root
         self._has_noted = False
         self._was_away = False
         self._sending = asyncio.Lock()
@@ -106,7 +112,8 @@ class DockerContainer:
             )
         if ended is None:
             return Exit(failure=Failure("restore_error", GONE), dropped_lines=self._output.dropped)
-        return exit_of(ended, self._output.dropped, daemon_was_away=self._was_away)
+        end = exit_of(ended, self._output.dropped, daemon_was_away=self._was_away)
+        return await with_fault_of_disk(end, self._data_root)
 
     async def _copy(self) -> None:
         """Copy output until the container has ended."""
@@ -276,6 +283,18 @@ def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_away: bool 
     return Exit(
         exit_code=code, failure=failure, ended_us=max(0, ended_us), dropped_lines=dropped_lines
     )
+
+
+async def with_fault_of_disk(end: Exit, data_root: DataRoot) -> Exit:
+    """The end of a container that failed by itself, with what is wrong with its disk."""
+    failure = end.failure
+    if failure is None or failure.type != "container_failed":
+        return end
+    fault = await data_root.fault()
+    if not fault:
+        return end
+    named = msgspec.structs.replace(failure, message=f"{failure.message} ({fault})")
+    return msgspec.structs.replace(end, failure=named)
 
 
 def addresses_of(found: dict[str, Any], ports: tuple[int, ...]) -> tuple[Address, ...]:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from determined_agent import clock
 from determined_agent.devices.rocm_nodes import NoNodes, rocm_nodes
 from determined_agent.environment import SHARED_FS_DIR, Start
@@ -37,6 +39,7 @@ from determined_agent.runtimes.docker_spec import (
     loopback_warning,
 )
 from determined_agent.runtimes.host_paths import make_dirs
+from determined_agent.runtimes.image_forms import ImageFormError, daemon_image
 from determined_agent.settings import Settings
 from determined_wire.agent_link import Address, ContainerState, Failure, TaskUser
 
@@ -80,6 +83,7 @@ class Launcher:
 
         Cancelling it leaves nothing running. Raises LaunchFailed.
         """
+        start = self._with_image(start)
         warning = loopback_warning(start, self._settings)
         if warning:
             output.note(warning)
@@ -95,6 +99,16 @@ class Launcher:
                 output.note(f"{error.failure.message}; trying again in {pause_s:g} s")
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _with_image(self, start: Start) -> Start:
+        """The image by the name that the daemon knows. Raises LaunchFailed."""
+        try:
+            image = daemon_image(start.spec.image, self._settings.container_runtime)
+        except ImageFormError as error:
+            raise LaunchFailed(_failure(error)) from error
+        return msgspec.structs.replace(
+            start, spec=msgspec.structs.replace(start.spec, image=image)
+        )
 
     async def delete(self, docker_id: str) -> None:
         """Raises DockerUnreachable, and DockerRefused unless it is gone or just going."""

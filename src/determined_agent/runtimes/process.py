@@ -85,8 +85,10 @@ class ProcessRuntime:
             self._note_ignored(directory, start)
             payload = self._prepare(directory, start)
             shim = start_shim(directory, payload, start.spec.ports)
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise LaunchFailed(_agent_error(str(error))) from error
+        except ValueError as error:
+            raise LaunchFailed(_task_error(str(error))) from error
         try:
             problem = await asyncio.wait_for(shim.started(), _START_S)
         except TimeoutError:
@@ -100,7 +102,7 @@ class ProcessRuntime:
         kind, _, text = problem.partition(": ")
         if kind == "agent":
             raise LaunchFailed(_agent_error(text))
-        raise LaunchFailed(Failure("task_error", f"the task could not be started: {text}"))
+        raise LaunchFailed(_task_error(text))
 
     async def attach(
         self, directory: ContainerDirectory, record: ContainerRecord
@@ -203,6 +205,10 @@ async def _end(shim: ShimProcess) -> None:
 
 def _agent_error(text: str) -> Failure:
     return Failure("agent_error", f"the agent could not launch the container: {text}")
+
+
+def _task_error(text: str) -> Failure:
+    return Failure("task_error", f"the task could not be started: {text}")
 
 
 def _home_of(uid: int) -> str:

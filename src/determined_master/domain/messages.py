@@ -12,6 +12,16 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", 
     """A fact that has happened to one aggregate."""
 
 
+class GivenUp(Event, frozen=True):
+    """An effect was given up after its last retry. Each aggregate has an event of this form.
+
+    The fields that it adds name what the effect was about.
+    """
+
+    effect: str
+    error: str
+
+
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="effect", tag=True):
     """An order that one aggregate gives to the world outside.
 

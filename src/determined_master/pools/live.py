@@ -18,7 +18,7 @@ from determined_master.domain.schedule.view import (
 from determined_master.domain.states import AllocationState
 from determined_master.pools.line import Line
 from determined_master.pools.occupancy import Occupancy, held
-from determined_master.pools.resting import Resting
+from determined_master.pools.resting import Rest, Resting
 from determined_master.pools.view import gone_view, request_view, running_view
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ class LiveAllocations:
         """The allocations that have containers on an agent which are not over, and these."""
         found = [self._states[i] for i in self._occupancy.allocations_on(agent_id)]
         return [(a, [c for c in held(a) if c.agent_id == agent_id]) for a in found]
+
+    def rest_of(self, agent_id: str) -> Rest | None:
+        """The rest of an agent on which nothing starts, None when it has none at present."""
+        return self._resting.find(agent_id)
 
     def of_job(self, job_id: str) -> list[Allocation]:
         """A job's live allocations, in no order."""
@@ -122,7 +126,7 @@ class LiveAllocations:
 
     def _agent_view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
         seen = self._occupancy.view(agent, max_zero_slot_tasks)
-        if seen.is_accepting and self._resting.is_resting(agent.id):
+        if seen.is_accepting and self._resting.find(agent.id) is not None:
             return replace(seen, is_accepting=False, is_resting=True)
         return seen
 

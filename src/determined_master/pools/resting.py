@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from determined_master import clock
 
 if TYPE_CHECKING:
@@ -16,6 +18,13 @@ if TYPE_CHECKING:
 
 LONGEST_S = 300.0
 _MOST_DOUBLINGS = 9
+
+
+class Rest(msgspec.Struct, frozen=True):
+    """How long an agent still rests, and after how many failed starts in a row."""
+
+    left_s: float
+    failures: int
 
 
 class Resting:
@@ -37,10 +46,13 @@ class Resting:
             elif container.failure is not None and container.failure.type == "agent_error":
                 self._begin(container.agent_id)
 
-    def is_resting(self, agent_id: str) -> bool:
-        """Whether the agent gets nothing new at present."""
+    def find(self, agent_id: str) -> Rest | None:
+        """The rest of an agent, None when it has none at present."""
         until_s = self._until_s.get(agent_id)
-        return until_s is not None and until_s > clock.monotonic_s()
+        if until_s is None:  # as with nearly all agents, which are asked for at every plan
+            return None
+        left_s = until_s - clock.monotonic_s()
+        return Rest(left_s, self._failures[agent_id]) if left_s > 0 else None
 
     def _begin(self, agent_id: str) -> None:
         failures = self._failures[agent_id] = self._failures.get(agent_id, 0) + 1

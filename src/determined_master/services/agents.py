@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.resting import Rest
     from determined_master.ports import AgentSnapshot, ClusterBackend
     from determined_master.services.task_logs import TaskLogs
     from determined_wire.agent_link import ContainerReport, Hello, LogBatch
@@ -135,15 +136,17 @@ class Join:
         allow_process_runtime: bool,
         pools: Sequence[str] = ("default",),
         needs_certificate: bool = False,
+        verifies_ids: bool = False,
     ) -> None:
         self._pools = pools
         self._token = token
         self._is_open = is_open
         self._allow_process_runtime = allow_process_runtime
         self._needs_certificate = needs_certificate
+        self._verifies_ids = verifies_ids
 
     def check(
-        self, hello: Hello, remote_address: str, *, certificate: str | None = None
+        self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
     ) -> str | None:
         """Why the agent may not join; None when it may."""
         if self._needs_certificate and certificate is None:
@@ -151,6 +154,13 @@ class Join:
                 f"agent {hello.agent_id} at {remote_address} showed no certificate: set its "
                 "options `security.tls.client_cert` and `client_key` to one that an authority "
                 "of the master's `resource_manager.client_ca` has signed"
+            )
+        if self._verifies_ids and certificate is not None and hello.agent_id not in certificate:
+            return (
+                f"agent {hello.agent_id} at {remote_address} showed a certificate of "
+                f"{', '.join(sorted(certificate)) or 'nobody'}: give it one whose common name or "
+                f"one of whose DNS names is {hello.agent_id}, or set its option `agent_id` to "
+                "the name in its certificate"
             )
         good = hmac.compare_digest(hello.join_token.encode(), self._token.encode())
         if not self._is_open and not good:
@@ -222,6 +232,10 @@ class Agents:
         """What an agent needs to join."""
         access.may(caller, "edit", "agent")
         return self._join_token
+
+    def rest_of(self, agent_id: str) -> Rest | None:
+        """How long an agent on which nothing starts gets no work; None when it rests not."""
+        return self._live.rest_of(agent_id)
 
     def containers_on(self, agent_id: str) -> list[tuple[alloc.Allocation, alloc.Container]]:
         """What runs on an agent."""

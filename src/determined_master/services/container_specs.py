@@ -47,6 +47,15 @@ class _Gang(msgspec.Struct, frozen=True):
     user: link.TaskUser
 
 
+class _Generic(msgspec.Struct, frozen=True):
+    """What all containers of a generic task's allocation have in common."""
+
+    row: generic_tasks.GenericTaskRow
+    ports: dict[str, int]
+    """That they use among themselves; empty for a single container."""
+    user: link.TaskUser
+
+
 class ContainerSpecs:
     """Builds the specifications of containers."""
 
@@ -77,9 +86,9 @@ class ContainerSpecs:
         if state.request.task_type == "CHECKPOINT_GC":
             return [await self._build_collection(state, container) for container in containers]
         if state.request.task_type == "GENERIC":
-            row, user = await self._read_generic(state)
+            generic = await self._read_generic(state, hosts)
             return [
-                self._build_generic(state, container, row, user, device_type)
+                self._build_generic(state, container, generic, device_type)
                 for container, device_type in zip(containers, device_types, strict=True)
             ]
         gang = await self._read_gang(state, hosts)
@@ -96,9 +105,7 @@ class ContainerSpecs:
         if trial_id is None:
             raise RuntimeError(f"allocation {state.id} belongs to no trial")
         async with self._pool.acquire() as conn:
-            async with conn.transaction():
-                request = self._port_request(state, hosts)
-                ports = await allocations.reserve_ports(conn, state.id, request)
+            ports = await self._reserve_ports(conn, state, hosts)
             trial = await trials.find_trial(conn, trial_id)
             resume = await checkpoints.find_resume_point(conn, trial_id)
             if trial is None:
@@ -129,10 +136,9 @@ class ContainerSpecs:
     ) -> link.ContainerSpec:
         config = gang.experiment.config
         own_ports = gang_ports.ports_of_rank(gang.ports, container.rank)
-        environment = self._environment(state, container, gang, own_ports)
-        by_rank = gang_ports.ports_by_rank(gang.ports, container.count)
-        if by_rank:
-            environment["DET_PORTS_BY_RANK"] = json.dumps(by_rank)
+        environment = self._base(state, container, gang.experiment.username)
+        environment.update(self._gang_variables(state, container, gang.ports))
+        environment.update(task_spec.trial_environment(gang.run, own_ports))
         environment.update(task_spec.user_environment(config, device_type))
         spec = self._spec(state, container, config, environment, gang.run)
         options = self._options(state, config, device_type)
@@ -140,6 +146,13 @@ class ContainerSpecs:
         if keys:
             options["files"] = (*spec.files, *keys)
         return msgspec.structs.replace(spec, ports=exposed, user=gang.user, **options)
+
+    async def _reserve_ports(
+        self, conn: Conn, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> dict[str, int]:
+        async with conn.transaction():
+            request = self._port_request(state, hosts)
+            return await allocations.reserve_ports(conn, state.id, request)
 
     def _port_request(
         self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
@@ -180,35 +193,43 @@ class ContainerSpecs:
         return msgspec.structs.replace(spec, **self._options(state, config, "cpu"))
 
     async def _read_generic(
-        self, state: alloc.Allocation
-    ) -> tuple[generic_tasks.GenericTaskRow, link.TaskUser]:
+        self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
+    ) -> _Generic:
         async with self._pool.acquire() as conn:
+            is_gang = len(state.containers) > 1
+            ports = await self._reserve_ports(conn, state, hosts) if is_gang else {}
             row = await generic_tasks.find_generic_task(conn, state.request.task_id)
             if row is None:
                 raise RuntimeError(f"the generic task {state.request.task_id} has no row")
-            return row, await self._user(conn, row.user_id, row.workspace_id or 0)
+            user = await self._user(conn, row.user_id, row.workspace_id or 0)
+        return _Generic(row, ports, user)
 
     def _build_generic(
         self,
         state: alloc.Allocation,
         container: alloc.StartContainer,
-        row: generic_tasks.GenericTaskRow,
-        user: link.TaskUser,
+        generic: _Generic,
         device_type: str,
     ) -> link.ContainerSpec:
         defaults = self._defaults.of(state.request.pool)
-        directory = generic_specs.work_dir(row, user)
+        row = generic.row
+        directory = generic_specs.work_dir(row, generic.user)
         environment = self._base(state, container, row.username)
+        ports = list(map(int, (row.config["environment"].get("ports") or {}).values()))
+        if container.count > 1:
+            own_ports = gang_ports.ports_of_rank(generic.ports, container.rank)
+            environment.update(self._gang_variables(state, container, generic.ports))
+            environment.update({name: str(port) for name, port in own_ports.items()})
+            ports += [task_spec.RENDEZVOUS_PORT, *own_ports.values()]
         environment.update(generic_specs.variables(row, device_type, directory))
-        ports = map(int, (row.config["environment"].get("ports") or {}).values())
         spec = link.ContainerSpec(
             task_id=row.id,
             task_type=state.request.task_type,
             description=generic_specs.DESCRIPTION,
-            entrypoint=generic_specs.entrypoint(row),
+            entrypoint=generic_specs.entrypoint(row, container.count),
             environment=environment,
             work_dir=directory,
-            user=user,
+            user=generic.user,
             files=self._files(state),
             mounts=tuple(_mounts(row.config)),
             ports=tuple(sorted(set(ports))),
@@ -268,21 +289,20 @@ class ContainerSpecs:
         )
         return task_spec.base_environment(identity)
 
-    def _environment(
-        self,
-        state: alloc.Allocation,
-        container: alloc.StartContainer,
-        gang: _Gang,
-        ports: dict[str, int],
+    def _gang_variables(
+        self, state: alloc.Allocation, container: alloc.StartContainer, ports: Mapping[str, int]
     ) -> dict[str, str]:
-        environment = self._base(state, container, gang.experiment.username)
+        """What a container is told of the network that it shares with the others."""
         defaults = self._defaults.of(state.request.pool)
+        found: dict[str, str] = {}
         if defaults.network_interface:
-            environment["DET_INTER_NODE_NETWORK_INTERFACE"] = defaults.network_interface
+            found["DET_INTER_NODE_NETWORK_INTERFACE"] = defaults.network_interface
         if defaults.gloo_port_range:
-            environment["GLOO_PORT_RANGE"] = defaults.gloo_port_range
-        environment.update(task_spec.trial_environment(gang.run, ports))
-        return environment
+            found["GLOO_PORT_RANGE"] = defaults.gloo_port_range
+        by_rank = gang_ports.ports_by_rank(ports, container.count)
+        if by_rank:
+            found["DET_PORTS_BY_RANK"] = json.dumps(by_rank)
+        return found
 
     def _spec(
         self,

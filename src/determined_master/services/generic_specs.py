@@ -9,13 +9,18 @@ from determined_master.domain.config.task import typed_task, work_directory
 from determined_master.store.generic_tasks import GenericTaskRow
 from determined_wire import agent_link as link
 
-PROGRAM = ("python3", "-m", "determined.exec.entry", "command")
+PROGRAM = ("python3", "-m", "determined.exec.entry")
 DESCRIPTION = "generic-task"
 
 
-def entrypoint(row: GenericTaskRow) -> tuple[str, ...]:
-    """The command: the user's, after the directory is fetched and the hooks are run."""
-    return (*PROGRAM, *typed_task(row.config).entrypoint)
+def entrypoint(row: GenericTaskRow, count: int) -> tuple[str, ...]:
+    """The command: the user's, after the directory is fetched and the hooks are run.
+
+    Args:
+        count: containers of the allocation; several first wait until all of them run.
+    """
+    kind = "gang" if count > 1 else "command"
+    return (*PROGRAM, kind, *typed_task(row.config).entrypoint)
 
 
 def work_dir(row: GenericTaskRow, user: link.TaskUser) -> str:

@@ -112,12 +112,7 @@ class JobChanges:
                 owner_id=job.user_id,
                 workspace_id=job.workspace_id,
             )
-            terms = _terms(job, change, moved)
-            async with self._pool.acquire() as conn:
-                await rows.update_task_terms(
-                    conn, job.job_id, priority=terms.priority, weight=terms.weight
-                )
-            await self._terms.tell(job.job_id, terms)
+            await self._change_task(job, _terms(job, change, moved))
             return
         async with self._pool.acquire() as conn, conn.transaction():
             experiment_id = int(job.entity_id)
@@ -130,6 +125,25 @@ class JobChanges:
                 position=place.position,
             )
         await self._terms.sync([job.job_id])
+
+    async def _change_task(self, job: JobFacts, terms: alloc.JobTerms) -> None:
+        now, then = (
+            {"priority": t.priority, "weight": t.weight, "max_slots": t.max_slots}
+            for t in (job.terms, terms)
+        )
+        changed = {key: value for key, value in then.items() if value != now[key]}
+        async with self._pool.acquire() as conn:
+            policies = await policies_of(conn, job.workspace_id, "NTSC")
+            has_priorities = self._pools.has_order(job.pool)
+            check_change("resources", changed, policies, has_priorities=has_priorities)
+            await rows.update_task_terms(
+                conn,
+                job.job_id,
+                priority=terms.priority,
+                weight=terms.weight,
+                position=terms.position,
+            )
+        await self._terms.tell(job.job_id, terms)
 
     async def _place(
         self,
@@ -222,7 +236,7 @@ class JobChanges:
 
 
 def _terms(job: JobFacts, change: JobChange, moved: tuple[int, Decimal] | None) -> alloc.JobTerms:
-    """The terms of a job that is no experiment: its place goes with its requests."""
+    """What becomes of the terms of a job that is no experiment."""
     known = job.terms
     if moved is not None:
         return replace(known, priority=moved[0], position=moved[1])

@@ -121,7 +121,7 @@ class JobQueue:
         return kept[::-1] if descending else kept
 
     async def find(self, job_id: str) -> JobFacts:
-        """One job that has requests, or is an experiment that may still have some.
+        """One job that has requests, or is an experiment or generic task that may have more.
 
         Raises:
             NotFound: there is none of that id, or it is over.
@@ -251,13 +251,13 @@ def _facts(row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> Jo
 
 
 def _facts_at_rest(row: rows.JobRow) -> JobFacts:
-    """An experiment that waits for nothing just now: it is paused, or its next run is to come."""
+    """One that waits for nothing just now: it is paused, or its next run is to come."""
     terms = terms_of(row)
     return JobFacts(
         job_id=row.job_id,
         type=row.type,
         name=row.name,
-        entity_id=str(row.experiment_id),
+        entity_id=str(row.experiment_id) if row.task_id is None else row.task_id,
         user_id=row.user_id,
         username=row.username,
         workspace_id=row.workspace_id,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from determined_master.pools.live import LiveAllocations
     from determined_master.store.pool import Pool
 
+SYNCED = frozenset({"TRIAL", "GENERIC"})
+"""Types of tasks whose jobs have their terms in rows."""
 POOL_CHANGED = "allocation resource pool changed"
 
 
@@ -43,7 +45,7 @@ class JobTermsSync:
             for row in rows
             if row.resources is not None
             for allocation in self._live.of_job(row.job_id)
-            if allocation.request.task_type == "TRIAL"
+            if allocation.request.task_type in SYNCED
             for event in _missing(allocation, row)
         ]
         await self._post(postings)
@@ -67,7 +69,7 @@ class JobTermsSync:
 
 
 def terms_of(row: job_queue.JobRow) -> alloc.JobTerms:
-    """What an experiment's row says of its place in the queue."""
+    """What the row of an experiment or a generic task says of its place in the queue."""
     resources = row.resources or {}
     return alloc.JobTerms(
         priority=int(resources["priority"]),

@@ -120,10 +120,11 @@ class JobWhy:
         async with self._pool.acquire() as conn:
             job_id = await rows.find_job_id(conn, int(id)) if _is_number(id) else id
             found = await rows.list_jobs(conn, [job_id]) if job_id and is_uuid(job_id) else []
-        if not found or found[0].experiment_id is None:
+        if not found or found[0].resources is None:
             raise NotFound(f"job {id} not found: nothing of it waits or runs")
         [row] = found
-        text = f"experiment {row.experiment_id} is {row.state}: nothing of it waits or runs now"
+        thing = f"task {row.task_id}" if row.task_id else f"experiment {row.experiment_id}"
+        text = f"{thing} is {row.state}: nothing of it waits or runs now"
         return JobState(
             job_id=row.job_id, pool=row.resource_pool or "", waiting=0, running=0, text=text
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from determined_master.services.pools import Pools
     from determined_master.store.pool import Conn, Pool
 
+log = logging.getLogger(__name__)
+
 REFUSAL = "the current user has no permission to modify bindings of resource pools: ask an admin"
 
 
 class PoolBindings:
-    """Which workspaces may use which pools. A pool without bindings serves all."""
+    """Which workspaces may use which pools. A pool that was never bound serves all."""
 
     def __init__(self, pool: Pool, pools: Pools) -> None:
         self._pool = pool
@@ -106,7 +109,7 @@ class PoolBindings:
             return await self.available(conn, workspace_id)
 
     async def bound(self) -> set[str]:
-        """Pools that are bound to any workspace."""
+        """Pools that do not serve everybody."""
         async with self._pool.acquire() as conn:
             return await rows.list_bound_pools(conn)
 
@@ -132,9 +135,16 @@ class PoolBindings:
     async def check_defaults(self) -> None:
         """Do nothing when the cluster's default pools serve everybody; asked at start.
 
+        Of pools that serve nobody the master's log says so.
+
         Raises:
             FailedPrecondition: one of them is bound.
         """
+        async with self._pool.acquire() as conn:
+            unused = await rows.list_pools_of_nobody(conn)
+        for name in unused:
+            if name in self._pools.names:
+                warn_of_nobody(name)
         for name in sorted(self._pools.defaults & await self.bound()):
             async with self._pool.acquire() as conn:
                 bound_to = await rows.list_workspaces_of(conn, name)
@@ -154,6 +164,17 @@ class PoolBindings:
                 f"default resource pool {name} cannot be bound to any workspace: it takes the "
                 "tasks of those that name no pool"
             )
+
+
+def warn_of_nobody(pool: str) -> None:
+    """Tell the admins of a pool that serves no workspace, and what to do."""
+    log.warning(
+        "resource pool %s serves nobody: the workspaces that it was bound to are deleted; bind "
+        "it to others (`det resource-pool bindings add %s WORKSPACE`), or open it to everybody "
+        "(an empty PUT of its workspace-bindings)",
+        pool,
+        pool,
+    )
 
 
 async def _insert(conn: Conn, pool: str, workspace_ids: Sequence[int]) -> None:

@@ -1,6 +1,7 @@
-"""Deleting projects and workspaces: their experiments go first, which takes its time.
+"""Deleting projects and workspaces: their tasks and experiments go first, which takes its time.
 
-What is being deleted says so in its row, so a master that starts again goes on with it.
+What is being deleted says so in its row before anything in it is touched, so a master that starts
+again goes on with it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import DeletionRequested
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.task.messages import TaskKilled
-from determined_master.store import generic_tasks, workspaces
+from determined_master.services.pool_bindings import warn_of_nobody
+from determined_master.store import generic_tasks, pool_bindings, workspaces
 from determined_master.store import projects as rows
 from determined_master.store.losses import DATABASE_ERRORS
 
@@ -57,15 +59,12 @@ class ProjectDeletions:
         async with self._door:
             async with self._pool.acquire() as conn, conn.transaction():
                 ids = await _mark(conn, caller, [project_id], f"project {project_id}")
-                tasks = await generic_tasks.list_open(conn, [project_id])
-                if not ids:
-                    await rows.delete_project(conn, project_id)
-            await self._end_tasks(tasks)
-            if not ids:
-                return True
             self._news.set()
-            await self._delete_experiments(ids)
-        return False
+            async with self._pool.acquire() as conn:
+                await self._end_tasks(conn, [project_id])
+                await self._delete_experiments(ids)
+                async with conn.transaction():
+                    return await _settle_project(conn, project_id)
 
     async def delete_workspace(self, caller: Caller, workspace_id: int) -> bool:
         """The same for a workspace with all its projects."""
@@ -73,20 +72,16 @@ class ProjectDeletions:
             async with self._pool.acquire() as conn, conn.transaction():
                 projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
                 ids = await _mark(conn, caller, projects, f"workspace {workspace_id}")
-                tasks = await generic_tasks.list_open(conn, projects)
-                if ids:
-                    values = {"state": "DELETING", "error_message": ""}
-                    await workspaces.update_workspace(conn, workspace_id, values)
-                else:
-                    for project_id in projects:
-                        await rows.delete_project(conn, project_id)
-                    await workspaces.delete_workspace(conn, workspace_id)
-            await self._end_tasks(tasks)
-            if not ids:
-                return True
+                values = {"state": "DELETING", "error_message": ""}
+                await workspaces.update_workspace(conn, workspace_id, values)
             self._news.set()
-            await self._delete_experiments(ids)
-        return False
+            async with self._pool.acquire() as conn:
+                await self._end_tasks(conn, projects)
+                await self._delete_experiments(ids)
+                async with conn.transaction():
+                    for project_id in projects:
+                        await _settle_project(conn, project_id)
+                    return await _settle_workspace(conn, workspace_id)
 
     async def run(self) -> None:
         """Finish what experiments have left empty, until cancelled."""
@@ -107,6 +102,7 @@ class ProjectDeletions:
         """Remove what is empty now, give up what cannot be; whether something is left to do."""
         async with self._door, self._pool.acquire() as conn:
             leaving = await rows.list_leaving_projects(conn)
+            await self._end_tasks(conn, leaving)
             await self._delete_experiments(
                 [i for i, _, state in await rows.list_owned(conn, leaving) if state in TERMINAL]
             )
@@ -119,10 +115,10 @@ class ProjectDeletions:
             leaving = await rows.list_leaving_projects(conn)
             return bool(leaving or await workspaces.list_leaving_workspaces(conn))
 
-    async def _end_tasks(self, task_ids: Sequence[str]) -> None:
-        for task_id in task_ids:
-            cause = f"project-deletion:{entropy.new_uuid()}"
-            await self._engine.post("task", task_id, TaskKilled(), cause=cause)
+    async def _end_tasks(self, conn: Conn, project_ids: Sequence[int]) -> None:
+        """Order the end of tasks that nobody ends yet; what is ordered outlives this master."""
+        for task_id in await generic_tasks.list_unended(conn, project_ids):
+            await self._engine.post("task", task_id, TaskKilled(), cause="project-deletion")
 
     async def _delete_experiments(self, ids: Sequence[int]) -> None:
         for experiment_id in ids:
@@ -147,30 +143,42 @@ async def _mark(conn: Conn, caller: Caller, project_ids: Sequence[int], thing: s
             f"{thing} has {len(going)} experiment(s) that are not over ({named}): "
             "cancel or kill them first"
         )
-    if found:
-        for project_id in project_ids:
-            values = {"state": "DELETING", "error_message": ""}
-            await rows.update_project(conn, project_id, values)
+    for project_id in project_ids:
+        values = {"state": "DELETING", "error_message": ""}
+        await rows.update_project(conn, project_id, values)
     return [i for i, _, _ in found]
 
 
-async def _settle_project(conn: Conn, project_id: int) -> None:
+async def _settle_project(conn: Conn, project_id: int) -> bool:
+    """Remove a project that is empty, give up one that cannot be; whether it is gone.
+
+    A task that is put there just now is waited for, and seen: it refers to the locked row.
+    """
+    await rows.lock_project(conn, project_id)
     found = await rows.list_owned(conn, [project_id])
     failed = [str(i) for i, _, state in found if state == "DELETE_FAILED"]
-    if not found:
+    if not found and not await generic_tasks.list_unended(conn, [project_id]):
         await rows.delete_project(conn, project_id)
-    elif len(failed) == len(found):
+        return True
+    if found and len(failed) == len(found):
         named = ", ".join(failed[:NAMED_AT_MOST])
         text = f"experiments that could not be deleted: {named}; delete again to try again"
         values = {"state": "DELETE_FAILED", "error_message": text}
         await rows.update_project(conn, project_id, values)
+    return False
 
 
-async def _settle_workspace(conn: Conn, workspace_id: int) -> None:
+async def _settle_workspace(conn: Conn, workspace_id: int) -> bool:
+    """The same for a workspace, whose projects are settled."""
     states = await rows.list_project_states(conn, workspace_id)
     if not states:
+        left = await pool_bindings.list_pools_of_alone(conn, workspace_id)
         await workspaces.delete_workspace(conn, workspace_id)
-    elif all(state == "DELETE_FAILED" for _, state in states):
+        for pool in left:
+            warn_of_nobody(pool)
+        return True
+    if all(state == "DELETE_FAILED" for _, state in states):
         text = "its projects could not be deleted; delete again to try again"
         values = {"state": "DELETE_FAILED", "error_message": text}
         await workspaces.update_workspace(conn, workspace_id, values)
+    return False

@@ -30,6 +30,7 @@ from determined_master.store.row_locks import lock_experiment_with_runs
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
+    from determined_master.services.moves import Moves
     from determined_master.services.project_deletions import ProjectDeletions
     from determined_master.store.pool import Conn
 
@@ -51,9 +52,10 @@ class NewProject(msgspec.Struct, frozen=True, kw_only=True):
 class Projects:
     """Projects of all workspaces."""
 
-    def __init__(self, pool: asyncpg.Pool, deletions: ProjectDeletions) -> None:
+    def __init__(self, pool: asyncpg.Pool, deletions: ProjectDeletions, moves: Moves) -> None:
         self._pool = pool
         self._deletions = deletions
+        self._moves = moves
 
     async def of_workspace(self, caller: Caller, workspace_id: int) -> list[rows.ProjectRow]:
         """The projects of one workspace by id.
@@ -194,7 +196,8 @@ class Projects:
 
         Raises:
             NotFound: no such project or workspace.
-            FailedPrecondition: one of them is immutable, archived or being deleted.
+            FailedPrecondition: one of them is immutable, archived or being deleted; or something
+                in it is not over and does not fit the workspace.
             AlreadyExists: the workspace has a project of that name.
         """
         async with self._pool.acquire() as conn, conn.transaction():
@@ -210,6 +213,7 @@ class Projects:
                 raise FailedPrecondition(
                     f"cannot move a project to workspace '{target.name}': it is immutable"
                 )
+            await self._moves.check_project(conn, project_id, workspace_id)
             try:
                 await rows.update_project(conn, project_id, {"workspace_id": workspace_id})
             except asyncpg.UniqueViolationError as error:
@@ -220,7 +224,8 @@ class Projects:
 
         Raises:
             NotFound: no such experiment or project.
-            FailedPrecondition: a project is archived, or something is being deleted.
+            FailedPrecondition: a project is archived, or something is being deleted; or the
+                experiment is not over and does not fit the project's workspace.
         """
         async with self._pool.acquire() as conn, conn.transaction():
             place = await rows.find_place(conn, project_id)
@@ -247,6 +252,7 @@ class Projects:
                     f"experiment {experiment_id} is being deleted ({row.state})"
                 )
             check_place(place)
+            await self._moves.check_experiment(conn, row, place.workspace_id)
             if place.project_id != row.project_id:
                 await rows.move_experiment(conn, experiment_id, place)
 

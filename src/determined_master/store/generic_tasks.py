@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -47,12 +48,13 @@ class GenericTaskRow(msgspec.Struct, frozen=True, kw_only=True):
     forked_from: str | None
     no_pause: bool | None
     workspace_id: int | None
+    queue_position: Decimal | None
 
 
 _ROWS = """
     SELECT g.task_id AS id, k.job_id::text, k.user_id, u.username, k.started_at, k.ended_at,
            g.state, g.reason, g.submitted, g.config, g.context, g.parent_id, g.forked_from,
-           g.no_pause, g.workspace_id
+           g.no_pause, g.workspace_id, g.queue_position
       FROM generic_tasks g JOIN tasks k ON k.id = g.task_id JOIN users u ON u.id = k.user_id
 """
 
@@ -89,11 +91,13 @@ async def find_generic_task(conn: Conn, task_id: str) -> GenericTaskRow | None:
     return GenericTaskRow(**row) if row else None
 
 
-async def list_open(conn: Conn, project_ids: Sequence[int]) -> list[str]:
-    """Ids of the tasks of projects that are not over, the oldest first."""
+async def list_unended(conn: Conn, project_ids: Sequence[int]) -> list[str]:
+    """Ids of the tasks of projects that are not over, and that nobody ends; the oldest first."""
     query = """
         SELECT k.id FROM generic_tasks g JOIN tasks k ON k.id = g.task_id
-         WHERE g.project_id = ANY ($1) AND k.ended_at IS NULL ORDER BY k.started_at, k.id
+         WHERE g.project_id = ANY ($1) AND k.ended_at IS NULL
+           AND g.state <> 'STOPPING_CANCELED'
+         ORDER BY k.started_at, k.id
     """
     return [row["id"] for row in await conn.fetch(query, list(project_ids))]
 

@@ -17,9 +17,11 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 
     job_id: str
     experiment_id: int | None
+    task_id: str | None
+    """Of a job that is no experiment."""
     type: str
     state: str
-    """Of the experiment; empty for a task without one."""
+    """Of the experiment or the generic task; empty for tasks of other types."""
     name: str
     user_id: int
     username: str
@@ -34,15 +36,18 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
     """The jobs of these ids, in no order; at most one row each."""
     query = """
-        SELECT e.job_id::text, e.id AS experiment_id, 'EXPERIMENT' AS type, e.state, e.name,
-               e.user_id, u.username, e.workspace_id, e.progress,
+        SELECT e.job_id::text, e.id AS experiment_id, NULL AS task_id, 'EXPERIMENT' AS type,
+               e.state, e.name, e.user_id, u.username, e.workspace_id, e.progress,
                e.started_at AS submitted_at, e.resource_pool,
                e.config -> 'resources' AS resources, e.queue_position
           FROM experiments e JOIN users u ON u.id = e.user_id
          WHERE e.job_id = ANY ($1::uuid[])
         UNION ALL
-        SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.type, '', k.type, k.user_id,
-               u.username, coalesce(g.workspace_id, 1), 0, k.started_at, NULL, NULL, NULL
+        SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.id, k.type,
+               coalesce(g.state, ''), k.type, k.user_id, u.username,
+               coalesce(g.workspace_id, 1), 0, k.started_at,
+               g.config #>> '{resources,resource_pool}', g.config -> 'resources',
+               g.queue_position
           FROM tasks k JOIN users u ON u.id = k.user_id
           LEFT JOIN generic_tasks g ON g.task_id = k.id
          WHERE k.job_id = ANY ($1::uuid[])
@@ -76,14 +81,18 @@ async def update_place(
     await conn.execute(query, experiment_id, resources, pool, position)
 
 
-async def update_task_terms(conn: Conn, job_id: str, *, priority: int, weight: float) -> None:
+async def update_task_terms(
+    conn: Conn, job_id: str, *, priority: int, weight: float, position: Decimal | None
+) -> None:
     """Let the next run of a generic task know what its job was given; nothing for other jobs."""
     query = """
         UPDATE generic_tasks g
-           SET config = jsonb_set(g.config, '{resources}', g.config -> 'resources' || $2)
+           SET config = jsonb_set(g.config, '{resources}', g.config -> 'resources' || $2),
+               queue_position = $3
           FROM tasks k WHERE k.id = g.task_id AND k.job_id = $1::uuid
     """
-    await conn.execute(query, job_id, {"priority": priority, "weight": weight})
+    terms = {"priority": priority, "weight": weight}
+    await conn.execute(query, job_id, terms, position)
 
 
 async def list_waits(

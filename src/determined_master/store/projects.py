@@ -146,7 +146,7 @@ async def insert_project(conn: Conn, new: NewProject) -> int:
 
 
 async def update_project(conn: Conn, project_id: int, values: Mapping[str, Any]) -> None:
-    """Change columns of a project; a move takes its experiments along.
+    """Change columns of a project; a move takes its experiments and generic tasks along.
 
     Raises:
         asyncpg.UniqueViolationError: the name is taken in its workspace, or the key.
@@ -162,6 +162,8 @@ async def update_project(conn: Conn, project_id: int, values: Mapping[str, Any])
         lock = "SELECT FROM experiments WHERE project_id = $1 ORDER BY id FOR NO KEY UPDATE"
         await conn.execute(lock, project_id)
         moved = "UPDATE experiments SET workspace_id = $2 WHERE project_id = $1"
+        await conn.execute(moved, project_id, values["workspace_id"])
+        moved = "UPDATE generic_tasks SET workspace_id = $2 WHERE project_id = $1"
         await conn.execute(moved, project_id, values["workspace_id"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from tests.agent_link import spec
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
+from tests.covers import covers
 
 from determined_agent.environment import MasterFacts, Start
 from determined_agent.runtimes.apptainer import ApptainerRuntime
@@ -18,9 +20,8 @@ from determined_agent.runtimes.apptainer_command import (
     command,
     environment,
     ignored_options,
-    image_source,
 )
-from determined_agent.runtimes.base import RuntimeUnavailable
+from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.settings import Settings
 from determined_wire.agent_link import Device, File, Mount, RegistryAuth
 
@@ -47,7 +48,9 @@ def pairs(words: list[str], option: str) -> list[str]:
 
 def test_files_and_harness_are_bound_and_the_work_directory_is_entered() -> None:
     what = start(mounts=(Mount("/data", "/in", True),))
-    words = command("/bin/apptainer", what, "/host/run", {"determined": "/lib/determined"})
+    words = command(
+        "/bin/apptainer", what, "/host/run", {"determined": "/lib/determined"}, "/images/a.sif"
+    )
     assert words[:2] == ["/bin/apptainer", "exec"]
     assert pairs(words, "--pwd") == ["/run/determined/workdir"]
     assert pairs(words, "--bind") == [
@@ -56,31 +59,18 @@ def test_files_and_harness_are_bound_and_the_work_directory_is_entered() -> None
         "/lib/determined:/opt/determined/harness/determined:ro",
         "/data:/in:ro",
     ]
-    assert words[-4:] == [f"docker://{IMAGE}", "python3", "-c", "pass"]
+    assert words[-4:] == ["/images/a.sif", "python3", "-c", "pass"]
     assert "--nv" not in words
 
 
 def test_gpus_and_capabilities_are_passed_on() -> None:
     gpus = (Device(0, "b", "GPU-a", "cuda"), Device(1, "b", "GPU-b", "cuda"))
     what = start(*gpus, add_capabilities=("NET_ADMIN", "MKNOD"))
-    words = command("apptainer", what, "/r", {})
+    words = command("apptainer", what, "/r", {}, "a")
     assert "--nv" in words
     assert pairs(words, "--add-caps") == ["NET_ADMIN,MKNOD"]
     inside = environment(what, settings(), {})
     assert inside["APPTAINERENV_CUDA_VISIBLE_DEVICES"] == "GPU-a,GPU-b"
-
-
-@pytest.mark.parametrize(
-    ("image", "source"),
-    [
-        ("a/b:1", "docker://a/b:1"),
-        ("/images/a.sif", "/images/a.sif"),
-        ("oras://host/a", "oras://host/a"),
-        ("a.sif", "a.sif"),
-    ],
-)
-def test_an_image_is_a_file_a_uri_or_of_a_registry(image: str, source: str) -> None:
-    assert image_source(image) == source
 
 
 def test_the_task_sees_its_variables_and_the_command_its_own() -> None:
@@ -110,6 +100,67 @@ async def test_without_the_program_the_agent_does_not_start(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RuntimeUnavailable, match="install Apptainer"):
         await ApptainerRuntime(settings(), tmp_path).check()
+
+
+RECORDER = """#!/bin/sh
+printf '%s\\n' "$@" > "$0.arguments"
+"""
+
+
+@pytest.fixture
+async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workshop]:
+    """A stand-in for Apptainer that notes what it is called with."""
+    program = tmp_path / "bin" / "apptainer"
+    program.parent.mkdir()
+    program.write_text(RECORDER)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "team+base+2.sqsh").touch()
+    root = tmp_path / "agent-1"
+    root.mkdir()
+    own = settings(container_runtime="apptainer", apptainer_image_root=str(tmp_path / "images"))
+    made = Workshop(ApptainerRuntime(own, root), root)
+    yield made
+    await made.clean_up()
+
+
+@covers("experiment-config 12.hpc_images")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("image", "asked"),
+    [
+        ("a/b:1", "docker://a/b:1"),
+        ("oras://host/a", "oras://host/a"),
+        ("team/base:2", "{images}/team+base+2.sqsh"),
+    ],
+)
+async def test_the_program_is_called_with_the_image_in_its_own_form(
+    recorded: Workshop, tmp_path: Path, image: str, asked: str
+) -> None:
+    _, handle = await recorded.launch(spec("pass", image=image))
+    assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 0
+    words = (tmp_path / "bin" / "apptainer.arguments").read_text().splitlines()
+    assert words[0] == "exec"
+    at = words.index(asked.format(images=tmp_path / "images"))
+    assert words[at + 1 :][:2] == ["python3", "-c"]
+
+
+@covers("experiment-config 12.hpc_images")
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        ("containers-storage:a", "container_runtime apptainer has no images of this form"),
+        ("none.sif", "apptainer_image_root"),
+        ("", "the task names no image"),
+    ],
+)
+async def test_an_image_that_cannot_be_run_is_the_tasks_error(
+    recorded: Workshop, image: str, said: str
+) -> None:
+    with pytest.raises(LaunchFailed, match=said) as caught:
+        await recorded.launch(spec("pass", image=image))
+    assert caught.value.failure.type == "task_error"
 
 
 @pytest.fixture

@@ -108,6 +108,17 @@ class TestWhatIsInside:
         assert end.exit_code == 0
         assert lines == ["True True", "b'\\x00\\x00'", "mine mine", "Read-only file system"]
 
+    @covers("experiment-config 12.hpc_images")
+    async def test_an_image_may_carry_a_transport_that_the_daemon_has(
+        self, workshop: Workshop
+    ) -> None:
+        for form in (f"docker://{IMAGE}", f"docker-daemon:{IMAGE}"):
+            end, lines = await workshop.run("print('it runs')", image=form)
+            assert (end.exit_code, lines) == (0, ["it runs"])
+        with pytest.raises(LaunchFailed, match=r"'/a\.sif': container_runtime docker") as caught:
+            await workshop.launch(spec("pass", image="/a.sif"))
+        assert caught.value.failure.type == "task_error"
+
     async def test_a_work_directory_of_its_own_is_made(self, workshop: Workshop) -> None:
         _, lines = await workshop.run("import os", "print(os.getcwd())", work_dir="/some/where")
         assert lines == ["/some/where"]

@@ -28,6 +28,7 @@ from determined_agent.runtimes.docker_container import (
     addresses_of,
     exit_of,
 )
+from determined_agent.runtimes.docker_disk import DataRoot
 from determined_agent.runtimes.docker_host import docker_host
 from determined_agent.runtimes.docker_output import Output
 from determined_agent.settings import Settings
@@ -277,7 +278,9 @@ async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
     fake.answer = lambda line: http("{}" if "/wait" in line else json.dumps(ended))
     fake.answer_slowly = lambda line: slowly if "/logs" in line else None
     output = Output(DockerApi(fake.address), "c", tmp_path, 10**6)
-    container = DockerContainer(DockerApi(fake.address), "c", output, ())
+    container = DockerContainer(
+        DockerApi(fake.address), "c", output, (), DataRoot(DockerApi(fake.address))
+    )
     assert (await asyncio.wait_for(container.wait(), 20)).exit_code == 0
     container.detach()
     chunk, _ = read_chunk(tmp_path, Position())

@@ -55,6 +55,21 @@ def pid_of(docker: Daemon) -> int:
     return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
 
 
+async def half_pulled(workshop: Workshop, images: Registry) -> asyncio.Task[Any]:
+    """A launch whose image is under way; the registry holds back the rest."""
+    directory, start = workshop.make(spec("pass", image=images.image))
+    launch = workshop.runtime.launch(directory, start, workshop.states.append)
+    launching = asyncio.create_task(launch)
+    await until(lambda: images.pulls == 1)
+    return launching
+
+
+async def check_pulled(workshop: Workshop, images: Registry) -> None:
+    """The image is pulled now: all that it lacks is Python."""
+    with pytest.raises(LaunchFailed, match="needs Python"):
+        await workshop.launch(spec("pass", image=images.image))
+
+
 @contextlib.contextmanager
 def impatient(workshop: Workshop, answer_s: float = 0.3) -> Iterator[None]:
     """A daemon that hangs is given up soon; one that is only busy is not, before and after."""
@@ -211,12 +226,8 @@ class TestADaemonThatDies:
     async def test_a_pull_under_way_says_so_and_the_next_one_works(
         self, workshop: Workshop, docker: Daemon, images: Registry
     ) -> None:
-        directory, start = workshop.make(spec("pass", image=images.image))
         with images.holding():
-            launching = asyncio.create_task(
-                workshop.runtime.launch(directory, start, workshop.states.append)
-            )
-            await until(lambda: images.pulls == 1)
+            launching = await half_pulled(workshop, images)
             docker.kill()
             with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
                 await asyncio.wait_for(launching, 30)
@@ -224,8 +235,7 @@ class TestADaemonThatDies:
         assert caught.value.failure.type == "agent_error"
         assert images.image in caught.value.failure.message
         assert docker.address in caught.value.failure.message
-        with pytest.raises(LaunchFailed, match="needs Python"):
-            await workshop.launch(spec("pass", image=images.image))
+        await check_pulled(workshop, images)
 
 
 @pytest.fixture(scope="module")
@@ -306,18 +316,13 @@ class TestImages:
     async def test_a_pull_can_be_given_up_half_way(
         self, workshop: Workshop, docker: Daemon, images: Registry
     ) -> None:
-        directory, start = workshop.make(spec("pass", image=images.image))
         with images.holding():
-            launching = asyncio.create_task(
-                workshop.runtime.launch(directory, start, workshop.states.append)
-            )
-            await until(lambda: images.pulls == 1)
+            launching = await half_pulled(workshop, images)
             launching.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asyncio.wait_for(launching, 10)
         assert docker.containers() == []
-        with pytest.raises(LaunchFailed, match="needs Python"):
-            await workshop.launch(spec("pass", image=images.image))
+        await check_pulled(workshop, images)
 
 
 class TestMistakes:

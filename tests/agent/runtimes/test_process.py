@@ -215,10 +215,10 @@ class TestWhatGoesWrong:
         assert caught.value.failure.type == "task_error"
         assert "the kernel allows 128 KiB a variable" in caught.value.failure.message
 
-    async def test_a_nul_in_the_environment_is_an_agent_error(self, workshop: Workshop) -> None:
+    async def test_a_nul_in_the_environment_is_the_tasks_error(self, workshop: Workshop) -> None:
         with pytest.raises(LaunchFailed, match="a NUL in an argument") as caught:
             await workshop.launch(spec("pass", environment={"A": "b\0c"}))
-        assert caught.value.failure.type == "agent_error"
+        assert caught.value.failure.type == "task_error"
 
     async def test_a_work_directory_that_cannot_be_made_is_named(self, workshop: Workshop) -> None:
         with pytest.raises(LaunchFailed, match="/proc/nowhere"):

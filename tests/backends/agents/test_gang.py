@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from bench.simulated_agents import Fleet, settings_for
-from tests.agent_link import Listener, OpenDoor, Recorder, identity, listening, order, spec, until
+from tests.agent_link import Listener, OpenDoor, Recorder, identity, order, spec, until
 
 from determined_master.backends.agents.backend import AgentBackend
 
@@ -23,12 +23,6 @@ def backend_on(listener: Listener, events: Recorder, epoch: int) -> AgentBackend
     backend.open({}, epoch)
     listener.backend = backend
     return backend
-
-
-@pytest.fixture
-async def listener() -> AsyncIterator[Listener]:
-    async with listening() as value:
-        yield value
 
 
 @pytest.fixture

@@ -186,6 +186,7 @@ def test_a_failure_of_the_system_loses_it(kind) -> None:
     state, _ = step(running(), changed("a", "TERMINATED", failure=failure(kind)))
     assert state.outcome is not None
     assert state.outcome.kind == "lost"
+    assert state.outcome.is_failed_start is (kind == "agent_error")
 
 
 def test_the_first_failure_stays_and_the_others_are_killed() -> None:

@@ -1,4 +1,4 @@
-"""Configurations of interactive and generic tasks (experiment-config 22, 23)."""
+"""Configurations of interactive and generic tasks: what both have (experiment-config 22, 23)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 from tests.covers import covers
+from tests.domain.config.tasks import (
+    OWN_COMMAND,
+    WITH_SLOTS,
+    build,
+    each_kind,
+    environment_of,
+    layers,
+    problems,
+)
 
 from determined_master.domain.config.environment import DEFAULT_IMAGES
-from determined_master.domain.config.experiment import ConfigLayers, PoolLayer
 from determined_master.domain.config.policy import Policies, Policy
 from determined_master.domain.config.task import (
-    BuiltTask,
     TaskErrors,
     TaskOptions,
     build_task,
@@ -20,44 +27,6 @@ from determined_master.domain.config.task import (
     work_directory,
 )
 from determined_master.domain.errors import InvalidArgument
-
-POOLS = {"compute": PoolLayer(), "aux": PoolLayer(default_priority=50)}
-KINDS = ["command", "notebook", "shell", "tensorboard", "generic"]
-INTERACTIVE = KINDS[:4]
-WITH_SLOTS = ["command", "notebook", "shell", "generic"]
-OWN_COMMAND = ("command", "generic")
-each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def layers(**overrides: Any) -> ConfigLayers:
-    base = {"pools": POOLS, "default_compute_pool": "compute", "default_aux_pool": "aux"}
-    return ConfigLayers(**{**base, **overrides})
-
-
-def build(
-    kind: Any,
-    given: dict[str, Any] | None = None,
-    *,
-    cluster: ConfigLayers | None = None,
-    **options: Any,
-) -> BuiltTask:
-    """What the master makes of it; commands get one to run unless they name it."""
-    least = {"entrypoint": ["ls"]} if kind in OWN_COMMAND else {}
-    chosen = TaskOptions(**{"name": "calm-red-wren", **options})
-    submitted = {**least, **(given or {})}
-    return build_task(kind, submitted, layers=cluster or layers(), options=chosen)
-
-
-def problems(kind: Any, given: dict[str, Any], **options: Any) -> list[str]:
-    with pytest.raises(TaskErrors) as caught:
-        build(kind, given, **options)
-    return [f"{p.path.removeprefix('<config>.')}: {p.text}" for p in caught.value.problems]
-
-
-def environment_of(built: BuiltTask) -> dict[str, Any]:
-    found: dict[str, Any] = built.config["environment"]
-    return found
-
 
 # What both have.
 
@@ -286,99 +255,8 @@ def test_unknown_keys_are_named_with_what_is_near(kind: str) -> None:
     ]
 
 
-# Interactive tasks.
-
-
-@covers("experiment-config 22.description")
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        ("command", "Command (calm-red-wren)"),
-        ("notebook", "JupyterLab (calm-red-wren)"),
-        ("shell", "Shell (calm-red-wren)"),
-        ("tensorboard", "TensorBoard (calm-red-wren)"),
-    ],
-)
-def test_a_description_is_made_by_kind(kind: str, name: str) -> None:
-    assert build(kind).config["description"] == name
-    said = build(kind, {"description": "mine"}).config["description"]
-    assert said == (name if kind == "tensorboard" else "mine")
-
-
-@covers("experiment-config 22.resources.is_single_node")
-@pytest.mark.parametrize("kind", INTERACTIVE)
-@pytest.mark.parametrize("said", [True, False])
-def test_an_interactive_task_always_runs_on_one_agent(kind: str, said: bool) -> None:
-    assert build(kind).typed.is_single_node is True
-    [text] = problems(kind, {"resources": {"is_single_node": said}})
-    assert text.startswith("resources.is_single_node: cannot be set")
-
-
-@covers("experiment-config 22.tensorboard_args")
-def test_further_words_for_tensorboard_are_a_list() -> None:
-    words = ["--samples_per_plugin", "images=100"]
-    built = build("tensorboard", {"tensorboard_args": words})
-    assert built.config["tensorboard_args"] == words
-    assert "tensorboard_args" not in build("tensorboard").config
-    assert problems("tensorboard", {"tensorboard_args": "x"}) == [
-        "tensorboard_args: expected array or null, but got string"
-    ]
-
-
-@covers("experiment-config 22.idle_timeout")
-@pytest.mark.parametrize(
-    ("given", "length", "shown"),
-    [
-        ("30s", timedelta(seconds=30), "30s"),
-        ("1h", timedelta(hours=1), "1h0m0s"),
-        ("1m30s", timedelta(seconds=90), "1m30s"),
-        (300, timedelta(minutes=5), "5m0s"),
-        ("500ms", timedelta(milliseconds=500), "0.5s"),
-    ],
-)
-def test_an_idle_timeout_is_a_length_of_time(given, length, shown) -> None:
-    for kind in ("notebook", "tensorboard"):
-        built = build(kind, {"idle_timeout": given}, idle_timeout=timedelta(days=1))
-        assert built.typed.idle_timeout == length
-        assert built.config["idle_timeout"] == shown
-
-
-@covers("experiment-config 22.idle_timeout")
-@pytest.mark.parametrize("given", ["soon", "0s", -5, True, "5"])
-def test_what_is_no_length_of_time_is_refused(given: object) -> None:
-    [said] = problems("notebook", {"idle_timeout": given})
-    assert said.startswith("idle_timeout: ")
-
-
-@covers("experiment-config 22.idle_timeout")
-@pytest.mark.parametrize("kind", ["command", "shell"])
-def test_commands_and_shells_end_by_themselves(kind: str) -> None:
-    built = build(kind, {"idle_timeout": "1h"}, idle_timeout=timedelta(hours=1))
-    assert built.typed.idle_timeout is None
-    assert "has no effect" in built.warnings[0]
-
-
-@covers("experiment-config 26.notebook_timeout 22.idle_timeout")
-def test_a_notebook_ends_only_when_somebody_has_set_a_time() -> None:
-    assert build("notebook").typed.idle_timeout is None
-    assert build("notebook").config["idle_timeout"] is None
-    of_cluster = build("notebook", idle_timeout=timedelta(minutes=20))
-    assert of_cluster.config["idle_timeout"] == "20m0s"
-
-
-@covers("experiment-config 22.notebook_idle_type")
-def test_there_are_three_ways_to_use_a_notebook() -> None:
-    assert build("notebook").config["notebook_idle_type"] == "kernels_or_terminals"
-    for word in ("kernels_or_terminals", "kernel_connections", "activity"):
-        built = build("notebook", {"notebook_idle_type": word})
-        assert built.config["notebook_idle_type"] == word
-    [said] = problems("notebook", {"notebook_idle_type": "never"})
-    assert "must be one of" in said
-    assert '"activity" but found "never"' in said
-
-
-@pytest.mark.parametrize("kind", INTERACTIVE)
-def test_interactive_tasks_are_held_to_their_policies(kind: str) -> None:
+@each_kind
+def test_tasks_are_held_to_their_policies(kind: str) -> None:
     limits = Policy(scope="the cluster", max_slots=1, priority_limit=40)
     held = layers(policies=Policies(levels=(limits,), workload="NTSC"))
     assert build(kind, {"resources": {"slots": 1, "priority": 40}}, cluster=held)
@@ -388,7 +266,6 @@ def test_interactive_tasks_are_held_to_their_policies(kind: str) -> None:
     assert said.startswith("failed constraint check: resource constraint: ")
     assert "priority constraint: " in said
     assert "`det config-policies describe tasks`" in said
-    assert build("generic", {"resources": {"slots": 2, "priority": 1}}, cluster=held)
 
 
 # Layers, and generic tasks.
@@ -408,25 +285,6 @@ def test_a_template_lies_below_what_a_user_says_and_above_the_cluster(kind: str)
     with pytest.raises(TaskErrors) as caught:
         build(kind, cluster=strange)
     assert '<template>: additionalProperties "surprise" not allowed' in str(caught.value)
-
-
-@covers("experiment-config 23.resources")
-def test_a_generic_task_may_span_agents() -> None:
-    assert build("generic").typed.is_single_node is True
-    spread = build("generic", {"resources": {"slots": 8, "is_single_node": False}})
-    assert (spread.typed.slots, spread.typed.is_single_node) == (8, False)
-
-
-@covers("experiment-config 23.preemption_timeout")
-def test_a_generic_task_has_time_to_leave() -> None:
-    assert build("generic").typed.preemption_timeout_s == 3600
-    cluster = layers(task_container_defaults={"preemption_timeout": 5})
-    assert build("generic", cluster=cluster).typed.preemption_timeout_s == 5
-    own = build("generic", {"preemption_timeout": 0}, cluster=cluster)
-    assert own.typed.preemption_timeout_s == 0
-    assert problems("generic", {"preemption_timeout": -1}) == [
-        "preemption_timeout: must be >= 0 but found -1"
-    ]
 
 
 @each_kind

@@ -9,6 +9,7 @@ from determined_master.domain.allocation.messages import AllocationOutcome
 from determined_master.domain.errors import NotFound
 from determined_master.domain.messages import CancelTimer, SetTimer
 from determined_master.domain.trial import messages as t
+from determined_master.domain.trial.ending import MAX_FAILED_STARTS
 from determined_master.domain.trial.machine import step
 
 CREATED = t.TrialCreated(
@@ -106,6 +107,48 @@ def test_exit_0_completes_it() -> None:
     state, effects = step(active(), ended("completed"))
     assert (state.state, state.allocation_id) == ("COMPLETED", None)
     assert effects == [t.ReportTrialEnd(experiment_id=7, request_id="r", end="clean")]
+
+
+def not_started(run_id, message="no space left on the disk of agent a") -> t.AllocationEnded:
+    outcome = AllocationOutcome(kind="lost", message=message, is_failed_start=True)
+    return t.AllocationEnded(allocation_id=f"{TASK}.{run_id}", outcome=outcome)
+
+
+def unstarted(times: int, state: t.Trial) -> tuple[t.Trial, list]:
+    """A trial of which so many starts in a row fail."""
+    events = [not_started(state.run_id + n) for n in range(times)]
+    return run(*events, state=state)
+
+
+def test_starts_that_fail_by_the_agents_fault_are_tried_again_within_a_bound() -> None:
+    state, effects = unstarted(MAX_FAILED_STARTS - 1, active(max_restarts=0))
+    assert (state.state, state.restarts) == ("ACTIVE", 0)
+    assert [e.run_id for e in of_type(effects, t.RequestAllocation)] == [MAX_FAILED_STARTS]
+    state, effects = step(state, not_started(MAX_FAILED_STARTS))
+    assert (state.state, state.restarts) == ("ERROR", 0)
+    assert reports(effects) == ["errored"]
+    [(level, said)] = log_of(effects)
+    assert level == "ERROR"
+    for part in ("20 starts in a row", "no space left on the disk of agent a", "continue the exp"):
+        assert part in said
+    assert state.reason == said
+
+
+@pytest.mark.parametrize("kind", ["lost", "preempted", "failed"])
+def test_a_run_that_started_begins_the_count_of_failed_starts_anew(kind) -> None:
+    state, _ = unstarted(MAX_FAILED_STARTS - 1, active(max_restarts=5))
+    state, _ = step(state, ended(kind, state.run_id))
+    assert state.state == "ACTIVE"
+    state, _ = unstarted(MAX_FAILED_STARTS - 1, state)
+    assert state.state == "ACTIVE"
+
+
+def test_a_trial_that_is_activated_again_has_all_of_its_starts_again() -> None:
+    state, _ = unstarted(MAX_FAILED_STARTS - 1, active())
+    state, _ = run(t.TrialPaused(), not_started(state.run_id), state=state)
+    assert (state.state, state.allocation_id) == ("PAUSED", None)
+    state, _ = step(state, t.TrialActivated())
+    assert (state.state, state.failed_starts) == ("ACTIVE", 0)
 
 
 @covers("scheduling-and-provisioning d.3.not_counted")

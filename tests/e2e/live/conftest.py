@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -158,21 +158,23 @@ class Person:
 
     def reaches(self, number: int, *states: str) -> str:
         """Wait until an experiment is in one of these states; which."""
-        look = lambda: self.state(number) if self.state(number) in states else ""  # noqa: E731
-        return str(until(look, what=f"{states} of experiment {number}"))
+        return str(
+            until(
+                lambda: self.state(number) if self.state(number) in states else "",
+                what=f"{states} of experiment {number}",
+            )
+        )
 
     def trial(self, number: int) -> dict[str, Any]:
         """The first trial of an experiment, once there is one."""
-        trials: Callable[[], Any] = lambda: self.cluster.trials(number)  # noqa: E731
-        found: dict[str, Any] = until(trials, what="a trial")[0]
+        found: dict[str, Any] = until(lambda: self.cluster.trials(number), what="a trial")[0]
         return found
 
     def prints(self, number: int, text: str) -> dict[str, Any]:
         """Wait until the first trial has printed a text; the trial."""
         trial = self.trial(number)
         path = f"/api/v1/trials/{trial['id']}/logs"
-        look = lambda: text in self.cluster.session().get(path).text  # noqa: E731
-        until(look, what=f"{text!r} in the log")
+        until(lambda: text in self.cluster.session().get(path).text, what=f"{text!r} in the log")
         return trial
 
 

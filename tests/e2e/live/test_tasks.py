@@ -57,8 +57,7 @@ def reaches(person: Person, task_id: str, state: str) -> None:
 
 
 def prints(person: Person, task_id: str, text: str) -> None:
-    look = lambda: text in person.det("task", "logs", task_id).out  # noqa: E731
-    until(look, what=f"{text!r} in the log")
+    until(lambda: text in person.det("task", "logs", task_id).out, what=f"{text!r} in the log")
 
 
 @live("task create", "task fork", "task config", "task logs")

@@ -40,8 +40,9 @@ class Frames:
         client = scope.get("client")
         self.remote_address: str = client[0] if client else ""
         tls = (scope.get("extensions") or {}).get("tls") or {}
-        self.certificate: str | None = tls.get("client_cert_name")
-        """Subject of the certificate that the other end showed."""
+        names = tls.get("client_cert_names")
+        self.certificate: frozenset[str] | None = None if names is None else frozenset(names)
+        """Whom the certificate was made for that the other end showed."""
         self.is_from_browser = any(name == b"origin" for name, _ in scope.get("headers", ()))
 
     async def accept(self) -> None:

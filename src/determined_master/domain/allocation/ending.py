@@ -155,6 +155,7 @@ def _outcome(allocation: Allocation) -> AllocationOutcome:
             kind="lost" if failure.type in TRANSIENT else "failed",
             message=f"allocation failed: {said}",
             exit_code=failure.exit_code,
+            is_failed_start=failure.type == "agent_error",
         )
     message = f"allocation stopped early after all resources exited: {said}"
     return AllocationOutcome(kind="completed", message=message, exit_code=0)

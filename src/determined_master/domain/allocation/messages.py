@@ -12,6 +12,7 @@ from determined_master.domain.messages import (
     CancelTimer,
     Effect,
     Event,
+    GivenUp,
     SetTimer,
     State,
     WriteTaskLog,
@@ -60,6 +61,8 @@ class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Literal["completed", "preempted", "killed", "failed", "lost", "refused"]
     message: str = ""
     exit_code: int | None = None
+    is_failed_start: bool = False
+    """Whether an agent could not start a container of it."""
 
 
 class Container(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -236,11 +239,9 @@ class Refused(Event, frozen=True, tag="refused"):
     reason: str
 
 
-class EffectFailed(Event, frozen=True, tag="effect_failed"):
+class EffectFailed(GivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
-    effect: str
-    error: str
     container_id: str = ""
 
 

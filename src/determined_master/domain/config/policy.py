@@ -14,7 +14,7 @@ import msgspec
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 
 Workload = Literal["EXPERIMENT", "NTSC"]
-"""What a policy is about; NTSC: notebooks, TensorBoards, shells and commands."""
+"""What a policy is about; NTSC: notebooks, TensorBoards, shells, commands, generic tasks."""
 
 _NOUNS: Mapping[Workload, str] = {"EXPERIMENT": "experiment", "NTSC": "tasks"}
 """How the command line calls them."""

@@ -8,6 +8,7 @@ from typing import Any
 from determined_master.domain.config.experiment_schema import EXPERIMENT
 from determined_master.domain.config.policy import Policies
 from determined_master.domain.config.problems import ROOT, Problem, Report
+from determined_master.domain.errors import FailedPrecondition
 
 
 def lay_over(config: Mapping[str, Any], policies: Policies, report: Report) -> dict[str, Any]:
@@ -18,15 +19,36 @@ def lay_over(config: Mapping[str, Any], policies: Policies, report: Report) -> d
         policies: those that hold.
         report: told of warnings, without values: they may be secret.
     """
+    merged = _merged(config, policies, report)
+    for path, (_, scope) in policies.invariants().items():
+        given = _find(config, path)
+        if given is not None and given != _find(merged, path):
+            report.warn(f"{ROOT}.{path}", f"is replaced by what a config policy of {scope} sets")
+    return merged
+
+
+def check_held(config: Mapping[str, Any], policies: Policies) -> None:
+    """Do nothing when a completed configuration is as the invariants say.
+
+    Raises:
+        FailedPrecondition: it differs; with every path, without values: they may be secret.
+    """
+    merged = _merged(config, policies, Report())
+    found = [
+        f"{path} is set to another value by a config policy of {scope}"
+        for path, (_, scope) in policies.invariants().items()
+        if _find(config, path) != _find(merged, path)
+    ]
+    if found:
+        raise FailedPrecondition(f"{'; '.join(found)}. {policies.remedy}")
+
+
+def _merged(config: Mapping[str, Any], policies: Policies, report: Report) -> dict[str, Any]:
     merged = dict(config)
     for policy in reversed(policies.levels):
         if policy.invariant_config:
             high = EXPERIMENT.read(policy.invariant_config, "<policy>", report) or {}
             merged = dict(EXPERIMENT.merge(high, merged))
-    for path, (_, scope) in policies.invariants().items():
-        given = _find(config, path)
-        if given is not None and given != _find(merged, path):
-            report.warn(f"{ROOT}.{path}", f"is replaced by what a config policy of {scope} sets")
     return merged
 
 

@@ -92,8 +92,7 @@ def build_task(
     Args:
         kind: of the task.
         submitted: JSON values, as read from the request.
-        layers: of the cluster and the template; policies are those of interactive tasks, and
-            bound no generic ones.
+        layers: of the cluster and the template; policies are those of tasks.
         options: what else it is completed with.
 
     Raises:
@@ -121,8 +120,7 @@ def build_task(
     schema.find_gaps(completed, ROOT, report)
     if report.problems:
         raise TaskErrors(kind, report.problems)
-    if kind != "generic":
-        _check_constraints(completed["resources"], layers, has_priorities=pool.has_priorities)
+    _check_constraints(completed["resources"], layers, has_priorities=pool.has_priorities)
     return BuiltTask(config=completed, typed=typed_task(completed), warnings=report.warnings)
 
 

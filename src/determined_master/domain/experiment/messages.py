@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from determined_master.domain.messages import Effect, Event, Record, State
+from determined_master.domain.messages import Effect, Event, GivenUp, Record, State
 from determined_master.domain.states import RunState
 
 TrialEnd = Literal["clean", "errored", "user_canceled", "invalid_hp"]
@@ -154,11 +154,9 @@ class TrialEnded(Event, frozen=True, tag="trial_ended"):
     end: TrialEnd
 
 
-class EffectFailed(Event, frozen=True, tag="effect_failed"):
+class EffectFailed(GivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
 
-    effect: str
-    error: str
     request_id: str = ""
     """The trial that the effect was about."""
     task_id: str = ""

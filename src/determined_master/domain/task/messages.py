@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from determined_master.domain.allocation.messages import AllocationOutcome
 from determined_master.domain.messages import Effect, Event, State, WriteTaskLog
+from determined_master.domain.runs import RunGivenUp, RunOrder, RunOver
 
 GenericState = Literal[
     "ACTIVE",
@@ -49,20 +49,12 @@ class TaskKilled(Event, frozen=True, tag="task_killed"):
     """A user ends it at once."""
 
 
-class RunEnded(Event, frozen=True, tag="run_ended"):
+class RunEnded(RunOver, frozen=True, tag="run_ended"):
     """Its allocation is over and the slots are back."""
 
-    allocation_id: str
-    outcome: AllocationOutcome
 
-
-class EffectFailed(Event, frozen=True, tag="effect_failed"):
+class EffectFailed(RunGivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
-
-    effect: str
-    error: str
-    allocation_id: str = ""
-    """The allocation that the effect was about."""
 
 
 TaskEvent = TaskCreated | TaskPaused | TaskUnpaused | TaskKilled | RunEnded | EffectFailed
@@ -75,18 +67,12 @@ class RequestRun(Effect, frozen=True, tag="request_run"):
     is_preemptible: bool
 
 
-class PreemptRun(Effect, frozen=True, tag="preempt_run"):
+class PreemptRun(RunOrder, frozen=True, tag="preempt_run"):
     """Ask the run to save its work and leave."""
 
-    allocation_id: str
-    reason: str
 
-
-class KillRun(Effect, frozen=True, tag="kill_run"):
+class KillRun(RunOrder, frozen=True, tag="kill_run"):
     """End the run at once."""
-
-    allocation_id: str
-    reason: str
 
 
 TaskOrder = RequestRun | PreemptRun | KillRun

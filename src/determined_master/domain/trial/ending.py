@@ -2,7 +2,10 @@
 
 Source: task-contract 1.6. Two of its rules are bent to what their users meant: the loss of an
 agent is never held against a trial, also not one that is stopping; and a trial that was killed
-ends CANCELED however its run met the kill.
+ends CANCELED however its run met the kill. A third has a bound: starts that fail by their agents'
+fault are not counted as restarts, but twenty in a row are no chance, and nobody would hear of
+them. The agents rest after each (see `pools/resting.py`), so that is over an hour on a machine
+where nothing starts.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ from determined_master.domain.states import SEVERITY, STOPPED_AS, RunState
 from determined_master.domain.trial.messages import ReportTrialEnd, Trial, TrialEffect
 from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
 
+MAX_FAILED_STARTS = 20
+"""So many starts in a row may fail without a fault of the trial's."""
+
 Step = tuple[Trial, list[TrialEffect]]
 
 _ENDS: dict[RunState, TrialEnd] = {
@@ -27,7 +33,8 @@ _ENDS: dict[RunState, TrialEnd] = {
 
 def allocation_ended(state: Trial, outcome: AllocationOutcome) -> Step:
     """Close the trial, or start its next run, or let it rest while it is paused."""
-    idle = replace(state, allocation_id=None)
+    failed_starts = state.failed_starts + 1 if outcome.is_failed_start else 0
+    idle = replace(state, allocation_id=None, failed_starts=failed_starts)
     if state.early_exit is not None:
         after, effects = close_stopped(idle)
         return after, [CancelTimer(EARLY_EXIT_TIMER), *effects]
@@ -41,6 +48,8 @@ def allocation_ended(state: Trial, outcome: AllocationOutcome) -> Step:
             return close(idle, "ERROR", reason=outcome.message)
         case "failed":
             return _failed(idle, outcome)
+        case "lost" if failed_starts >= MAX_FAILED_STARTS and state.state == "ACTIVE":
+            return _never_started(idle, outcome)
         case "lost" | "preempted" | "killed":
             return _next_run(idle)
 
@@ -75,6 +84,16 @@ def _failed(state: Trial, outcome: AllocationOutcome) -> Step:
     if counted.restarts > state.max_restarts:
         return close(counted, "ERROR", reason=outcome.message)
     return _next_run(counted, follows_failure=True)
+
+
+def _never_started(state: Trial, outcome: AllocationOutcome) -> Step:
+    said = (
+        f"{state.failed_starts} starts in a row failed by the fault of their agents, the last "
+        f"with: {outcome.message}; mend the agents, then continue the experiment"
+    )
+    logged = WriteTaskLog(task_id=state.task_id, text=said, level="ERROR")
+    after, effects = close(state, "ERROR", reason=said)
+    return after, [logged, *effects]
 
 
 def _next_run(state: Trial, *, follows_failure: bool = False) -> Step:

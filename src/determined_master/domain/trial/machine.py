@@ -119,7 +119,7 @@ def _steer(
 ) -> Step:
     match event:
         case TrialActivated() if state.state == "PAUSED":
-            active = replace(state, state="ACTIVE")
+            active = replace(state, state="ACTIVE", failed_starts=0)
             # The allocation of a pause may still be leaving: the next run starts at its end.
             return allocate(active) if state.allocation_id is None else (active, [])
         case TrialPaused() if state.state == "ACTIVE":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from determined_master.domain.allocation.messages import AllocationOutcome
 from determined_master.domain.experiment.messages import TrialEnd
 from determined_master.domain.messages import (
     CancelTimer,
@@ -15,6 +14,7 @@ from determined_master.domain.messages import (
     State,
     WriteTaskLog,
 )
+from determined_master.domain.runs import RunGivenUp, RunOrder, RunOver
 from determined_master.domain.states import RunState
 
 EarlyExitReason = Literal["INVALID_HP", "INIT_INVALID_HP"]
@@ -39,6 +39,8 @@ class Trial(State, frozen=True):
     early_exit: EarlyExitReason | None = None
     retries_canceled: str | None = None
     """Why a failure is final, when a log policy has said so."""
+    failed_starts: int = 0
+    """Of its latest runs, how many in a row no agent could start, without a fault of its own."""
     excluded_agents: tuple[str, ...] = ()
     """Agents that no later run may use, because a log policy has said so."""
     is_stopped_by_searcher: bool = False
@@ -119,11 +121,8 @@ class TrialErred(Event, frozen=True, tag="trial_erred"):
     reason: str
 
 
-class AllocationEnded(Event, frozen=True, tag="allocation_ended"):
+class AllocationEnded(RunOver, frozen=True, tag="allocation_ended"):
     """Its allocation is over and the slots are back."""
-
-    allocation_id: str
-    outcome: AllocationOutcome
 
 
 class EarlyExitReported(Event, frozen=True, tag="early_exit_reported"):
@@ -157,13 +156,8 @@ class RoomLacked(Event, frozen=True, tag="room_lacked"):
     reason: str
 
 
-class EffectFailed(Event, frozen=True, tag="effect_failed"):
+class EffectFailed(RunGivenUp, frozen=True, tag="effect_failed"):
     """An effect was given up after its last retry."""
-
-    effect: str
-    error: str
-    allocation_id: str = ""
-    """The allocation that the effect was about."""
 
 
 TrialEvent = (
@@ -199,18 +193,12 @@ class RequestAllocation(Effect, frozen=True, tag="request_allocation"):
     """Whether the run before it failed by its own fault."""
 
 
-class PreemptAllocation(Effect, frozen=True, tag="preempt_allocation"):
+class PreemptAllocation(RunOrder, frozen=True, tag="preempt_allocation"):
     """Ask the allocation to save its work and leave."""
 
-    allocation_id: str
-    reason: str
 
-
-class KillAllocation(Effect, frozen=True, tag="kill_allocation"):
+class KillAllocation(RunOrder, frozen=True, tag="kill_allocation"):
     """End the allocation at once."""
-
-    allocation_id: str
-    reason: str
 
 
 class ReportTrialEnd(Effect, frozen=True, tag="report_trial_end"):

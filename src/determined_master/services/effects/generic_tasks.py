@@ -9,7 +9,11 @@ from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.task import messages as task
-from determined_master.services.effects.requests import ask_for_room
+from determined_master.services.effects.requests import (
+    ask_for_room,
+    ask_to_leave,
+    end_at_once,
+)
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import generic_tasks
 
@@ -30,8 +34,8 @@ class GenericTaskEffects:
         """Tell the engine who carries out what."""
         handlers = self._engine.handlers
         handlers.register(task.RequestRun, self.request_run)
-        handlers.register(task.PreemptRun, self.preempt_run)
-        handlers.register(task.KillRun, self.kill_run)
+        handlers.register(task.PreemptRun, ask_to_leave)
+        handlers.register(task.KillRun, end_at_once)
 
     async def request_run(self, effect: task.RequestRun, ctx: EffectContext) -> None:
         """Store the allocation with its tokens' hashes and let it wait for slots."""
@@ -41,16 +45,6 @@ class GenericTaskEffects:
             raise RuntimeError(f"the generic task {ctx.aggregate_id} has no row")
         request = _request(row, clock.now(), is_preemptible=effect.is_preemptible)
         await ask_for_room(ctx, self._tokens, effect.allocation_id, row.user_id, request)
-
-    async def preempt_run(self, effect: task.PreemptRun, ctx: EffectContext) -> None:
-        """Ask the run to save its work and leave."""
-        event = alloc.PreemptRequested(reason=effect.reason)
-        await ctx.post("allocation", effect.allocation_id, event)
-
-    async def kill_run(self, effect: task.KillRun, ctx: EffectContext) -> None:
-        """End the run at once."""
-        event = alloc.KillRequested(reason=effect.reason)
-        await ctx.post("allocation", effect.allocation_id, event)
 
 
 def _request(
@@ -71,5 +65,6 @@ def _request(
         priority=config.priority,
         weight=config.weight,
         max_slots=config.max_slots,
+        position=row.queue_position,
         requested_at=now,
     )

@@ -12,6 +12,7 @@ from determined_master.services.tokens import TaskTokens, token_hash
 from determined_master.store import allocations
 
 if TYPE_CHECKING:
+    from determined_master.domain.runs import RunOrder
     from determined_master.engine import EffectContext
 
 USER_TOKEN_LIFE = timedelta(days=7)
@@ -46,3 +47,15 @@ async def ask_for_room(
     )
     event = alloc.AllocationRequested(allocation_id=allocation_id, request=request)
     await ctx.post("allocation", allocation_id, event, within=Rows(ALLOCATIONS, new))
+
+
+async def ask_to_leave(effect: RunOrder, ctx: EffectContext) -> None:
+    """Ask an allocation to save its work and leave."""
+    event = alloc.PreemptRequested(reason=effect.reason)
+    await ctx.post("allocation", effect.allocation_id, event)
+
+
+async def end_at_once(effect: RunOrder, ctx: EffectContext) -> None:
+    """End an allocation at once."""
+    event = alloc.KillRequested(reason=effect.reason)
+    await ctx.post("allocation", effect.allocation_id, event)

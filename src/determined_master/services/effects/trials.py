@@ -10,7 +10,11 @@ from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
 from determined_master.domain.trial import messages as trial
-from determined_master.services.effects.requests import ask_for_room
+from determined_master.services.effects.requests import (
+    ask_for_room,
+    ask_to_leave,
+    end_at_once,
+)
 from determined_master.services.gathering import Gathering
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import experiments, trials
@@ -39,8 +43,8 @@ class TrialEffects:
         """Tell the engine who carries out what."""
         handlers = self._engine.handlers
         handlers.register(trial.RequestAllocation, self.request_allocation)
-        handlers.register(trial.PreemptAllocation, self.preempt_allocation)
-        handlers.register(trial.KillAllocation, self.kill_allocation)
+        handlers.register(trial.PreemptAllocation, ask_to_leave)
+        handlers.register(trial.KillAllocation, end_at_once)
         handlers.register(trial.ReportTrialEnd, self.report_trial_end)
         handlers.register(trial.ReportDetachedState, self.report_detached_state)
 
@@ -79,18 +83,6 @@ class TrialEffects:
             is_single_node=request.is_single_node,
             excluded=request.excluded_agents,
         )
-
-    async def preempt_allocation(
-        self, effect: trial.PreemptAllocation, ctx: EffectContext
-    ) -> None:
-        """Ask the allocation to save its work and leave."""
-        event = alloc.PreemptRequested(reason=effect.reason)
-        await ctx.post("allocation", effect.allocation_id, event)
-
-    async def kill_allocation(self, effect: trial.KillAllocation, ctx: EffectContext) -> None:
-        """End the allocation at once."""
-        event = alloc.KillRequested(reason=effect.reason)
-        await ctx.post("allocation", effect.allocation_id, event)
 
     async def report_trial_end(self, effect: trial.ReportTrialEnd, ctx: EffectContext) -> None:
         """Tell the experiment, and through it the search, that the trial is closed."""

@@ -1,0 +1,30 @@
+"""What all that run as allocations have in common: trials, and tasks without an experiment.
+
+Each kind stores these under tags of its own, so they are bases and no messages themselves.
+"""
+
+from __future__ import annotations
+
+from determined_master.domain.allocation.messages import AllocationOutcome
+from determined_master.domain.messages import Effect, Event, GivenUp
+
+
+class RunOver(Event, frozen=True):
+    """Its allocation is over and the slots are back."""
+
+    allocation_id: str
+    outcome: AllocationOutcome
+
+
+class RunOrder(Effect, frozen=True):
+    """Something is to become of its run."""
+
+    allocation_id: str
+    reason: str
+
+
+class RunGivenUp(GivenUp, frozen=True):
+    """An effect about one of its runs, or none, was given up after its last retry."""
+
+    allocation_id: str = ""
+    """The allocation that the effect was about."""

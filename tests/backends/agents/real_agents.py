@@ -1,0 +1,46 @@
+"""The other end of the link of agents that are processes, and what these run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.agent_link import (
+    FAST,
+    Listener,
+    OpenDoor,
+    Recorder,
+    identity,
+)
+
+from determined_master.backends.agents.backend import AgentBackend
+
+
+def backend_of(
+    listener: Listener, events: Recorder, *, wait_s: float = 25.0, door: Any = None, epoch: int = 1
+) -> AgentBackend:
+    backend = AgentBackend(
+        identity(),
+        events,
+        door or OpenDoor(),
+        reconnect_wait_s=lambda _: wait_s,
+        times=FAST,
+    )
+    backend.open({}, epoch)
+    listener.backend = backend
+    return backend
+
+
+def connected(backend: AgentBackend) -> bool:
+    return any(a.is_connected for a in backend.agents())
+
+
+COUNTING = (
+    "import sys, time",
+    "for i in range({n}):",
+    "    print('line', i, flush=True)",
+    "    time.sleep({pause})",
+)
+
+
+def counting(n: int, pause: float = 0.0) -> tuple[str, ...]:
+    return tuple(line.format(n=n, pause=pause) for line in COUNTING)

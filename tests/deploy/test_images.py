@@ -1,0 +1,194 @@
+"""The images of the agent and of the master, built and run in a Docker daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.covers import covers
+from tests.deploy.installed import install
+from tests.docker_daemon import IMAGE, Daemon
+from tests.e2e import scripts
+from tests.e2e.cluster import PASSWORD, Cluster, until
+from tests.e2e.docker_cluster import config
+
+BUILD = Path(__file__).parents[2] / "deploy" / "build-image"
+AGENT, MASTER = "determined-agent:test", "determined-master:test"
+SCRIPT = "/usr/local/determined/container_startup_script"
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.docker,
+    pytest.mark.xdist_group("docker"),
+]
+
+
+class Machine(NamedTuple):
+    """A daemon that has both images, and a directory that it and its containers share."""
+
+    docker: Daemon
+    root: Path
+
+    def run(self, name: str, image: str, *arguments: str, options: tuple[str, ...] = ()) -> None:
+        """Start a container on the machine's network."""
+        shared = ("--volume", f"{self.root}:{self.root}")
+        self.docker.run(
+            *("run", "--detach", "--name", name, "--network", "host"),
+            *(*shared, *options, image, *arguments),
+        )
+
+    def said(self, name: str) -> str:
+        """What a container has written."""
+        done = subprocess.run(
+            ["docker", "-H", self.docker.address, "logs", name],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    def names(self) -> list[str]:
+        """Of all containers."""
+        return self.docker.run("ps", "--all", "--format", "{{.Names}}").split()
+
+
+@pytest.fixture(scope="module")
+def machine(docker: Daemon) -> Iterator[Machine]:
+    version = "import sys; print(*sys.version_info[:2], sep='.')"
+    has = docker.run("run", "--rm", "--network", "host", IMAGE, "python3", "-c", version)
+    own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if has != own:
+        pytest.skip(f"the tests' packages are for Python {own}, the image has {has}")
+    root = Path(tempfile.mkdtemp(prefix="det-images-", dir="/tmp"))
+    root.chmod(0o777)
+    made = Machine(docker, root)
+    try:
+        install(root / "packages", "agent", "master")
+        for part, image in (("agent", AGENT), ("master", MASTER)):
+            env = {
+                "PATH": os.environ["PATH"],
+                "HOME": str(root),
+                "DOCKER_HOST": docker.address,
+                "BASE": IMAGE,
+                "PACKAGES": str(root / "packages"),
+            }
+            subprocess.run(
+                [str(BUILD), part, image], env=env, check=True, capture_output=True, timeout=300
+            )
+        shutil.rmtree(root / "packages")
+        yield made
+    finally:
+        for name in made.names():
+            docker.run("rm", "--force", "--volumes", name)
+        for image in (AGENT, MASTER):
+            if docker.run("images", "--quiet", image):
+                docker.run("rmi", "--force", image)
+        shutil.rmtree(root)
+
+
+@covers("agent-config 6.image")
+def test_the_agents_image_runs_its_script_joins_a_master_and_starts_tasks(
+    machine: Machine,
+) -> None:
+    """The master runs from its image too, with a database of its own."""
+    cluster = Cluster(machine.root / "unused", agents=0)
+    settings = {
+        "task_container_defaults": {"network_mode": "host", "image": IMAGE},
+        "checkpoint_storage": {"type": "shared_fs", "host_path": str(machine.root / "storage")},
+    }
+    (machine.root / "master.yaml").write_text(json.dumps(settings))
+    machine.run(
+        "master",
+        MASTER,
+        *("--config-file", str(machine.root / "master.yaml")),
+        *("--host", "127.0.0.1", "--port", str(cluster.port)),
+        *("--security-initial-user-password", PASSWORD),
+    )
+    script = machine.root / "script"
+    script.write_text("echo the script ran before\n")  # not executable: sh runs it
+    machine.run(
+        "agent",
+        AGENT,
+        *("--master-host", "127.0.0.1", "--master-port", str(cluster.port)),
+        *("--agent-id", "boxed", "--work-dir", str(machine.root / "agent")),
+        *("--artificial-slots", "1", "--docker-host", machine.docker.address),
+        options=(
+            *("--volume", f"{script}:{SCRIPT}:ro"),
+            *("--volume", f"{machine.docker.socket}:{machine.docker.socket}"),
+            *("--env", f"HARNESS_DIR={machine.root}/harness"),
+        ),
+    )
+    until(lambda: "the script ran before" in machine.said("agent"), what="the start-up script")
+    try:
+        until(lambda: answers(cluster), what="an answer of the master")
+        until(lambda: cluster.connected() == ["boxed"], what="the agent")
+    except AssertionError:
+        sys.stdout.write(machine.said("master")[-3000:] + machine.said("agent")[-3000:])
+        raise
+    environment = {"environment_variables": [f"LEDGER={machine.root}", "STEPS=2"]}
+    mounts = [{"host_path": str(machine.root), "container_path": str(machine.root)}]
+    submitted = config(
+        "python3 t.py",
+        environment=environment,
+        hyperparameters={"quality": 0.5},
+        bind_mounts=mounts,
+    )
+    experiment = cluster.submit(submitted, {"t.py": scripts.LEDGER})
+    assert cluster.wait(experiment) == "COMPLETED"
+    assert [path.name for path in (machine.root / "harness").glob("*/determined")] == [
+        "determined"
+    ]
+    until(lambda: sorted(machine.names()) == ["agent", "master"], what="the task's removal")
+    machine.docker.run("stop", "agent", "master")
+    for name in ("agent", "master"):
+        code = machine.docker.run("inspect", "--format", "{{.State.ExitCode}}", name)
+        assert code == "0", machine.said(name)[-2000:]
+
+
+def answers(cluster: Cluster) -> bool:
+    """Whether the master lists its agents by now."""
+    try:
+        cluster.connected()
+    except Exception:
+        return False
+    return True
+
+
+@covers("agent-config 6.image")
+def test_a_start_up_script_that_fails_is_named_and_no_agent_starts(machine: Machine) -> None:
+    script = machine.root / "failing"
+    script.write_text("#!/bin/sh\necho this cannot work\nexit 7\n")
+    script.chmod(0o755)
+    machine.run("failing", AGENT, "version", options=("--volume", f"{script}:{SCRIPT}:ro"))
+    assert machine.docker.run("wait", "failing") == "1"
+    said = machine.said("failing")
+    assert "this cannot work" in said
+    assert f"{SCRIPT} ended with exit code 7: the agent is not started" in said
+    assert "configuration:" not in said
+
+
+def test_without_a_script_the_image_is_the_agents_command(machine: Machine) -> None:
+    said = machine.docker.run(
+        *("run", "--rm", "--network", "host"),
+        *("--env", f"HARNESS_DIR={machine.root}/harness", AGENT, "version"),
+    )
+    assert said.startswith("0.")
+
+
+def test_the_builder_names_what_it_lacks() -> None:
+    for arguments, said in (((), "agent|master TAG"), (("agent",), "name the image")):
+        done = subprocess.run(
+            [str(BUILD), *arguments], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2
+        assert said in done.stderr
