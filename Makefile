@@ -58,4 +58,4 @@ docs: $(STAMP)  ## make the generated pages anew
 	@for tool in tools/generate_*.py; do $(BIN)/python $$tool; done
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-* .mypy_cache .ruff_cache .pytest_cache

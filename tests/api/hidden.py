@@ -103,6 +103,14 @@ async def _fill(world: World) -> None:
     generic = await ok(admin, "POST", "/api/v1/generic-tasks", task)
     body = {"config": DETACHED, "projectId": project_id, "unmanaged": True}
     await ok(admin, "PUT", "/api/v1/experiments/by-external-id/ext", body)
+    config = {"description": MARK, "resources": {"slots": 0}}
+    for kind in ("command", "notebook", "shell", "tensorboard"):
+        body = {"config": dict(config), "workspaceId": workspace}
+        if kind == "command":
+            body["config"] = {**config, "entrypoint": ["true"]}
+        if kind == "tensorboard":
+            body["experimentIds"] = [int(world.names["experiment_id"])]
+        world.names[kind] = (await ok(admin, "POST", f"/api/v1/{kind}s", body))[kind]["id"]
     world.names |= {
         "external_experiment": "ext",
         "workspace": str(workspace),

@@ -23,7 +23,7 @@ from determined_wire.rest.endpoints import ENDPOINTS
 
 LOGOUT = ("POST", "/api/v1/auth/logout")
 ROUTES = sorted(
-    (r for r in all_routes() if r.method != "WS"),
+    (r for r in all_routes() if r.method not in ("WS", "*")),
     key=lambda r: ((r.method, r.path) == LOGOUT, r.path, r.method),  # that one ends the session
 )
 NAMES = {
@@ -125,7 +125,7 @@ async def sent(world: World, route: Route) -> Answer:
     )
 
 
-LISTS = {"ids", "trial_ids", "checkpoint_uuids"}
+LISTS = {"ids", "trial_ids", "experiment_ids", "checkpoint_uuids"}
 MANY = {"checkpoints", "batches", "logs"}
 
 

@@ -28,6 +28,8 @@ from tests.postgres import new_database
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.domain.access import Caller
+from determined_master.services.guard import Claim
 from determined_master.services.passwords import Passwords
 from determined_master.settings_security import Authz, Security
 from determined_master.store.pool import Address, open_pool
@@ -286,7 +288,7 @@ async def test_lists_leave_out_what_is_hidden_before_they_count_and_cut(
         "experiments-search": 2,
         "labels": 1,
         "model labels": 1,
-        "tasks": 1,
+        "tasks": 5,
     }
 
 
@@ -295,13 +297,13 @@ async def test_of_a_hidden_job_the_queue_tells_only_the_place(
     world: World, user: Client, hush: int
 ) -> None:
     path = "/api/v1/job-queues-v2"
-    [job] = (await ok(user, "GET", path))["jobs"]
+    job = (await ok(user, "GET", path))["jobs"][0]
     limited = job["limited"]
     assert "full" not in job
     assert limited["workspaceId"] == hush
     assert limited["summary"]["state"] == "STATE_QUEUED"
     assert not {"name", "username", "userId", "submissionTime", "entityId"} & limited.keys()
-    [bare] = (await ok(user, "GET", "/api/v1/job-queues"))["jobs"]
+    bare = (await ok(user, "GET", "/api/v1/job-queues"))["jobs"][0]
     told = [bare[key] for key in ("name", "username", "userId", "submissionTime", "entityId")]
     assert told == ["", "", 0, None, ""]
     assert (await user("GET", f"/api/v1/job-queues/{limited['jobId']}/why")).status == 404
@@ -309,7 +311,7 @@ async def test_of_a_hidden_job_the_queue_tells_only_the_place(
     await give(world, EDITOR, 1)
     assert (await user("POST", "/api/v1/job-queues", update)).status == 404
     await give(world, VIEWER, hush)
-    [job] = (await ok(user, "GET", path))["jobs"]
+    job = (await ok(user, "GET", path))["jobs"][0]
     assert job["full"]["username"] == "admin"
     assert (await user("POST", "/api/v1/job-queues", update)).status == 403
 
@@ -419,6 +421,47 @@ async def test_a_cluster_admin_by_role_may_do_what_an_admin_may(
     assert (await user("GET", f"{WORKSPACES}/{hush}")).status == 200
     await take(world, CLUSTER_ADMIN, None)
     assert (await user("GET", "/api/v1/master/config")).status == 403
+
+
+async def test_an_interactive_task_is_seen_by_viewers_and_entered_by_editors(
+    world: World, user: Client, hush: int
+) -> None:
+    shell = f"/api/v1/shells/{world.names['shell']}"
+    notebook = f"/api/v1/notebooks/{world.names['notebook']}"
+    claim = Claim("task", [world.names["notebook"]], "control", "task")
+    for kind in ("commands", "notebooks", "shells", "tensorboards"):
+        assert (await ok(user, "GET", f"/api/v1/{kind}"))["pagination"]["total"] == 0
+    await give(world, VIEWER, hush)
+    for kind in ("commands", "notebooks", "shells", "tensorboards"):
+        assert (await ok(user, "GET", f"/api/v1/{kind}"))["pagination"]["total"] == 1
+    assert (await ok(user, "GET", shell))["shell"]["privateKey"] == ""
+    assert "token" not in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
+    assert not await world.services.guard.can(await caller_of(world), claim)
+    await give(world, EDITOR, hush)
+    assert "PRIVATE KEY" in (await ok(user, "GET", shell))["shell"]["privateKey"]
+    assert "?token=" in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
+    assert await world.services.guard.can(await caller_of(world), claim)
+
+
+async def caller_of(world: World) -> Caller:
+    """The user as the master knows them now."""
+    found = await world.services.identities.authenticate(world.clients["user"].token)
+    assert found is not None
+    return found
+
+
+async def test_interactive_tasks_are_started_where_a_role_allows_it(
+    world: World, user: Client, hush: int
+) -> None:
+    body = {"config": {"entrypoint": ["true"], "resources": {"slots": 0}}, "workspaceId": hush}
+    assert (await user("POST", "/api/v1/commands", body)).status == 403
+    await give(world, EDITOR, 1)
+    assert (await user("POST", "/api/v1/commands", body)).status == 404
+    await give(world, VIEWER, hush)
+    assert (await user("POST", "/api/v1/commands", body)).status == 403
+    await give(world, EDITOR, hush)
+    started = (await ok(user, "POST", "/api/v1/commands", body))["command"]["id"]
+    await ok(user, "POST", f"/api/v1/commands/{started}/kill")
 
 
 async def test_projects_move_only_where_one_may_make_them(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from determined_master.api.access_rules import Entries, Need, maybe, on
+from determined_master.store.places import Thing
 
 _V1 = "/api/v1"
 
@@ -201,5 +202,35 @@ _TASKS: Entries = {
     },
 }
 
-RULES: Entries = {**_EXPERIMENTS, **_TRIALS, **_CHECKPOINTS, **_TASKS}
+
+def _interactive(kind: Thing) -> Entries:
+    """Routes that all kinds of interactive tasks have."""
+    path, field = f"{_V1}/{kind}s", f"{kind}_id"
+    one = f"{path}/{{{field}}}"
+    return {
+        ("GET", path): "filters",
+        ("POST", path): (maybe("template", "template_name"),),
+        ("GET", one): (on(kind, field),),
+        ("POST", f"{one}/kill"): (on(kind, field, "control", "task"),),
+        ("POST", f"{one}/set_priority"): (on(kind, field, "control", "task"),),
+    }
+
+
+_INTERACTIVE: Entries = {
+    **_interactive("command"),
+    **_interactive("notebook"),
+    **_interactive("shell"),
+    **_interactive("tensorboard"),
+    ("POST", f"{_V1}/tensorboards"): (
+        maybe("template", "template_name"),
+        maybe("experiment", "experiment_ids", "read", "checkpoint"),
+        maybe("trial", "trial_ids", "read", "checkpoint"),
+    ),
+    ("PUT", f"{_V1}/notebooks/{{notebook_id}}/report_idle"): (
+        on("notebook", "notebook_id", "report", "task"),
+    ),
+    ("*", "/proxy/{service}/{path*}"): "asks",
+}
+
+RULES: Entries = {**_EXPERIMENTS, **_TRIALS, **_CHECKPOINTS, **_TASKS, **_INTERACTIVE}
 """By method and path as the route table spells them."""

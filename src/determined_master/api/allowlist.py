@@ -59,6 +59,7 @@ TASK: dict[tuple[str, str], Rule] = {
     ("GET", "/api/v1/tasks/{task_id}"): _OF_TASK,
     ("GET", "/api/v1/tasks/{task_id}/context_directory"): _OF_TASK,
     ("GET", "/api/v1/tasks/{task_id}/acceleratorData"): _OF_TASK,
+    ("PUT", "/api/v1/notebooks/{notebook_id}/report_idle"): (("notebook_id", "task_id"),),
     ("POST", "/api/v1/task/logs"): (("logs.task_id", "task_id"),),
     ("POST", "/api/v1/runs/start"): (("run_id", "trial_id"),),
     ("GET", "/api/v1/runs/{run_id}/metadata"): (("run_id", "trial_id"),),

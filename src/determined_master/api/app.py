@@ -16,9 +16,26 @@ from determined_master.api.access_table import RULES
 from determined_master.api.allowlist import PAID_EDITION, is_open
 from determined_master.api.errors import plain_body, route_body, status_of
 from determined_master.api.gateway import GatewayRoute
-from determined_master.api.http import ClientGone, Http, Receive, Scope, Send, read_body, send_body
+from determined_master.api.http import (
+    SECURITY_HEADERS,
+    ClientGone,
+    Http,
+    Receive,
+    Scope,
+    Send,
+    read_body,
+    send_body,
+)
 from determined_master.api.match import Match, PathTable
-from determined_master.api.middleware import InactiveUser, admit, has_token
+from determined_master.api.middleware import (
+    InactiveUser,
+    SignIn,
+    admit,
+    admit_to_service,
+    has_token,
+)
+from determined_master.api.proxy import find_service
+from determined_master.api.proxying.heads import query_token
 from determined_master.api.routes import ANONYMOUS, Call, Route
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import (
@@ -116,13 +133,33 @@ class Api:
                 text = f"api not found: {http.method} {http.path}"
                 await plain.send_text_error(send, 404, text)
                 return
+            if target.kind == "service":
+                await self._run_service(target, http, match.values, receive, send)
+                return
             await self._run_plain(target, http, match.values, receive, send)
+        except SignIn as error:
+            await _send_to_login(send, error)
         except DetError as error:
             await _tell_plain(send, error)
         except ClientGone:
             return
         except Exception as error:
             await plain.send_error(send, _unexpected(http, error))
+
+    async def _run_service(
+        self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
+    ) -> None:
+        parameters = _parameters(route, values)
+        found, own_token = find_service(http, self._services.proxies, parameters["service"])
+        entry = await admit_to_service(
+            http,
+            self._authenticator,
+            is_open=found is not None and found.port.is_unauthenticated,
+            own_token=own_token,
+            in_query=query_token(http.raw_query),
+        )
+        call = Call(entry.caller or ANONYMOUS, self._services, http, parameters)
+        await route.handler(call, entry, receive, send)
 
     async def _run_plain(
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
@@ -212,6 +249,11 @@ def _plain_status(error: DetError) -> tuple[int, str]:
             return 403, "user not active"
         case _:
             return status_of(error), error.text
+
+
+async def _send_to_login(send: Send, error: SignIn) -> None:
+    headers = (*SECURITY_HEADERS, (b"location", error.location.encode()))
+    await send_body(send, 303, headers, b"")
 
 
 async def _tell_plain(send: Send, error: DetError) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.access import Action, Kind
-from determined_master.domain.errors import NotFound
+from determined_master.domain.errors import NotFound, PermissionDenied
 from determined_master.store.places import Thing, find_workspaces
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ _SEEN: Mapping[Thing, tuple[Kind, str]] = {
     "checkpoint": ("experiment", "checkpoint '{}' not found"),
     "task": ("task", "task '{}' not found"),
     "allocation": ("task", "allocation '{}' not found"),
+    "command": ("task", "command '{}' not found"),
+    "notebook": ("task", "notebook '{}' not found"),
+    "shell": ("task", "shell '{}' not found"),
+    "tensorboard": ("task", "tensorboard '{}' not found"),
     "job": ("task", "job {} not found"),
     "template": ("template", "template '{}' not found"),
     "model": ("model", 'model "{}" not found'),
@@ -65,6 +69,16 @@ class Guard:
         async with self._pool.acquire() as conn:
             found = await find_workspaces(conn, thing, names)
         return {n for n, i in found.items() if access.can(caller, "read", kind, workspace_id=i)}
+
+    async def can(self, caller: Caller, claim: Claim) -> bool:
+        """Whether `check` would do nothing."""
+        if caller.rights is None or caller.is_admin:
+            return True
+        try:
+            await self.check(caller, [claim])
+        except (NotFound, PermissionDenied):
+            return False
+        return True
 
     async def check(self, caller: Caller, claims: Sequence[Claim]) -> None:
         """Do nothing when the caller may do all of this.

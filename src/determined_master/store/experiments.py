@@ -232,6 +232,7 @@ async def delete_orphaned_models(conn: Conn, *, limit: int) -> int:
             SELECT m.digest FROM model_definitions m
              WHERE NOT EXISTS (SELECT FROM experiments e WHERE e.model_definition = m.digest)
                AND NOT EXISTS (SELECT FROM generic_tasks g WHERE g.context = m.digest)
+               AND NOT EXISTS (SELECT FROM interactive_tasks i WHERE i.context = m.digest)
              ORDER BY m.digest LIMIT $1 FOR UPDATE SKIP LOCKED)
         DELETE FROM model_definitions m USING orphans o WHERE m.digest = o.digest
     """

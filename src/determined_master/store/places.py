@@ -20,6 +20,10 @@ Thing = Literal[
     "checkpoint",
     "task",
     "allocation",
+    "command",
+    "notebook",
+    "shell",
+    "tensorboard",
     "job",
     "template",
     "model",
@@ -31,8 +35,10 @@ _OF_GENERIC = """
 _OF_TASK = f"""
       LEFT JOIN experiments e ON e.id = k.experiment_id
       LEFT JOIN generic_tasks g ON g.task_id = k.id {_OF_GENERIC}
+      LEFT JOIN interactive_tasks i ON i.task_id = k.id
 """
 _WORKSPACE = "coalesce(e.workspace_id, p.workspace_id, g.workspace_id) AS workspace_id"
+_WORKSPACE_OF_TASK = _WORKSPACE.replace("g.workspace_id)", "g.workspace_id, i.workspace_id)")
 
 
 class _Search(msgspec.Struct, frozen=True):
@@ -56,6 +62,11 @@ def _uuid(name: str) -> uuid.UUID | None:
         return None
 
 
+_TASKS = _Search(
+    f"SELECT k.id AS key, {_WORKSPACE_OF_TASK} FROM tasks k {_OF_TASK}"
+    " WHERE k.id = ANY ($1::text[])",
+    str,
+)
 _SEARCHES: Mapping[Thing, _Search] = {
     "workspace": _Search(
         "SELECT id AS key, id AS workspace_id FROM workspaces WHERE id = ANY ($1::int[])", _number
@@ -86,18 +97,19 @@ _SEARCHES: Mapping[Thing, _Search] = {
         " WHERE c.uuid = ANY ($1::uuid[])",
         _uuid,
     ),
-    "task": _Search(
-        f"SELECT k.id AS key, {_WORKSPACE} FROM tasks k {_OF_TASK} WHERE k.id = ANY ($1::text[])",
-        str,
-    ),
+    "task": _TASKS,
+    "command": _TASKS,
+    "notebook": _TASKS,
+    "shell": _TASKS,
+    "tensorboard": _TASKS,
     "allocation": _Search(
-        f"SELECT a.id AS key, {_WORKSPACE} FROM allocations a JOIN tasks k ON k.id = a.task_id"
-        f" {_OF_TASK} WHERE a.id = ANY ($1::text[])",
+        f"SELECT a.id AS key, {_WORKSPACE_OF_TASK} FROM allocations a"
+        f" JOIN tasks k ON k.id = a.task_id {_OF_TASK} WHERE a.id = ANY ($1::text[])",
         str,
     ),
     "job": _Search(
         "SELECT job_id AS key, workspace_id FROM experiments WHERE job_id = ANY ($1::uuid[])"
-        f" UNION SELECT k.job_id, {_WORKSPACE} FROM tasks k {_OF_TASK}"
+        f" UNION SELECT k.job_id, {_WORKSPACE_OF_TASK} FROM tasks k {_OF_TASK}"
         " WHERE k.experiment_id IS NULL AND k.job_id = ANY ($1::uuid[])",
         _uuid,
     ),
