@@ -83,6 +83,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     user_ids: Sequence[int] = ()
     workspace_id: int = 0
     """0 for all."""
+    among: Sequence[int] | None = None
+    """The workspaces that may be looked into; None for all."""
     sort: str = "id"
     """One of `SORTS`."""
     descending: bool = False
@@ -116,6 +118,7 @@ _MATCHING = """
        AND (cardinality($3::text[]) = 0 AND cardinality($4::int[]) = 0
             OR u.username = ANY ($3) OR k.user_id = ANY ($4))
        AND ($5 = 0 OR i.workspace_id = $5)
+       AND ($6::int[] IS NULL OR i.workspace_id = ANY ($6))
 """
 
 
@@ -162,13 +165,14 @@ async def list_interactive_tasks(conn: Conn, wanted: Wanted) -> tuple[list[Liste
         list(wanted.users),
         list(wanted.user_ids),
         wanted.workspace_id,
+        None if wanted.among is None else list(wanted.among),
     )
     total = await conn.fetchval(f"SELECT count(*) {_FROM} {_MATCHING}", *values)
     page = page_of(total, wanted.offset, wanted.limit)
     direction = "DESC" if wanted.descending else "ASC"
     query = f"""
         SELECT {_LISTED} {_FROM} {_MATCHING}
-         ORDER BY {SORTS[wanted.sort]} {direction}, i.task_id {direction} OFFSET $6 LIMIT $7
+         ORDER BY {SORTS[wanted.sort]} {direction}, i.task_id {direction} OFFSET $7 LIMIT $8
     """
     found = await conn.fetch(query, *values, page.start, page.end - page.start)
     return [ListedTask(**row) for row in found], page
