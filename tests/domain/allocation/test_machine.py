@@ -344,6 +344,14 @@ def test_words_of_the_agent_are_kept_when_they_say_more_than_the_code() -> None:
     assert "exit code: 137: out of memory (exit code 137)" in state.outcome.message
 
 
+def test_what_an_agent_says_beside_the_exit_code_is_told() -> None:
+    said = "container failed with non-zero exit code: 137 (the kernel ended it)"
+    event = changed("a", "TERMINATED", failure=failure("container_failed", said, 137))
+    state, _ = step(running(), event)
+    assert state.outcome is not None
+    assert state.outcome.message.endswith(f"exit code: {said} (exit code 137)")
+
+
 def test_the_state_of_a_gang_on_40_agents_stays_below_its_bound() -> None:
     names = [f"agent-{i:02}.cluster.example" for i in range(40)]
     state = running(*names)
