@@ -124,6 +124,14 @@ async def test_every_method_passes_with_its_body(
     assert backend.heads[0].startswith(method.encode())
 
 
+async def test_a_length_is_passed_on_whatever_is_said_of_the_connection(
+    master: Master, backend: Backend
+) -> None:
+    path = f"/proxy/{master.task(backend).id}:8080/"
+    await master.ask(path, "Connection: content-length, host", method="POST", body=b"GET / H")
+    assert {"content-length: 7", "host: master"} <= set(lines_of(backend.heads[0]))
+
+
 async def test_the_head_alone_is_answered_without_a_body(master: Master, backend: Backend) -> None:
     task = master.task(backend)
     answer = await master.ask(f"/proxy/{task.id}:8080/", method="HEAD")
@@ -148,7 +156,10 @@ async def test_an_unknown_service_is_named(master: Master) -> None:
     assert (answer.status, json.loads(answer.body)) == (404, {"message": "service not found: zz"})
 
 
-@pytest.mark.parametrize("carrier", ["Authorization: Bearer {}", "Cookie: a=b; auth={}; c=d"])
+CARRIERS = ["Authorization: Bearer {}", "Authorization: bearer  {}", "Cookie: a=b; auth={}; c=d"]
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
 async def test_a_users_token_lets_in_and_is_not_passed_on(
     carrier: str, master: Master, backend: Backend
 ) -> None:
@@ -235,12 +246,16 @@ async def test_a_service_cannot_change_who_its_user_is(master: Master, backend: 
     async def bake(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await backend.head(reader)
         writer.write(b"HTTP/1.1 204 None\r\nSet-Cookie: auth=evil; Path=/\r\n")
+        writer.write(b"Set-Cookie: =auth=evil; Path=/\r\n")
         writer.write(b"Set-Cookie: own=1\r\nUpgrade: h2c\r\n\r\n")
 
     backend.serve = bake
-    answer = await master.ask(f"/proxy/{master.task(backend).id}:8080/")
-    assert (answer.status, answer.headers["set-cookie"]) == (204, "own=1")
-    assert "upgrade" not in answer.headers
+    path = f"/proxy/{master.task(backend).id}:8080/"
+    request = f"GET {path} HTTP/1.1\r\nHost: m\r\n{master.bearer}\r\nConnection: close\r\n\r\n"
+    head = lines_of(await exchange(master.port, request.encode()))
+    assert head[0].startswith("http/1.1 204 ")
+    assert [line for line in head if line.startswith("set-cookie")] == ["set-cookie: own=1"]
+    assert not any(line.startswith("upgrade") for line in head)
 
 
 async def test_services_follow_the_life_of_their_allocation(
@@ -285,6 +300,8 @@ SMUGGLED = {
     "an unknown encoding": "Transfer-Encoding: gzip, chunked",
     "an encoding twice": "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
     "a list of lengths": "Content-Length: 4, 4",
+    "two hosts": "Host: other\r\nContent-Length: 0",
+    "two authorizations": "Authorization: Bearer other\r\nContent-Length: 0",
 }
 
 
@@ -391,6 +408,7 @@ NO_ANSWERS: dict[str, tuple[bytes, str]] = {
     "half a head": (b"HTTP/1.1 200 OK\r\nA: b", "closed the connection"),
     "no HTTP": (b"SSH-2.0-x\r\n\r\n", "not HTTP/1.1"),
     "two lengths": (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP"),
+    "no status": (b"HTTP/1.1 742 X\r\n\r\n", "742"),
     "another protocol": (
         b"HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\n",
         "unasked",

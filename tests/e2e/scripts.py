@@ -1,5 +1,9 @@
 """Training scripts that tests submit."""
 
+import socket
+
+from tests.e2e.cluster import until
+
 LEDGER = '''
 """Reports and saves; writes a line to a ledger after each of them has returned."""
 import json, os, pathlib, time
@@ -117,3 +121,29 @@ with core.init() as context:
     while not context.preempt.should_preempt():
         time.sleep(0.02)
 '''
+
+ANSWERS_ONCE = """
+import os, socket
+with socket.create_server(("0.0.0.0", int(os.environ["PORT"]))) as server:
+    done = False
+    while not done:
+        client, _ = server.accept()
+        with client:
+            heard = client.recv(100)
+            client.sendall(heard.upper())
+            done = heard == b"hello."
+"""
+
+
+def answered(port: int) -> None:
+    """Ask such a script at a port of this machine until it answers."""
+
+    def asks() -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 10) as script:
+                script.sendall(b"hello.")
+                return script.recv(100) == b"HELLO."
+        except OSError:
+            return False
+
+    until(asks, what=f"an answer at port {port}")

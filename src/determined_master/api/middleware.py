@@ -121,8 +121,8 @@ def login_cookie(token: str, expires: str, *, is_secure: bool) -> bytes:
 def _service_tokens(http: Http) -> list[str]:
     """What of a request to a service may be tokens of users, by what counts first."""
     scheme, _, sent = http.authorization.decode("latin-1").partition(" ")
-    is_ours = scheme in ("Bearer", "token") and sent
-    tokens = [sent] if is_ours else []
+    may_be_ours = scheme.lower() in ("bearer", "token") and sent
+    tokens = [sent.strip()] if may_be_ours else []
     own = _cookie(http.cookie) if http.cookie else ""
     return [*tokens, own] if own else tokens
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.e2e.live.conftest import CONFIG, FREE_PREVIEW, TRAIN, Person
+from tests.e2e.cluster import free_port
+from tests.e2e.live.conftest import CONFIG, FREE_PREVIEW, SINGLE, TRAIN, Person
+from tests.e2e.scripts import ANSWERS_ONCE, answered
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("live")]
 live = pytest.mark.live
@@ -31,6 +34,25 @@ def test_a_test_is_judged_by_its_end(person: Person) -> None:
     failing = person.model("raise SystemExit(3)")
     said = person.det("e", "create", person.file(CONFIG), failing, "-t", code=1).err
     assert "the test ended in state ERROR" in said
+
+
+@live("experiment create")
+def test_a_port_of_the_trial_is_reached_here_while_it_is_followed(person: Person) -> None:
+    port, local = free_port(), free_port()
+    config = f"{SINGLE}environment: {{environment_variables: [PORT={port}]}}\n"
+    with ThreadPoolExecutor(1) as threads:
+        asking = threads.submit(answered, local)
+        number = person.create(config, ANSWERS_ONCE, "--publish", f"{local}:{port}")
+        asking.result()
+    assert person.experiment(number)["config"]["environment"]["proxy_ports"] == [
+        {
+            "proxy_port": port,
+            "proxy_tcp": True,
+            "unauthenticated": False,
+            "default_service_id": False,
+        }
+    ]
+    person.reaches(number, "COMPLETED")
 
 
 @live("experiment create")

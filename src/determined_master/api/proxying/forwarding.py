@@ -97,8 +97,7 @@ async def while_both(
 def head_of(errand: Errand, more: tuple[Header, ...]) -> bytes:
     """Request line and headers as the service is sent them; `more` are the connection's own."""
     http, target = errand.http, errand.target
-    spent = {f"{scheme} {t}".encode() for t in errand.spent for scheme in ("Bearer", "token")}
-    headers = heads.passed_on(http.headers, spent)
+    headers = heads.passed_on(http.headers, errand.spent)
     headers = heads.with_origin(headers, http.client, "https" if http.is_secure else "http")
     if target.port.is_tls:
         own = f"{target.host}:{target.host_port}".encode()

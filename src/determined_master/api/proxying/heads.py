@@ -28,6 +28,9 @@ HOP_BY_HOP = frozenset(
         b"upgrade",
     }
 )
+_NEVER_HOP_BY_HOP = frozenset({b"content-length", b"host"})
+"""Without them it would be another message, whatever `Connection` says."""
+_ONCE = (b"host", b"authorization")
 TOKEN_HEADER = b"grpc-metadata-x-allocation-token"
 _BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _AUTH = COOKIE.encode()
@@ -38,8 +41,9 @@ def check_framing(headers: Iterable[Header]) -> None:
 
     Raises:
         InvalidArgument: two lengths, a length beside an encoding, an encoding other than
-            chunked, or a control character in a value.
+            chunked, two hosts or authorizations, or a control character in a value.
     """
+    headers = list(headers)
     lengths = [value for name, value in headers if name == b"content-length"]
     encodings = [value for name, value in headers if name == b"transfer-encoding"]
     if encodings and lengths:
@@ -48,20 +52,25 @@ def check_framing(headers: Iterable[Header]) -> None:
         raise InvalidArgument("the request's Content-Length is not one number")
     if encodings and [value.strip().lower() for value in encodings] != [b"chunked"]:
         raise InvalidArgument("the request's Transfer-Encoding is not just chunked")
+    for once in _ONCE:
+        if sum(name == once for name, _ in headers) > 1:
+            raise InvalidArgument(f"the request has the header {once.decode()} twice")
     if any(_BAD_VALUE.search(value) for _, value in headers):
         raise InvalidArgument("a header of the request holds a control character")
 
 
-def passed_on(headers: Iterable[Header], spent: Collection[bytes]) -> list[Header]:
+def passed_on(headers: Iterable[Header], spent: Collection[str]) -> list[Header]:
     """The headers of a request that its service is given.
 
     Args:
         headers: as they came, names in lower case.
-        spent: values of `authorization` that are the master's business.
+        spent: the master's own tokens.
     """
     kept = []
     for name, value in _of_the_message(headers):
-        if name in (TOKEN_HEADER, b"expect") or (name == b"authorization" and value in spent):
+        if name in (TOKEN_HEADER, b"expect"):
+            continue
+        if name == b"authorization" and _credential(value) in spent:
             continue
         if name == b"cookie":
             value = _without_own(value)
@@ -91,7 +100,8 @@ def sent_back(headers: Iterable[Header]) -> list[Header]:
     return [
         (name, value)
         for name, value in _of_the_message(headers)
-        if not (name == b"set-cookie" and _cookie_name(value) == _AUTH)
+        # Browsers send a cookie without a name as its value alone, which may look like another.
+        if not (name == b"set-cookie" and _cookie_name(value.lstrip(b"= \t")) == _AUTH)
         and not _BAD_VALUE.search(value)
     ]
 
@@ -108,6 +118,10 @@ def query_token(query: bytes) -> str:
     return next((found for found in map(_token_in, query.split(b"&")) if found), "")
 
 
+def _credential(authorization: bytes) -> str:
+    return authorization.partition(b" ")[2].strip().decode("latin-1")
+
+
 def _token_in(part: bytes) -> str | None:
     name, _, value = part.partition(b"=")
     return unquote_plus(value.decode("latin-1")) if name == b"token" else None
@@ -120,7 +134,7 @@ def _of_the_message(headers: Iterable[Header]) -> list[Header]:
         if name == b"connection"
         for token in value.split(b",")
     }
-    dropped = HOP_BY_HOP | named
+    dropped = HOP_BY_HOP | (named - _NEVER_HOP_BY_HOP)
     return [header for header in headers if header[0] not in dropped]
 
 

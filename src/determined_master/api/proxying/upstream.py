@@ -86,6 +86,9 @@ class Upstream:
                 raise BadGateway(f"{self._target.where} broke off: {error}") from error
             if self._head.status >= 200 or self._head.status == 101:
                 break
+        if self._head.status > 599:
+            said = f"answered with the status {self._head.status}, which is none"
+            raise BadGateway(f"{self._target.where} {said}")
         self._has_body = method != "HEAD" and self._head.status not in (101, 204, 304)
         return self._head.status, self._head.headers
 
