@@ -326,7 +326,7 @@ class Cluster(ClusterApi):
         log = (self.root / f"{name}.log").open("ab")
         account = self._account
         way = self.ways.get(name, Way())
-        program = ("-m", module)
+        program: tuple[str, ...] = ("-m", module)
         if way.tuning:
             program = (str(ROOT / "tests/e2e/tuned.py"), json.dumps(way.tuning), module)
         with log:
