@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -180,10 +181,13 @@ def patched(folder: Path, python: list[str], *statements: str) -> list[str]:
 
 
 def free_port() -> int:
-    """A port that nobody listens at, below those that the system hands out."""
-    for port in range(21000 + os.getpid() % 5000, 30000):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    """A port that nobody listens at, below those that the system hands out.
+
+    Drawn by lot: the server binds it seconds later, and other tests look for one meanwhile.
+    """
+    family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+    for port in random.sample(range(12000, 20000), 100):
+        with socket.socket(family) as probe:
             try:
                 probe.bind(("", port))
             except OSError:
