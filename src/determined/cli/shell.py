@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 import subprocess
+import sys
 import tempfile
 from typing import Any, Mapping, Sequence
 
@@ -92,7 +93,11 @@ def _open(session: Session, task_id: str, args: argparse.Namespace) -> int:
         print(_kept_command(session, shell, args.ssh_opts), flush=True)
     with tempfile.TemporaryDirectory(prefix="determined-shell-") as folder:
         files = ssh_command.write_files(pathlib.Path(folder), shell, session.cert)
-        status = _run(ssh_command.words(session, shell, files, args.ssh_opts))
+        has_terminal = sys.stdin.isatty()  # else what is read and written stays as it is
+        command = ssh_command.words(
+            session, shell, files, args.ssh_opts, has_terminal=has_terminal
+        )
+        status = _run(command)
     declare.warn(
         f"Shell {task_id} goes on: 'det shell open {task_id}' comes back to it, "
         f"'det shell kill {task_id}' ends it"
