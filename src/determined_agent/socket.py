@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from determined_agent import clock, entropy
 from determined_agent.logs import Disconnected
+from determined_agent.own_account import own_account
 from determined_agent.own_address import own_address
 from determined_agent.settings import Settings
 from determined_agent.streams import Inbox, Outbox
@@ -279,6 +280,7 @@ class Link:
             acknowledged=self._inbox.last if self._inbox.epoch == epoch else 0,
             cluster_id=cluster_id,
             sent_at_us=int(clock.now().timestamp() * 1e6),
+            account=own_account() if self._settings.container_runtime == "process" else "",
         )
 
     async def _serve(self, socket: ClientConnection, containers: Containers) -> None:

@@ -31,6 +31,8 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     is_enabled: bool = True
     is_draining: bool = False
     """What runs there goes on, nothing new starts."""
+    account: str = ""
+    """The user that all of its tasks run as; empty where each has its own."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
 

@@ -173,6 +173,8 @@ class Hello(Message, frozen=True, tag="hello"):
     """Where other machines reach this one; empty leaves it to the master to tell by the socket."""
     sent_at_us: int = 0
     """The agent's clock, in microseconds since 1970-01-01T00:00:00Z; 0 when it does not say."""
+    account: str = ""
+    """The user of its machine that all of its tasks run as; empty where tasks have users."""
 
 
 class ContainerChanged(Message, frozen=True, tag="container_changed"):

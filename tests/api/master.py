@@ -54,6 +54,7 @@ class OneAgent:
     def __init__(self) -> None:
         self.orders: list[StartOrder] = []
         self.others: list[AgentSnapshot] = []
+        self.account = ""
         self._switches: Mapping[str, Switches] = {}
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
@@ -61,7 +62,8 @@ class OneAgent:
         self._switches = switches
 
     def agents(self) -> Sequence[AgentSnapshot]:
-        return [switched(agent, self._switches) for agent in (snapshot("a1"), *self.others)]
+        own = snapshot("a1", account=self.account)
+        return [switched(agent, self._switches) for agent in (own, *self.others)]
 
     async def start_container(self, order: StartOrder) -> None:
         """Nothing starts; tests post what the agent would report."""

@@ -158,6 +158,17 @@ async def test_a_shell_comes_with_its_keys_its_user_and_its_address(
     assert (port.is_tcp, port.is_unauthenticated, port.is_default) == (True, True, True)
 
 
+async def test_a_shell_on_an_agent_without_rights_has_the_agents_user(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.forget_users()
+    monkeypatch.setattr(world.services.agents._backend, "account", "ada")
+    task = await launched(world, "shell", config={"resources": {"slots": 0}})
+    assert task["agentUserGroup"]["user"] == "root"
+    await serve(world, task["id"])
+    assert (await get(client, task["id"], "shell"))["agentUserGroup"]["user"] == "ada"
+
+
 async def test_each_shell_has_keys_of_its_own_and_no_list_tells_them(
     world: World, client: Client
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import stat
@@ -16,7 +17,7 @@ from tests.cli.canned_tasks import ID, KEY, READY, allocation
 from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster
 
-from determined.cli import ssh_command
+from determined.cli import main, ssh_command
 from determined.common.api import Session, certs
 
 SSH = """\
@@ -62,11 +63,24 @@ def test_open_runs_ssh_through_the_master_and_ends_as_it(
     words = called["words"]
     proxy = f"ProxyCommand={sys.executable} -m determined.cli.tunnel {master.url} %h"
     assert words[:4] == ["-o", proxy, "-o", "StrictHostKeyChecking=no"]
-    assert words[4:8] == ["-tt", "-o", "IdentitiesOnly=yes", "-i"]
+    assert words[4:8] == ["-T", "-o", "IdentitiesOnly=yes", "-i"]
     assert words[9:] == [f"root@{ID}", "-L", "80:h:80", "ls"]
     assert called["key"] == KEY
     assert stat.S_IMODE(called["mode"]) == 0o600
     assert not Path(words[8]).exists()
+
+
+def test_who_sits_at_a_terminal_gets_one_there(
+    master: FakeMaster, ssh: Ssh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    canned_tasks.serve(master, "shell")
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert main.main(["shell", "open", ID]) == 7
+    assert ssh.called()["words"][4] == "-tt"
 
 
 def test_start_opens_what_it_has_started(det: Det, master: FakeMaster, ssh: Ssh) -> None:
@@ -77,7 +91,6 @@ def test_start_opens_what_it_has_started(det: Det, master: FakeMaster, ssh: Ssh)
     launched, shown = outcome.out.splitlines()
     assert launched == f"Launched shell (id: {ID}, name: Shell (oddly-calm-heron))."
     assert shown.startswith('ssh -o "ProxyCommand=')
-    assert master.made("GET", f"/api/v1/shells/{ID}") == []
 
 
 @pytest.mark.parametrize("name", ["show-ssh-command", "show_ssh_command"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 import subprocess
+import sys
 import tempfile
 from typing import Any, Mapping, Sequence
 
@@ -70,31 +71,33 @@ def start(args: argparse.Namespace) -> int:
         print(shell["id"])
         return 0
     interactive_launch.announce(_KIND, shell)
-    return _open(session, shell, args)
+    return _open(session, shell["id"], args)
 
 
 def open_one(args: argparse.Namespace) -> int:
     """Open a shell, once it is ready; ends as ssh does."""
     session = connect.session(args)
-    return _open(session, _get(session, args), args)
+    return _open(session, interactive_ids.full(session, _KIND, args.shell_id), args)
 
 
 def show_ssh_command(args: argparse.Namespace) -> None:
     """Print the command that reaches a shell, once it is ready; its key is kept for it."""
     session = connect.session(args)
-    shell = _get(session, args)
-    interactive_wait.until_ready(session, _KIND, shell)
+    shell = _ready(session, interactive_ids.full(session, _KIND, args.shell_id))
     print(_kept_command(session, shell, args.ssh_opts), flush=True)
 
 
-def _open(session: Session, shell: Mapping[str, Any], args: argparse.Namespace) -> int:
-    interactive_wait.until_ready(session, _KIND, shell)
+def _open(session: Session, task_id: str, args: argparse.Namespace) -> int:
+    shell = _ready(session, task_id)
     if args.show_ssh_command:
         print(_kept_command(session, shell, args.ssh_opts), flush=True)
     with tempfile.TemporaryDirectory(prefix="determined-shell-") as folder:
         files = ssh_command.write_files(pathlib.Path(folder), shell, session.cert)
-        status = _run(ssh_command.words(session, shell, files, args.ssh_opts))
-    task_id = shell["id"]
+        has_terminal = sys.stdin.isatty()  # else what is read and written stays as it is
+        command = ssh_command.words(
+            session, shell, files, args.ssh_opts, has_terminal=has_terminal
+        )
+        status = _run(command)
     declare.warn(
         f"Shell {task_id} goes on: 'det shell open {task_id}' comes back to it, "
         f"'det shell kill {task_id}' ends it"
@@ -128,7 +131,9 @@ def _kept_command(session: Session, shell: Mapping[str, Any], options: Sequence[
     return ssh_command.text_of(ssh_command.words(session, shell, files, options))
 
 
-def _get(session: Session, args: argparse.Namespace) -> Mapping[str, Any]:
-    task_id = interactive_ids.full(session, _KIND, args.shell_id)
+def _ready(session: Session, task_id: str) -> Mapping[str, Any]:
+    """A shell once it is ready; whose account it is, its agent may have decided."""
     found: Mapping[str, Any] = session.get(_KIND.path_of(task_id)).json()[_KIND.word]
+    interactive_wait.until_ready(session, _KIND, found)
+    found = session.get(_KIND.path_of(task_id)).json()[_KIND.word]
     return found

@@ -46,7 +46,12 @@ def write_files(folder: pathlib.Path, shell: Mapping[str, Any], cert: Optional[C
 
 
 def words(
-    session: Session, shell: Mapping[str, Any], files: Files, options: Sequence[str]
+    session: Session,
+    shell: Mapping[str, Any],
+    files: Files,
+    options: Sequence[str],
+    *,
+    has_terminal: bool = True,
 ) -> List[str]:
     """The command, word by word.
 
@@ -55,13 +60,14 @@ def words(
         shell: as the master shows it.
         files: as `write_files` wrote them.
         options: of the user, for ssh; they stand last.
+        has_terminal: whether what runs there gets a terminal, too.
     """
     user = (shell.get("agentUserGroup") or {}).get("user") or "root"
     return [
         "ssh",
         *("-o", f"ProxyCommand={_tunnel(session, files)}"),
         *("-o", "StrictHostKeyChecking=no"),
-        "-tt",
+        "-tt" if has_terminal else "-T",
         *("-o", "IdentitiesOnly=yes"),
         *("-i", str(files.key).replace("%", "%%")),
         f"{user}@{shell['id']}",

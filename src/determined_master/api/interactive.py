@@ -127,6 +127,14 @@ def addresses_of(call: Call, row: ListedTask) -> list[dict[str, Any]]:
     ]
 
 
+async def account_of(call: Call, row: ListedTask) -> str:
+    """The user that its agent runs all tasks as; empty where it runs as its own, or nowhere."""
+    allocation = call.services.live.find(f"{row.id}.1")
+    where = {c.agent_id for c in allocation.containers} if allocation is not None else set()
+    agents = await call.services.agents.list_all(call.caller) if where else ()
+    return next((agent.account for agent in agents if agent.id in where), "")
+
+
 def warnings_of(*, exceeds_slots: bool) -> list[LaunchWarning]:
     """What is to be said about a launch."""
     return [LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED] if exceeds_slots else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from determined_master.api.interactive import (
+    account_of,
     addresses_of,
     launch_of,
     list_of,
@@ -73,7 +74,7 @@ async def _shell(call: Call, row: InteractiveRow) -> Shell:
         agent_user_group={
             "id": 0,
             "user_id": row.user_id,
-            "user": user.user,
+            "user": await account_of(call, row) or user.user,
             "uid": user.uid,
             "group": user.group,
             "gid": user.gid,

@@ -72,6 +72,7 @@ class KnownAgent:
             address=address,
             devices=hello.devices,
             version=hello.version,
+            account=hello.account,
         )
 
     def connected(self, session: LiveSession) -> None:
