@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from determined_master import __version__, entropy
 from determined_master.api.app import Api
@@ -28,18 +28,25 @@ from determined_master.services.bootstrap import Cluster
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoint_files import CheckpointFiles
 from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_authority import ClusterAuthority
 from determined_master.services.cluster_messages import ClusterMessages
 from determined_master.services.collection_waits import CollectionWaits
 from determined_master.services.collections import Collections
 from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
-from determined_master.services.defaults import config_layers, pool_configs, task_defaults
+from determined_master.services.defaults import (
+    config_layers,
+    idle_timeouts,
+    pool_configs,
+    task_defaults,
+)
 from determined_master.services.detached import Detached
 from determined_master.services.effects.allocations import AllocationEffects
 from determined_master.services.effects.collections import CollectionEffects
 from determined_master.services.effects.experiments import ExperimentEffects
 from determined_master.services.effects.generic_tasks import GenericTaskEffects
+from determined_master.services.effects.interactive_tasks import InteractiveEffects
 from determined_master.services.effects.trials import TrialEffects
 from determined_master.services.experiment_bulk import ExperimentBulk
 from determined_master.services.experiment_configs import ExperimentConfigs
@@ -48,7 +55,13 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
+from determined_master.services.groups import Groups
+from determined_master.services.guard import Guard
 from determined_master.services.identities import Identities
+from determined_master.services.idle_tasks import IdleTasks
+from determined_master.services.interactive_configs import InteractiveConfigs
+from determined_master.services.interactive_programs import InteractiveSecrets
+from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
 from determined_master.services.job_terms import JobTermsSync
@@ -68,6 +81,8 @@ from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
+from determined_master.services.proxies import Proxies
+from determined_master.services.roles import Roles
 from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
@@ -78,6 +93,7 @@ from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
+from determined_master.services.tensorboards import Tensorboards
 from determined_master.services.tokens import TaskTokens
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
@@ -87,6 +103,7 @@ from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
 from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
+from determined_master.sweeps.idle import watch_idle
 from determined_master.sweeps.maintenance import keep_house
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
@@ -97,6 +114,17 @@ if TYPE_CHECKING:
     from determined_master.settings import Settings
 
 DEFAULT_POOL = "default"
+
+
+class _People(TypedDict):
+    """The services of who is who, and who may what."""
+
+    auth: Auth
+    identities: Identities
+    users: Users
+    groups: Groups
+    roles: Roles
+    guard: Guard
 
 
 class App:
@@ -120,7 +148,7 @@ class App:
         self._pool = pool
         self.engine = Engine(address, pool, KINDS)
         self.live = LiveAllocations(self._nudge)
-        self.identities = Identities(pool)
+        self.identities = Identities(pool, has_roles=settings.security.authz.has_roles)
         self._policies = LogPolicies(self.engine, pool)
         self.logs = TaskLogs(pool, self._policies)
         self.facts = MasterFacts(
@@ -128,6 +156,8 @@ class App:
             master_id=str(entropy.new_uuid()),
             cluster_id=cluster.cluster_id,
             cluster_name=settings.cluster_name,
+            shows_roles=settings.security.authz.shows_roles,
+            is_queue_strict=settings.security.authz.strict_job_queue_control,
         )
         self.door = self._door(cluster)
         self.backend = backend or self.door
@@ -149,16 +179,24 @@ class App:
         self._layers = config_layers(settings, default_storage(settings))
         self._configs = ExperimentConfigs(pool, self._layers)
         self._generic = GenericTasks(self.engine, pool, self._layers, self.pools)
+        self._tokens = TaskTokens(cluster.secret)
+        self._interactive = self._interactive_tasks()
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
         kept = settings.retention_policy
         self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
-        self._handle_effects(TaskTokens(cluster.secret))
+        self.proxies = Proxies(self.live, self._tokens, ClusterAuthority(self._tokens))
+        self._handle_effects(self._tokens)
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
-        self.engine.feed.listen("allocation", self._on_allocation)
-        self.engine.feed.listen("trial", self._on_trial)
-        self.engine.feed.listen("task", self._on_generic_task)
+        self._listen()
+
+    def _interactive_tasks(self) -> InteractiveTasks:
+        """Commands, notebooks, shells and TensorBoards."""
+        settings, pools = self.settings, self.pools
+        configs = InteractiveConfigs(self._pool, self._layers, pools, idle_timeouts(settings))
+        secrets = InteractiveSecrets(self._tokens, task_defaults(settings))
+        return InteractiveTasks(self.engine, self._pool, configs, pools, self.terms, secrets)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -188,6 +226,7 @@ class App:
         ExperimentEffects(engine, pool).register()
         TrialEffects(engine, pool, tokens, self.pools).register()
         GenericTaskEffects(engine, pool, tokens).register()
+        InteractiveEffects(engine, pool, tokens).register()
         aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         defaults = task_defaults(settings)
@@ -196,16 +235,13 @@ class App:
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
-        checkpoints = Checkpoints(pool)
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
-        tasks = Tasks(pool)
-        lists = ExperimentLists(pool)
+        lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
         detached = Detached(engine, pool)
-        samples = SystemMetrics(pool)
+        people = self._people(passwords)
         return Services(
-            auth=Auth(pool, passwords, self.identities),
-            users=Users(pool, passwords, self.identities),
+            **people,
             master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,
@@ -221,7 +257,7 @@ class App:
             continuations=Continuations(engine, pool, self._configs, self.bindings),
             trials=trials,
             detached=detached,
-            system_metrics=samples,
+            system_metrics=(samples := SystemMetrics(pool)),
             metrics=Metrics(engine, pool, self.flusher, samples, detached.note_report),
             checkpoints=checkpoints,
             checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
@@ -229,8 +265,10 @@ class App:
             task_logs=self.logs,
             log_retention=self._retention,
             tasks=tasks,
-            task_control=TaskControl(tasks, trials, experiments, self._generic, self.live),
+            task_control=self._task_control(tasks, trials, experiments),
             generic_tasks=self._generic,
+            interactive_tasks=self._interactive,
+            tensorboards=Tensorboards(pool, self._interactive),
             templates=Templates(pool),
             config_policies=ConfigPolicies(pool),
             models=Models(pool),
@@ -241,11 +279,11 @@ class App:
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=self.pools,
             pool_bindings=self.bindings,
-            workspaces=Workspaces(pool, self.bindings, self.deletions),
+            workspaces=Workspaces(pool, self.bindings, self.deletions, people["roles"]),
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
-            identities=self.identities,
+            proxies=self.proxies,
             job_queue=self.queue,
-            job_changes=JobChanges(pool, self.queue, self.pools, self.bindings, self.terms),
+            job_changes=self._job_changes(),
             job_terms=self.terms,
             job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
@@ -254,6 +292,26 @@ class App:
             live=self.live,
             serve_agent=self.door.serve,
         )
+
+    def _people(self, passwords: Passwords) -> _People:
+        pool, known = self._pool, self.identities
+        return _People(
+            auth=Auth(pool, passwords, known),
+            identities=known,
+            users=Users(pool, passwords, known),
+            groups=Groups(pool, known),
+            roles=Roles(pool, known, self.settings.security.authz.creator_role_id),
+            guard=Guard(pool),
+        )
+
+    def _job_changes(self) -> JobChanges:
+        is_strict = self.settings.security.authz.strict_job_queue_control
+        parts = (self._pool, self.queue, self.pools, self.bindings, self.terms)
+        return JobChanges(*parts, is_strict=is_strict)
+
+    def _task_control(self, tasks: Tasks, trials: Trials, experiments: Experiments) -> TaskControl:
+        generic, interactive = self._generic, self._interactive
+        return TaskControl(tasks, trials, experiments, generic, interactive, self.live)
 
     def close(self) -> None:
         """Wait for the threads that serve requests."""
@@ -266,6 +324,7 @@ class App:
         lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
         stays = AgentStays(self._pool, self.backend)
+        idle = IdleTasks(self._pool, self._interactive, self.proxies)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run())
             await self.engine.wait_until_leading(timeout_s=None)
@@ -275,6 +334,7 @@ class App:
                 partial(keep_house, self._pool),
                 partial(watch_silence, self.services.detached),
                 partial(watch_collections, waits),
+                partial(watch_idle, idle),
                 partial(sum_up_days, self.services.usage),
                 partial(watch_agents, stays, self._longest_way_back_s()),
                 partial(self.wait_lines.run, self.pool_loops.decisions),
@@ -294,11 +354,19 @@ class App:
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)
 
+    def _listen(self) -> None:
+        """Hear what is committed."""
+        self.engine.feed.listen("allocation", self._on_allocation)
+        self.engine.feed.listen("trial", self._on_trial)
+        self.engine.feed.listen("task", self._on_generic_task)
+        self.engine.feed.listen("interactive", self._on_interactive_task)
+
     def _on_allocation(self, change: Changed) -> None:
         self.live.changed(change.state, change.version)
         self.logs.tell(change.state.request.task_id)
         if change.state.state == "TERMINATED":
             self.identities.forget_allocation(change.id)
+            self.proxies.ended(change.id, change.state.request.task_id)
 
     def _on_trial(self, change: Changed) -> None:
         if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
@@ -306,6 +374,10 @@ class App:
 
     def _on_generic_task(self, change: Changed) -> None:
         if change.state.state in TERMINAL:
+            self.logs.tell(change.id)
+
+    def _on_interactive_task(self, change: Changed) -> None:
+        if change.state.state == "OVER":
             self.logs.tell(change.id)
 
 

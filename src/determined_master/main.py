@@ -25,9 +25,9 @@ from determined_master import (
     settings,
     simulation,
 )
-from determined_master.corked import CorkedHttp
 from determined_master.domain.errors import DetError
 from determined_master.logs import configure_logging
+from determined_master.proxied_http import ProxyingHttp
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.passwords import Passwords
 from determined_master.store.backup import back_up, restore
@@ -113,7 +113,7 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
     """How the API is served."""
     config = uvicorn.Config(
         master.api,
-        http=CorkedHttp,
+        http=ProxyingHttp,
         ws=AgentSocket,
         loop="none",
         lifespan="off",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, cast
 
 from starlette.websockets import WebSocket
@@ -14,6 +15,10 @@ from determined_master.api.routes import Call, plain_route, route, socket_route,
 from determined_master.api.table import all_routes
 from determined_master.domain.access import Caller, TaskScope
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.cluster_authority import ClusterAuthority
+from determined_master.services.proxies import Proxies
+from determined_master.services.tokens import TaskTokens
 from determined_wire.rest.experiments import (
     GetExperimentRequest,
     GetExperimentResponse,
@@ -127,7 +132,9 @@ ROUTES = [r for r in all_routes() if (r.method, r.path) not in KEYS_HERE] + HERE
 def small_app() -> Iterator[Api]:
     """An API with these routes in the place of the real ones, and nothing behind it."""
     seen.__init__()  # type: ignore[misc]  # as if the module had just been read
-    made = Api(ROUTES, cast(Any, None), Tokens())
+    tokens = TaskTokens(b"secret")
+    proxies = Proxies(LiveAllocations(lambda pool: None), tokens, ClusterAuthority(tokens))
+    made = Api(ROUTES, cast(Any, SimpleNamespace(proxies=proxies)), Tokens())
     try:
         yield made
     finally:

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from tests.environments import environment
+
 MODEL = Path(__file__).with_name("model")
 VERSION = "0.38.1"
-VENV = ROOT / ".venv-compat"
-INSTALL_LIMIT_S = 900
 COMMAND_LIMIT_S = 90
 WARNING = "is less than master version"
-
-
-class NotInstalled(Exception):
-    """The package cannot be had here; the text says why."""
 
 
 def install() -> Path:
@@ -34,28 +27,8 @@ def install() -> Path:
     Raises:
         NotInstalled: the registry does not answer, or the package does not run here.
     """
-    VENV.mkdir(exist_ok=True)
-    python, done = VENV / "bin" / "python", VENV / f"has-{VERSION}"
-    with (VENV / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            _run_or_give_up([sys.executable, "-m", "venv", str(VENV)])
-            pip = [str(python), "-m", "pip", "install", "--quiet", "--retries", "1"]
-            _run_or_give_up([*pip, f"determined=={VERSION}"])
-            _run_or_give_up([str(python), "-m", "determined.cli", "version", "--help"])
-            done.touch()
-    return python
-
-
-def _run_or_give_up(command: list[str]) -> None:
-    try:
-        ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=INSTALL_LIMIT_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotInstalled(f"{command}: {error}") from error
-    if ended.returncode:
-        raise NotInstalled(f"{command} ended with {ended.returncode}: {ended.stderr[-500:]}")
+    probe = ["-m", "determined.cli", "version", "--help"]
+    return environment("compat", [f"determined=={VERSION}"], probe)
 
 
 @dataclass(frozen=True)

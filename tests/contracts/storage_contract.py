@@ -263,6 +263,24 @@ class StorageContract:
         assert shelf.names() == ["c/tensorboard/experiment/1/trial/33/events"]
         shelf.manager.delete_below("c/tensorboard/experiment/1/trial/3")
 
+    def test_files_beside_checkpoints_are_listed_and_fetched(
+        self, shelf: Shelf, source: pathlib.Path, tmp_path: pathlib.Path
+    ) -> None:
+        below = "c/tensorboard/experiment/1/trial/3"
+        assert shelf.manager.sizes_below(below) == {}
+        for name in ("events", "plugins/profile/x"):
+            shelf.manager.upload_file(source / "a.txt", f"{below}/{name}")
+        shelf.manager.upload_file(source / "a.txt", f"{below}3/events")
+        found = shelf.manager.sizes_below(below)
+        assert found == {"events": 5, "plugins/profile/x": 5}
+        target = tmp_path / "new" / "events"
+        for _ in range(2):  # the second takes the first one's place
+            shelf.manager.download_file(f"{below}/events", target, 5)
+            assert target.read_bytes() == b"12345"
+        with pytest.raises(OSError, match="nothing"):
+            shelf.manager.download_file(f"{below}/nothing", target, 5)
+        assert contents(target.parent) == {"events": b"12345"}, "what was there stays"
+
     def test_validation_leaves_nothing(self, shelf: Shelf) -> None:
         shelf.manager.validate()
         assert shelf.names() == []

@@ -14,6 +14,7 @@ from tests.domain.builders import T0
 from determined_master.domain import messages
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.interactive import messages as interactive
 from determined_master.domain.task import messages as task
 from determined_master.domain.trial import messages as trial
 
@@ -28,6 +29,9 @@ UNIONS: dict[str, Any] = {
     "task.event": task.TaskEvent,
     "task.effect": task.TaskOrder,
     "task.state": task.GenericTask,
+    "interactive.event": interactive.InteractiveEvent,
+    "interactive.effect": interactive.InteractiveOrder,
+    "interactive.state": interactive.InteractiveTask,
     "experiment.event": exp.ExperimentEvent,
     "experiment.effect": exp.ExperimentEffect,
     "experiment.record": exp.ExperimentRecord,

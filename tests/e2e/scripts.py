@@ -70,3 +70,50 @@ with core.init(distributed=distributed) as context:
     if context.distributed.rank == 0:
         context.train.report_validation_metrics(1, {"loss": 0.5})
 '''
+
+SERVES = '''
+"""Serves HTTP, WebSocket and TCP at three ports until it is to leave."""
+import os, socketserver, threading, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from determined import core
+from websockets.sync.server import serve
+
+class Pages(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        own = "Authorization" in self.headers or "auth=" in self.headers.get("Cookie", "")
+        self._answer(f"{self.path} {own}".encode())
+    def do_POST(self):
+        self._answer(self.rfile.read(int(self.headers["Content-Length"])).upper())
+    def _answer(self, body):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+
+class Echo(socketserver.BaseRequestHandler):
+    def handle(self):
+        while data := self.request.recv(65536):
+            self.request.sendall(data.upper())
+            if data.endswith(b"."):
+                break
+
+def shout(socket):
+    for message in socket:
+        socket.send(message.upper())
+
+pages, sockets, raw = (int(port) for port in os.environ["PORTS"].split())
+servers = [
+    ThreadingHTTPServer(("0.0.0.0", pages), Pages),
+    serve(shout, "0.0.0.0", sockets),
+    socketserver.ThreadingTCPServer(("0.0.0.0", raw), Echo),
+]
+for server in servers:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+print("serving", flush=True)
+with core.init() as context:
+    while not context.preempt.should_preempt():
+        time.sleep(0.02)
+'''

@@ -9,15 +9,21 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 NOUNS = {
     "checkpoint",
+    "command",
     "config-policies",
     "experiment",
+    "notebook",
     "preview-search",
     "project",
+    "rbac",
     "resource-pool",
     "resources",
+    "shell",
     "task",
     "template",
+    "tensorboard",
     "trial",
+    "user-group",
     "workspace",
 }
 ALSO = ("master cluster-message",)
@@ -25,7 +31,6 @@ LATER = {
     "workspace bindings delete": "Kubernetes",
     "workspace bindings list": "Kubernetes",
     "workspace bindings set": "Kubernetes",
-    "workspace list-members": "roles",
     "workspace resource-quota set": "Kubernetes",
 }
 """Commands of what there is not yet."""

@@ -6,10 +6,11 @@ import argparse
 import dataclasses
 import importlib
 import sys
-from typing import Any, Callable, Dict, Mapping, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 _LEVELS = ("command", "subcommand", "subsubcommand", "subsubsubcommand")
-Run = Callable[[argparse.Namespace], None]
+Run = Callable[[argparse.Namespace], Optional[int]]
+"""What a command does; its exit status where that is not 0."""
 
 
 @dataclasses.dataclass(frozen=True)

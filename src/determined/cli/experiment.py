@@ -48,7 +48,14 @@ _CREATE = Command(
                 flag("-t", "--test-mode", help="create a very small experiment to test with"),
             )
         ),
-        arg("-p", "--publish", action="append", default=[], help="publish task ports to the host"),
+        arg(
+            "-p",
+            "--publish",
+            action="append",
+            default=[],
+            metavar="[LOCAL:]PORT",
+            help="reach a port of the first trial at a port of this machine",
+        ),
     ),
 )
 
@@ -228,6 +235,11 @@ def first_trial(session: BaseSession, experiment_id: int) -> Optional[int]:
     path = f"/api/v1/experiments/{experiment_id}/trials"
     trials = session.get(path, params={"limit": 1}).json()["trials"]
     return trials[0]["id"] if trials else None
+
+
+def task_of_trial(session: BaseSession, trial_id: int) -> str:
+    """The task that runs a trial; all of its runs are of the same one."""
+    return str(session.get(f"/api/v1/trials/{trial_id}").json()["trial"]["taskId"])
 
 
 def _act(args: argparse.Namespace, action: str, done: str) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence
 
 from determined.cli import (
     config_file,
@@ -15,37 +14,31 @@ from determined.cli import (
     errors,
     experiment,
     experiment_test,
+    launch_warnings,
     log_stream,
+    packing,
     progress,
+    publish,
     show,
     transfers,
 )
-from determined.common import config_text, context, submit
-from determined.common.api import BaseSession
+from determined.common import config_text, submit
+from determined.common.api import BaseSession, Session
 from determined.common.api import errors as api_errors
 
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
-_WORTH_TELLING_BYTES = 1 << 20
 _AWAY_S = 120.0
 _TEST_POLL_S = 0.5
-_WARNINGS = {
-    "LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED": "more slots are asked for than the cluster has now; "
-    "the experiment waits until agents with enough of them have joined",
-}
 
 
 def create(args: argparse.Namespace) -> None:
     """Submit a config with its files; with `-f` follow the first trial's log."""
-    if args.publish:
-        raise errors.CliError("--publish is not served by this version")
-    config = config_file.text_of(args.config_file, args.config)
+    ports = publish.parse(args.publish)
+    config = publish.with_ports(config_file.text_of(args.config_file, args.config), ports)
     if args.local:
         experiment_test.run_here(config, args.model_def)
         return
-    try:
-        files = context.read(args.model_def, args.include, progress=_Progress())
-    except context.ContextError as error:
-        raise errors.CliError(str(error)) from None
+    files = packing.files(args.model_def, args.include)
     session = connect.session(args)
     new = submit.Submission(
         config=experiment_test.small(config) if args.test_mode else config,
@@ -56,15 +49,16 @@ def create(args: argparse.Namespace) -> None:
     )
     with _upload() as uploaded:
         answer = submit.create(session, new, uploaded)
-    for warning in (*answer["configWarnings"], *(answer.get("warnings") or ())):
-        declare.warn(f"Warning: {_WARNINGS.get(warning, warning)}")
+    for warning in answer["configWarnings"]:
+        declare.warn(f"Warning: {warning}")
+    launch_warnings.tell(answer, "experiment")
     number = answer["experiment"]["id"]
     print(f"Created experiment {number}", flush=True)
     if args.test_mode:
         follow(session, number)
         _judge_test(session, number)
-    elif args.follow_first_trial:
-        follow(session, number)
+    elif args.follow_first_trial or ports:
+        follow(session, number, ports)
 
 
 def go_on(args: argparse.Namespace) -> None:
@@ -134,7 +128,7 @@ def _upload() -> Iterator[Callable[[int, int], None]]:
 
         def told(sent: int, total: int) -> None:
             nonlocal moved, before
-            if total < _WORTH_TELLING_BYTES:
+            if total < packing.WORTH_TELLING_BYTES:
                 return
             if before == 0 and moved is None:
                 moved = stack.enter_context(transfers.shown("Sending files", total))
@@ -143,19 +137,6 @@ def _upload() -> Iterator[Callable[[int, int], None]]:
             before = max(before, sent)
 
         yield told
-
-
-class _Progress:
-    """Tells how much was read, once it is enough to be waited for."""
-
-    def __init__(self) -> None:
-        self._told_bytes = 0
-
-    def __call__(self, read_bytes: int, items: int) -> None:
-        if read_bytes - self._told_bytes >= _WORTH_TELLING_BYTES:
-            self._told_bytes = read_bytes
-            text = f"Preparing files to send to master... {show.size(read_bytes)}, {items} files"
-            print(text, file=sys.stderr, flush=True)
 
 
 def _override(args: argparse.Namespace) -> str:
@@ -170,8 +151,8 @@ def _override(args: argparse.Namespace) -> str:
         raise errors.CliError(str(error)) from None
 
 
-def follow(session: BaseSession, number: int) -> None:
-    """Print the log of the first trial, once there is one."""
+def follow(session: Session, number: int, published: Sequence[publish.Published] = ()) -> None:
+    """Print the log of the first trial, once there is one; its published ports are open."""
     print("Waiting for first trial to begin...", flush=True)
     trial_id = experiment.first_trial(session, number)
     pause_s = 0.05
@@ -182,17 +163,11 @@ def follow(session: BaseSession, number: int) -> None:
         if trial_id is None and _is_over(session, number):
             raise errors.CliError(f"experiment {number} ended without a trial")
     print(f"Following first trial with ID {trial_id}", flush=True)
-    log_stream.print_trial(session, trial_id, _everything())
+    task_id = experiment.task_of_trial(session, trial_id) if published else ""
+    with publish.open_ports(session, task_id, published):
+        log_stream.print_trial(session, trial_id, log_stream.everything())
 
 
 def _is_over(session: BaseSession, number: int) -> bool:
     body: Dict[str, Any] = session.get(f"/api/v1/experiments/{number}").json()
     return show.state(body["experiment"]["state"]) in _TERMINAL
-
-
-def _everything() -> argparse.Namespace:
-    """The arguments of a followed log without filters."""
-    parser = argparse.ArgumentParser()
-    declare.add(parser, declare.Command("logs", "fetch trial logs", "", log_stream.arguments()))
-    words: List[str] = ["--follow"]
-    return parser.parse_args(words)

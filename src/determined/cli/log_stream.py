@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
-from determined.cli import errors
+from determined.cli import declare, errors
 from determined.cli.declare import Arg, OneOf, arg, flag
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
@@ -50,19 +50,43 @@ def arguments(*, of_task: bool = False) -> Tuple[Union[Arg, OneOf], ...]:
     )
 
 
+def everything(*, of_task: bool = False) -> argparse.Namespace:
+    """The arguments of a followed log without filters."""
+    parser = argparse.ArgumentParser()
+    declare.add(parser, declare.Command("logs", "fetch logs", "", arguments(of_task=of_task)))
+    return parser.parse_args(["--follow"])
+
+
 def print_trial(session: BaseSession, trial_id: int, args: argparse.Namespace) -> None:
     """Print a trial's log as `arguments` ask, and say how to open it again."""
     again = f"Trial log stream ended. To reopen log stream, run: det trial logs -f {trial_id}"
     _print(session, f"/api/v1/trials/{trial_id}/logs", args, again)
 
 
-def print_task(session: BaseSession, task_id: str, args: argparse.Namespace) -> None:
-    """The same for any task."""
+def print_task(session: BaseSession, task_id: str, args: argparse.Namespace) -> bool:
+    """The same for any task; whether it was read to its end, that is: not interrupted."""
     again = f"Task log stream ended. To reopen log stream, run: det task logs -f {task_id}"
-    _print(session, f"/api/v1/tasks/{quote(task_id, safe='')}/logs", args, again)
+    return _print(session, f"/api/v1/tasks/{quote(task_id, safe='')}/logs", args, again)
 
 
-def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str) -> None:
+def last(session: BaseSession, task_id: str, count: int) -> str:
+    """The last lines of a task's log, as logs show them."""
+    return "".join(line["message"] for line in _last(session, task_id, count)).rstrip()
+
+
+def last_text(session: BaseSession, task_id: str) -> str:
+    """What the last line of a task's log says; empty when there is none."""
+    return "".join(line.get("log") or "" for line in _last(session, task_id, 1)).strip()
+
+
+def _last(session: BaseSession, task_id: str, count: int) -> List[Dict[str, Any]]:
+    path = f"/api/v1/tasks/{quote(task_id, safe='')}/logs"
+    params = {"limit": count, "orderBy": "ORDER_BY_DESC"}
+    return list(messages(session.get(path, params=params, stream=True)))[::-1]
+
+
+def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str) -> bool:
+    is_whole = True
     try:
         for line in _lines(session, path, args):
             if args.json:
@@ -70,13 +94,14 @@ def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str
             else:
                 print(line["message"], end="", flush=args.follow)
     except KeyboardInterrupt:
-        pass
+        is_whole = False
     except api_errors.NotFoundException:
         raise  # there is nothing to open again
     except Exception:
         print(again)
         raise
     print(again)
+    return is_whole
 
 
 def messages(response: Any) -> Iterator[Dict[str, Any]]:
@@ -85,14 +110,17 @@ def messages(response: Any) -> Iterator[Dict[str, Any]]:
     Raises:
         CliError: the master ended the stream with an error.
     """
-    for raw in response.iter_lines():
-        if not raw:
-            continue
-        body = json.loads(raw)
-        if "error" in body:
-            error = body["error"]
-            raise errors.CliError(str(error.get("message") or error.get("error") or error))
-        yield body["result"]
+    try:
+        for raw in response.iter_lines():
+            if not raw:
+                continue
+            body = json.loads(raw)
+            if "error" in body:
+                error = body["error"]
+                raise errors.CliError(str(error.get("message") or error.get("error") or error))
+            yield body["result"]
+    finally:
+        response.close()  # nobody reads on
 
 
 def _lines(session: BaseSession, path: str, args: argparse.Namespace) -> Iterator[Dict[str, Any]]:

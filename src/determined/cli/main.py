@@ -1,7 +1,8 @@
 """`det`: finds the command that was meant, runs it, and says how it failed.
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Only the module of the noun that
-is named is imported, so a command costs what it needs.
+Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted; that of the program where a
+command stands for one. Only the module of the noun that is named is imported, so a command
+costs what it needs.
 """
 
 # PYTHON_ARGCOMPLETE_OK
@@ -51,7 +52,7 @@ def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
         return 0
     try:
         with contextlib.ExitStack() as args.closing:
-            declare.load(args.run)(args)
+            status = declare.load(args.run)(args)
     except errors.CliError as error:
         return _failed(args, error)
     except BrokenPipeError:
@@ -65,7 +66,7 @@ def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
             return _run(args, may_ask=False)
         return _failed(args, error)
     sys.stdout.flush()
-    return 0
+    return status or 0
 
 
 def _is_trusted_now(args: argparse.Namespace, error: Exception) -> bool:

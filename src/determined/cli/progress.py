@@ -1,4 +1,4 @@
-"""A bar for what has a share that is done; where standard error is no terminal, nothing."""
+"""What commands show while they wait, on standard error: a bar, or words."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import sys
 from typing import Callable, Iterator
 
 Tell = Callable[[float, str], None]
+Say = Callable[[str], None]
 
 
 @contextlib.contextmanager
 def shown(doing: str) -> Iterator[Tell]:
-    """A bar while the block runs, to be told the share, 0 to 1, and what is going on."""
+    """A bar while the block runs, to be told the share, 0 to 1, and what is going on.
+
+    Where standard error is no terminal, nothing.
+    """
     if not sys.stderr.isatty():
         yield lambda share, text: None
         return
@@ -28,3 +32,25 @@ def shown(doing: str) -> Iterator[Tell]:
     with rich.progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(doing, total=1.0)
         yield lambda share, text: bar.update(task, completed=share, description=f"{doing} {text}")
+
+
+@contextlib.contextmanager
+def status(about: str) -> Iterator[Say]:
+    """One line that changes while the block runs; without a terminal, a line for each change."""
+    if not sys.stderr.isatty():
+        said = ""
+
+        def line(text: str) -> None:
+            nonlocal said
+            if text != said:
+                said = text
+                print(f"{about}: {text}", file=sys.stderr, flush=True)
+
+        yield line
+        return
+    import rich.console  # 90 ms, and only a terminal gets it
+    import rich.markup
+
+    console = rich.console.Console(stderr=True)
+    with console.status(rich.markup.escape(about)) as shown_status:
+        yield lambda text: shown_status.update(rich.markup.escape(f"{about}: {text}"))

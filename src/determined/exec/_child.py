@@ -20,6 +20,8 @@ class Child:
     def __init__(self, command: List[str], env: Mapping[str, str]) -> None:
         self._pid = 0
         self._early: List[int] = []
+        self.was_told = False
+        """Whether a signal has been handed on to it."""
         for signum in _signals():
             signal.signal(signum, self._hand_on)
         self._pid = _spawn(command, env)
@@ -34,16 +36,24 @@ class Child:
         while True:
             pid, status = os.waitpid(-1, 0)
             if pid == self._pid:
+                self._pid = 0
                 for signum in _signals():
                     signal.signal(signum, signal.SIG_DFL)
                 return exit_code(status)
 
-    def _hand_on(self, number: int, _frame: Any) -> None:
-        if not self._pid:
-            self._early.append(number)
-            return
+    def send(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        pid = self._pid
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, number)
+            if pid:
+                os.kill(pid, number)
+
+    def _hand_on(self, number: int, _frame: Any) -> None:
+        self.was_told = True
+        if self._pid:
+            self.send(number)
+        else:
+            self._early.append(number)
 
 
 def exit_code(status: int) -> int:

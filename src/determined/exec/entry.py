@@ -1,10 +1,11 @@
 """The one program an agent starts for a task: `python3 -m determined.exec.entry KIND [ARGS]`.
 
-KIND is `trial`, or `command` with the program and its arguments, or `gang` with the same in each
-of several containers. It sets up the task's
-directories, fetches its files, runs the startup hooks, waits for the other containers, and runs
-the user's program, handing signals and the exit code through. All in one process, except that
-hooks are sourced by a shell, which then starts this program again.
+KIND is `trial`, `command` with the program and its arguments, `gang` with the same in each of
+several containers, `shell` with its port, `notebook`, or `tensorboard` with further arguments of
+the tool. It sets up the task's directories, fetches its files, runs the startup hooks, waits for
+the other containers, and runs the user's program or the kind's server, handing signals and the
+exit code through. All in one process, except that hooks are sourced by a shell, which then starts
+this program again.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from determined.exec._notes import EntryFailed, note
 
 AFTER_HOOKS = "--after-hooks"
 HOOKS_FAILED = 1
+KINDS = ("trial", "command", "gang", "notebook", "shell", "tensorboard")
 
 
 def main(argv: List[str]) -> int:
     """Run a task to its end; return the exit code of the whole."""
     is_after_hooks = argv[:1] == [AFTER_HOOKS]
     kind, *rest = argv[1:] if is_after_hooks else argv or [""]
-    if kind not in ("trial", "command", "gang"):
-        text = f"{kind!r} is no kind of task: trial, or command or gang with a program"
-        raise EntryFailed(text, 2)
+    if kind not in KINDS:
+        raise EntryFailed(f"{kind!r} is no kind of task: one of {', '.join(KINDS)}", 2)
     env = os.environ
     session = TaskSession.from_environment(env)
     if not is_after_hooks:
@@ -49,7 +50,15 @@ def main(argv: List[str]) -> int:
             _source(hooks, [kind, *rest])
     if kind == "trial":
         return _run_trial(session)
-    return _run_gang(session, rest) if kind == "gang" else _run_command(rest)
+    if kind == "command":
+        return _run_command(rest)
+    if kind == "gang":
+        return _run_gang(session, rest)
+    if kind == "tensorboard":
+        from determined.exec import tensorboard
+
+        return tensorboard.run(session, env, rest)
+    return _run_on_slots(kind, session, rest)
 
 
 def _hooks() -> List[str]:
@@ -105,14 +114,33 @@ def _run_gang(session: TaskSession, arguments: List[str]) -> int:
 
 def _meet(session: TaskSession) -> Tuple[_accelerators.Accelerators, Dict[str, Any]]:
     """Wait for the other containers; the accelerators found here, and the rendezvous."""
-    env = os.environ
+    found = _find_accelerators()
+    met = _rendezvous.meet(session, os.environ)
+    _preflight.check(session, os.environ, met, found)
+    return found, met
+
+
+def _run_on_slots(kind: str, session: TaskSession, arguments: List[str]) -> int:
+    """Run a server from which users work on this task's slots."""
+    found = _find_accelerators()
+    _preflight.check_accelerators(os.environ, found)
+    _accelerators.report(session, os.environ, found)
+    if kind == "shell":
+        from determined.exec import shell
+
+        return shell.run(session, os.environ, arguments)
+    from determined.exec import notebook
+
+    return notebook.run(session, os.environ)
+
+
+def _find_accelerators() -> _accelerators.Accelerators:
+    """Look for them, and tell where this task runs."""
     found = _accelerators.detect()
     info = os.path.join(run_dir(), "info")
     write_info(info, "resources.json", {"gpu_uuids": found.uuids})
-    _accelerators.describe(env, found)
-    met = _rendezvous.meet(session, env)
-    _preflight.check(session, env, met, found)
-    return found, met
+    _accelerators.describe(os.environ, found)
+    return found
 
 
 def _run_command(arguments: List[str]) -> int:

@@ -24,6 +24,7 @@ from determined_wire.rest.types.container import Container, ContainerState
 from determined_wire.rest.types.device import Device, DeviceType
 from determined_wire.rest.types.task import (
     AllocationSummary,
+    ProxyPortConfig,
     ResourcesSummary,
     ResourcesSummaryDevices,
 )
@@ -136,9 +137,12 @@ async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire
     """The allocations that wait or run, by id."""
     agents = {agent.id: agent for agent in await call.services.agents.list_all(call.caller)}
     pools = call.services.pools
+    live = list(call.services.live.values())
+    seen = await call.services.guard.seen(call.caller, "allocation", [a.id for a in live])
     shown = {
         a.id: _summary(a, agents, pools.scheduler_type(a.request.pool))
-        for a in call.services.live.values()
+        for a in live
+        if a.id in seen
     }
     return task_wire.GetTasksResponse(allocation_id_to_summary=shown)
 
@@ -170,13 +174,22 @@ def _summary(
         resources=resources,
         scheduler_type=scheduler_type,
         priority=a.request.priority,
+        proxy_ports=[
+            ProxyPortConfig(
+                service_id=p.service_id(a.request.task_id),
+                port=p.port,
+                proxy_tcp=p.is_tcp,
+                unauthenticated=p.is_unauthenticated,
+            )
+            for p in a.request.proxy_ports
+        ],
     )
 
 
 def _agent(
     agent: AgentSnapshot, held: Held, *, with_slots: bool = True, with_containers: bool = True
 ) -> Agent:
-    containers = {c.id: _container(agent, c) for _, c in held}
+    containers = {c.id: shown_container(agent, c) for _, c in held}
     return Agent(
         id=agent.id,
         registered_time=agent.registered_at,
@@ -208,7 +221,7 @@ def _slots(agent: AgentSnapshot, held: Held) -> dict[str, Slot]:
             id=str(device.id),
             device=_device(device),
             enabled=_is_slot_on(agent, device.id),
-            container=None if container is None else _container(agent, container),
+            container=None if container is None else shown_container(agent, container),
             draining=_is_slot_draining(agent, device.id),
         )
     return slots
@@ -239,7 +252,8 @@ def _is_slot_draining(agent: AgentSnapshot, slot: int) -> bool:
     return _is_draining(agent) or slot in agent.draining_slots
 
 
-def _container(agent: AgentSnapshot, container: alloc.Container) -> Container:
+def shown_container(agent: AgentSnapshot, container: alloc.Container) -> Container:
+    """A container as its agent and its task show it."""
     devices = [d for d in agent.devices if d.id in container.slot_ids]
     return Container(
         parent=f"/agents/{agent.id}",

@@ -59,6 +59,7 @@ TASK: dict[tuple[str, str], Rule] = {
     ("GET", "/api/v1/tasks/{task_id}"): _OF_TASK,
     ("GET", "/api/v1/tasks/{task_id}/context_directory"): _OF_TASK,
     ("GET", "/api/v1/tasks/{task_id}/acceleratorData"): _OF_TASK,
+    ("PUT", "/api/v1/notebooks/{notebook_id}/report_idle"): (("notebook_id", "task_id"),),
     ("POST", "/api/v1/task/logs"): (("logs.task_id", "task_id"),),
     ("POST", "/api/v1/runs/start"): (("run_id", "trial_id"),),
     ("GET", "/api/v1/runs/{run_id}/metadata"): (("run_id", "trial_id"),),
@@ -95,14 +96,18 @@ def find_foreign(rule: Rule, scope: TaskScope, request: Message) -> tuple[str, s
     """Kind and name of the first thing in a task's request that is not of that task."""
     for field, attribute in rule:
         own = getattr(scope, attribute)
-        for value in _values([request], field.split(".")):
+        for value in values_at(request, field):
             if value is None or value != own:
                 return attribute.removesuffix("_id"), str(value)
     return None
 
 
+def values_at(request: Message, field: str) -> list[Any]:
+    """What stands at a dotted name of a request, of all members of the lists on the way."""
+    return _values([request], field.split("."))
+
+
 def _values(messages: Iterable[Any], names: list[str]) -> list[Any]:
-    """What stands at a dotted name, of all members of the lists on the way."""
     found: list[Any] = []
     for message in messages:
         value = None if message is None else getattr(message, names[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,12 +11,31 @@ from starlette.websockets import WebSocket
 
 from determined_master import entropy
 from determined_master.api import gateway, plain
+from determined_master.api.access_rules import claims_of
+from determined_master.api.access_table import RULES
 from determined_master.api.allowlist import PAID_EDITION, is_open
 from determined_master.api.errors import plain_body, route_body, status_of
 from determined_master.api.gateway import GatewayRoute
-from determined_master.api.http import ClientGone, Http, Receive, Scope, Send, read_body, send_body
+from determined_master.api.http import (
+    SECURITY_HEADERS,
+    ClientGone,
+    Http,
+    Receive,
+    Scope,
+    Send,
+    read_body,
+    send_body,
+)
 from determined_master.api.match import Match, PathTable
-from determined_master.api.middleware import InactiveUser, admit, has_token
+from determined_master.api.middleware import (
+    InactiveUser,
+    SignIn,
+    admit,
+    admit_to_service,
+    has_token,
+)
+from determined_master.api.proxy import find_service
+from determined_master.api.proxying.heads import query_token
 from determined_master.api.routes import ANONYMOUS, Call, Route
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import (
@@ -87,6 +106,7 @@ class Api:
                 raise Unimplemented("Not Implemented")
             request = await target.read(http, match.values, receive, self._threads)
             target.check_scope(caller, request)
+            await self._check_roles(caller, target.route, request, {})
             call = Call(caller, self._services, http)
             route = target.route
             if route.kind == "stream":
@@ -113,7 +133,12 @@ class Api:
                 text = f"api not found: {http.method} {http.path}"
                 await plain.send_text_error(send, 404, text)
                 return
+            if target.kind == "service":
+                await self._run_service(target, http, match.values, receive, send)
+                return
             await self._run_plain(target, http, match.values, receive, send)
+        except SignIn as error:
+            await _send_to_login(send, error)
         except DetError as error:
             await _tell_plain(send, error)
         except ClientGone:
@@ -121,12 +146,29 @@ class Api:
         except Exception as error:
             await plain.send_error(send, _unexpected(http, error))
 
+    async def _run_service(
+        self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
+    ) -> None:
+        parameters = _parameters(route, values)
+        found, own_token = find_service(http, self._services.proxies, parameters["service"])
+        entry = await admit_to_service(
+            http,
+            self._authenticator,
+            is_open=found is not None and found.port.is_unauthenticated,
+            own_token=own_token,
+            in_query=query_token(http.raw_query),
+        )
+        call = Call(entry.caller or ANONYMOUS, self._services, http, parameters)
+        await route.handler(call, entry, receive, send)
+
     async def _run_plain(
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
     ) -> None:
         caller = await self._plain_caller(route, http)
         body = b"" if http.method in ("GET", "HEAD") else await read_body(receive, http)
-        call = Call(caller, self._services, http, _parameters(route, values), body)
+        parameters = _parameters(route, values)
+        await self._check_roles(caller, route, None, parameters)
+        call = Call(caller, self._services, http, parameters, body)
         await plain.send_answer(send, receive, http, await route.handler(call))
 
     async def _plain_caller(self, route: Route, http: Http) -> Caller:
@@ -142,6 +184,23 @@ class Api:
         if caller.scope is not None:
             raise PermissionDenied("the token of a task is good for its own task's routes only")
         return caller
+
+    async def _check_roles(
+        self, caller: Caller, route: Route, request: Any, parameters: Mapping[str, str]
+    ) -> None:
+        """Where roles decide: do nothing when the caller sees what the request names, and may.
+
+        Raises:
+            NotFound, PermissionDenied: as `Guard.check`.
+        """
+        if caller.rights is None or caller.is_admin:
+            return
+        rule = RULES.get((route.method, route.path))
+        if rule is None:
+            raise PermissionDenied(f"{route.method} {route.path} is for admins alone")
+        if not isinstance(rule, str):
+            claims = claims_of(rule, request, parameters)
+            await self._services.guard.check(caller, claims)
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = Http(scope)
@@ -190,6 +249,11 @@ def _plain_status(error: DetError) -> tuple[int, str]:
             return 403, "user not active"
         case _:
             return status_of(error), error.text
+
+
+async def _send_to_login(send: Send, error: SignIn) -> None:
+    headers = (*SECURITY_HEADERS, (b"location", error.location.encode()))
+    await send_body(send, 303, headers, b"")
 
 
 async def _tell_plain(send: Send, error: DetError) -> None:

@@ -21,6 +21,7 @@ TABLE: dict[ErrorCode, tuple[int, str, int]] = {
     "unimplemented": (12, "Unimplemented", 501),
     "internal": (13, "Internal", 500),
     "unavailable": (14, "Unavailable", 503),
+    "bad_gateway": (14, "Unavailable", 502),
     "unauthenticated": (16, "Unauthenticated", 401),
 }
 """Code of an error -> its number and reason in the body, the HTTP status."""

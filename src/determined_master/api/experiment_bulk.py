@@ -119,13 +119,14 @@ async def _each(call: Call, request: Chosen, act: Act) -> list[wire.ExperimentAc
     selection = Selection(
         project_id=request.project_id,
         ids=request.experiment_ids,
-        filter=None if filters is None else _wanted(filters, request.project_id),
+        filter=None if filters is None else bulk_filter(filters, request.project_id),
     )
     results = await call.services.experiment_bulk.each(call.caller, selection, act)
     return [wire.ExperimentActionResult(error=r.error, id=r.id) for r in results]
 
 
-def _wanted(filters: BulkExperimentFilters, project_id: int) -> Wanted:
+def bulk_filter(filters: BulkExperimentFilters, project_id: int = 0) -> Wanted:
+    """Which experiments filters match; without a project of their own, those of the one given."""
     return Wanted(
         name=filters.name,
         description=filters.description,

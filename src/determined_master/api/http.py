@@ -6,7 +6,8 @@ import asyncio
 import gzip
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 from concurrent.futures import Executor
-from typing import Any
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
 
 from determined_master.domain.errors import ResourceExhausted
 
@@ -28,6 +29,23 @@ SECURITY_HEADERS: tuple[Header, ...] = (
     (b"x-frame-options", b"SAMEORIGIN"),
     (b"x-xss-protection", b"1; mode=block"),
 )
+
+
+TAKEOVER = "determined.takeover"
+"""Extension of a scope: a request for a WebSocket whose connection may be taken over."""
+
+
+class Takeover(Protocol):
+    """The connection of a request, for who wants its bytes instead."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether it was taken over."""
+
+    def streams(
+        self,
+    ) -> AbstractAsyncContextManager[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        """Take it over; it is closed at the end. Raises ClientGone: it is closed already."""
 
 
 class ClientGone(Exception):
@@ -90,6 +108,35 @@ class Http:
     def raw_path(self) -> bytes:
         """The path as it was sent."""
         raw: bytes = self._scope["raw_path"]
+        return raw
+
+    @property
+    def headers(self) -> list[Header]:
+        """All headers as they came, names in lower case."""
+        found: list[Header] = self._scope["headers"]
+        return found
+
+    @property
+    def is_chunked(self) -> bool:
+        """Whether there is a body whose length is not said before."""
+        return any(name == b"transfer-encoding" for name, _ in self.headers)
+
+    @property
+    def client(self) -> str:
+        """Address that the request came from; empty where it is not known."""
+        client = self._scope.get("client")
+        return str(client[0]) if client else ""
+
+    @property
+    def takeover(self) -> Takeover | None:
+        """What takes the connection over, when the request asks for a WebSocket."""
+        found: Takeover | None = self._scope.get("extensions", {}).get(TAKEOVER)
+        return found
+
+    @property
+    def raw_query(self) -> bytes:
+        """The query as it was sent, without its question mark."""
+        raw: bytes = self._scope["query_string"]
         return raw
 
     @property

@@ -1,7 +1,8 @@
 """Finds the route of a path.
 
 The raw path is matched, segment by segment, and values are decoded after the match: a `%2F`
-inside a value must not reach another route. Paths without parameters cost one look-up.
+inside a value must not reach another route (a rest has slashes anyway). Paths without parameters
+cost one look-up.
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ class PathTable(Generic[T]):
         raw = self._walk(self._root, segments, 0)
         if raw is None:
             return None
-        targets, values = raw
-        if any(b"%2f" in value.lower() for value in values if b"%" in value):
+        targets, values, has_rest = raw
+        of_one_segment = values[:-1] if has_rest else values
+        if any(b"%2f" in value.lower() for value in of_one_segment if b"%" in value):
             return None
         return Match(targets, tuple(_decoded(value) for value in values))
 
@@ -77,10 +79,13 @@ class PathTable(Generic[T]):
 
     def _walk(
         self, node: _Node[T], segments: list[bytes], at: int
-    ) -> tuple[dict[str, T], list[bytes]] | None:
-        """Literals before parameters before the rest; what leads nowhere is tried again."""
+    ) -> tuple[dict[str, T], list[bytes], bool] | None:
+        """Literals before parameters before the rest; what leads nowhere is tried again.
+
+        The last of what is returned tells whether the last value is a rest.
+        """
         if at == len(segments):
-            return (node.targets, []) if node.targets else None
+            return (node.targets, [], False) if node.targets else None
         segment = segments[at]
         literal = node.literals.get(segment)
         if literal is not None:
@@ -93,7 +98,7 @@ class PathTable(Generic[T]):
                 found[1].insert(0, segment)
                 return found
         if node.rest:
-            return node.rest, [b"/".join(segments[at:])]
+            return node.rest, [b"/".join(segments[at:])], True
         return None
 
 

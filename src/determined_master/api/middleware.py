@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from http.cookies import CookieError, SimpleCookie
+from urllib.parse import quote
+
+import msgspec
 
 from determined_master.api.http import Http
 from determined_master.domain.access import Caller
@@ -37,6 +40,57 @@ async def admit(http: Http, authenticator: Authenticator) -> Caller:
     return caller
 
 
+class Entry(msgspec.Struct, frozen=True):
+    """How a request to a task's service was let in."""
+
+    caller: Caller | None = None
+    """None where the service needs no user: it is open, or was shown its own token."""
+    spent: frozenset[str] = frozenset()
+    """The master's own tokens in the request, which are not for the service."""
+
+
+class SignIn(Unauthenticated):
+    """A person can sign in and come back to where this was raised."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("sign in first")
+        self.location = f"/det/login?redirect={quote(path, safe='/:')}"
+
+
+async def admit_to_service(
+    http: Http, authenticator: Authenticator, *, is_open: bool, own_token: str, in_query: str = ""
+) -> Entry:
+    """Find out who sends a request to a task's service.
+
+    A `Bearer` token that is none of the master's may be the service's own, so the cookie is
+    looked at, too, and each token of a user is noted in any case.
+
+    Args:
+        http: the request.
+        authenticator: knows the tokens of users.
+        is_open: whether the service needs none.
+        own_token: a token in the request that the service has given out; empty for none.
+        in_query: what may be a user's token in the address: nobody is let in by it, as
+            addresses are written down in many places, but no service is told of it either.
+
+    Raises:
+        SignIn: the tokens are not good, or there is none and a page is asked for.
+        Unauthenticated: there is none.
+    """
+    found = [await _find_caller(token, authenticator) for token in _service_tokens(http)]
+    queried = [] if own_token or not in_query else [await _find_caller(in_query, authenticator)]
+    spent = frozenset(token for token, caller in (*found, *queried) if caller is not None)
+    if is_open or own_token:
+        return Entry(spent=spent)
+    for token, caller in found:
+        if caller is not None and caller.is_active:
+            http.token = token
+            return Entry(caller, spent)
+    if found or "text/html" in http.header("accept"):
+        raise SignIn(http.raw_path.decode("latin-1") + (f"?{http.query}" if http.query else ""))
+    raise Unauthenticated("token missing")
+
+
 def has_token(http: Http) -> bool:
     """Whether the request carries anything that is meant as a token."""
     return bool(http.authorization or http.allocation_token or http.cookie)
@@ -62,6 +116,22 @@ def login_cookie(token: str, expires: str, *, is_secure: bool) -> bytes:
     secure = "; Secure" if is_secure else ""
     text = f"{COOKIE}={token}; Path=/; Expires={expires}; HttpOnly; SameSite=Lax{secure}"
     return text.encode()
+
+
+def _service_tokens(http: Http) -> list[str]:
+    """What of a request to a service may be tokens of users, by what counts first."""
+    scheme, _, sent = http.authorization.decode("latin-1").partition(" ")
+    is_ours = scheme in ("Bearer", "token") and sent
+    tokens = [sent] if is_ours else []
+    own = _cookie(http.cookie) if http.cookie else ""
+    return [*tokens, own] if own else tokens
+
+
+async def _find_caller(token: str, authenticator: Authenticator) -> tuple[str, Caller | None]:
+    try:
+        return token, await authenticator.authenticate(token)
+    except Unauthenticated:  # revoked
+        return token, None
 
 
 def _cookie(header: bytes) -> str:

@@ -20,11 +20,12 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import msgspec
 
 from determined_master.api.http import Http
+from determined_master.api.middleware import Entry
 from determined_master.domain.access import Caller
 from determined_master.services.catalog import Services
 from determined_wire.proto import Message
 
-Kind = Literal["unary", "stream", "plain", "socket"]
+Kind = Literal["unary", "stream", "plain", "socket", "service"]
 ANONYMOUS = Caller(user_id=0, username="")
 """Who calls a route that needs no token, when none was sent."""
 
@@ -124,6 +125,20 @@ def socket_route(
 
     def declare(handler: Callable[[Call, Any], Awaitable[None]]) -> Route:
         return Route("socket", "WS", path, handler)
+
+    return declare
+
+
+def service_route(
+    path: str,
+) -> Callable[[Callable[[Call, Entry, Any, Any], Awaitable[None]]], Route]:
+    """Declare what passes requests of any method on to a task's service.
+
+    The path names `{service}`; the function is given ASGI's `receive` and `send`, too.
+    """
+
+    def declare(handler: Callable[[Call, Entry, Any, Any], Awaitable[None]]) -> Route:
+        return Route("service", "*", path, handler)
 
     return declare
 

@@ -148,6 +148,7 @@ def allocation(row: AllocationRow) -> Allocation:
         allocation_id=row.id,
         slots=row.slots,
         exit_reason=row.exit_reason,
+        status_code=row.status_code,
     )
 
 

@@ -16,6 +16,7 @@ ErrorCode = Literal[
     "resource_exhausted",
     "unimplemented",
     "unavailable",
+    "bad_gateway",
     "deadline_exceeded",
     "internal",
 ]
@@ -72,6 +73,12 @@ class Unavailable(DetError):
     """Not now: the same request may succeed later."""
 
     code = "unavailable"
+
+
+class BadGateway(DetError):
+    """What the master passes a request on to does not answer it."""
+
+    code = "bad_gateway"
 
 
 class ResourceExhausted(DetError):

@@ -1,7 +1,7 @@
-"""The files by which the containers of a trial reach each other over ssh. PURE.
+"""The files by which containers are reached over ssh: by each other, or by a user. PURE.
 
 One key pair is host key, client's identity and the only authorized key.
-Source: task-contract 2.1.
+Source: task-contract 2.1, 3.9.
 """
 
 from __future__ import annotations
@@ -40,6 +40,17 @@ def ssh_files(keys: KeyPair) -> tuple[SshFile, ...]:
         SshFile(f"{SSH_DIR}/id_rsa.pub", public, 0o600),
         SshFile(f"{SSH_DIR}/sshd_config", _SERVER.encode(), 0o600),
         SshFile("/etc/ssh/ssh_config", _CLIENT.encode(), 0o644, is_root_owned=True),
+    )
+
+
+def shell_files(keys: KeyPair) -> tuple[SshFile, ...]:
+    """What a shell gets. It makes `authorized_keys` itself, with its environment in it."""
+    public = keys.public.rstrip(b"\n") + b"\n"
+    return (
+        SshFile(f"{SSH_DIR}/authorized_keys_unmodified", public, 0o644),
+        SshFile(f"{SSH_DIR}/id_rsa", keys.private, 0o600),
+        SshFile(f"{SSH_DIR}/id_rsa.pub", public, 0o600),
+        SshFile(f"{SSH_DIR}/sshd_config", _SERVER.encode(), 0o644),
     )
 
 

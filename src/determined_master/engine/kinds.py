@@ -12,6 +12,8 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.stored import read_stored
 from determined_master.domain.experiment import machine as experiment_machine
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.interactive import machine as interactive_machine
+from determined_master.domain.interactive import messages as interactive
 from determined_master.domain.log_lines import LEVEL_NUMBERS
 from determined_master.domain.messages import Record, WriteTaskLog
 from determined_master.domain.search.memory import SearchMemory
@@ -26,6 +28,7 @@ from determined_master.store import (
     allocations,
     experiments,
     generic_tasks,
+    interactive_tasks,
     removal,
     searches,
     task_logs,
@@ -139,6 +142,19 @@ async def project_generic_tasks(
     await _write_lines(conn, changes)
 
 
+async def project_interactive_tasks(
+    conn: Conn,
+    changes: Sequence[Change[interactive.InteractiveTask, interactive.InteractiveEvent]],
+) -> None:
+    """Write the states of interactive tasks and the lines in their logs."""
+    rows = [
+        (c.after.id, c.after.state, c.after.exit_status, c.at if c.after.state == "OVER" else None)
+        for c in changes
+    ]
+    await interactive_tasks.update_interactive_tasks(conn, rows)
+    await _write_lines(conn, changes)
+
+
 async def _write_lines(conn: Conn, changes: Iterable[Change[Any, Any]]) -> None:
     lines = [
         (r.task_id, None, None, None, None, c.at, LEVEL_NUMBERS[r.level], "master", "stdout", t)
@@ -214,4 +230,18 @@ GENERIC_TASK: Kind[task.GenericTask, task.TaskEvent, Any] = Kind(
     step=task_machine.step,
     project=project_generic_tasks,
 )
-KINDS: tuple[Kind[Any, Any, Any], ...] = (EXPERIMENT, TRIAL, ALLOCATION, GENERIC_TASK)
+INTERACTIVE_TASK: Kind[interactive.InteractiveTask, interactive.InteractiveEvent, Any] = Kind(
+    name="interactive",
+    state=interactive.InteractiveTask,
+    event=interactive.InteractiveEvent,
+    effect=interactive.InteractiveOrder,
+    step=interactive_machine.step,
+    project=project_interactive_tasks,
+)
+KINDS: tuple[Kind[Any, Any, Any], ...] = (
+    EXPERIMENT,
+    TRIAL,
+    ALLOCATION,
+    GENERIC_TASK,
+    INTERACTIVE_TASK,
+)

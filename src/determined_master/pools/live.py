@@ -52,6 +52,7 @@ class LiveAllocations:
         self._versions: dict[str, int] = {}
         self._of_experiment: dict[int, set[str]] = {}
         self._of_job: dict[str, set[str]] = {}
+        self._of_task: dict[str, set[str]] = {}
         self._queues: dict[str, _Queue] = {}
         self._occupancy = Occupancy()
         self._resting = Resting()
@@ -77,6 +78,10 @@ class LiveAllocations:
     def of_job(self, job_id: str) -> list[Allocation]:
         """A job's live allocations, in no order."""
         return [self._states[i] for i in self._of_job.get(job_id, ())]
+
+    def of_task(self, task_id: str) -> list[Allocation]:
+        """A task's live allocations, in no order: one, but for the moment between two runs."""
+        return [self._states[i] for i in self._of_task.get(task_id, ())]
 
     def jobs(self) -> Iterable[str]:
         """Ids of the jobs that have live allocations."""
@@ -178,6 +183,7 @@ class LiveAllocations:
                 queue.running[state.id] = running_view(state)
         if before is None:
             self._of_job.setdefault(state.request.job_id, set()).add(state.id)
+            self._of_task.setdefault(state.request.task_id, set()).add(state.id)
             if state.request.experiment_id is not None:
                 self._of_experiment.setdefault(state.request.experiment_id, set()).add(state.id)
 
@@ -193,6 +199,7 @@ class LiveAllocations:
             until_s = clock.monotonic_s() + RETURN_S
             self._queues[before.request.pool].gone[before.request.task_id] = gone, until_s
         _forget(self._of_job, before.request.job_id, before.id)
+        _forget(self._of_task, before.request.task_id, before.id)
         if before.request.experiment_id is not None:
             _forget(self._of_experiment, before.request.experiment_id, before.id)
 

@@ -24,7 +24,10 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
+from determined_master.services.groups import Groups
+from determined_master.services.guard import Guard
 from determined_master.services.identities import Identities
+from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
 from determined_master.services.job_queue import JobQueue
 from determined_master.services.job_terms import JobTermsSync
@@ -39,6 +42,8 @@ from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
+from determined_master.services.proxies import Proxies
+from determined_master.services.roles import Roles
 from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
@@ -49,6 +54,7 @@ from determined_master.services.task_control import TaskControl
 from determined_master.services.task_logs import TaskLogs
 from determined_master.services.tasks import Tasks
 from determined_master.services.templates import Templates
+from determined_master.services.tensorboards import Tensorboards
 from determined_master.services.trial_sources import TrialSources
 from determined_master.services.trials import Trials
 from determined_master.services.usage import Usage
@@ -62,6 +68,9 @@ class Services:
 
     auth: Auth
     users: Users
+    groups: Groups
+    roles: Roles
+    guard: Guard
     master: Master
     cluster_messages: ClusterMessages
     identities: Identities
@@ -88,6 +97,8 @@ class Services:
     tasks: Tasks
     task_control: TaskControl
     generic_tasks: GenericTasks
+    interactive_tasks: InteractiveTasks
+    tensorboards: Tensorboards
     templates: Templates
     config_policies: ConfigPolicies
     models: Models
@@ -105,6 +116,7 @@ class Services:
     pool_bindings: PoolBindings
     workspaces: Workspaces
     projects: Projects
+    proxies: Proxies
     stories: Stories
     usage: Usage
     live: LiveAllocations

@@ -1,6 +1,6 @@
-"""What a configuration says about containers themselves: image, memory, devices, rights.
+"""What a configuration says about containers themselves: image, memory, devices, rights, mounts.
 
-Source: task-contract 2.5.
+Source: task-contract 2.5, 2.8.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from determined_master.domain import task_spec
+from determined_master.domain.proxy_port import proxy_ports_of
 from determined_wire import agent_link as link
 
 
@@ -32,6 +34,31 @@ def container_options(
         "devices": tuple(map(device, resources.get("devices") or ())),
         "shm_size_bytes": int(resources.get("shm_size") or shm_size_bytes),
     }
+
+
+def mounts(config: Mapping[str, Any]) -> list[link.Mount]:
+    """The directories of the host that it asks for, and that of its storage."""
+    found = [
+        link.Mount(
+            host_path=m["host_path"],
+            container_path=m["container_path"],
+            read_only=bool(m.get("read_only")),
+            propagation=m.get("propagation") or "rprivate",
+        )
+        for m in config.get("bind_mounts") or ()
+    ]
+    storage = task_spec.storage_mount(config.get("checkpoint_storage") or {})
+    if storage is not None:
+        host_path, container_path, propagation = storage
+        found.append(link.Mount(host_path, container_path, propagation=propagation))
+    return found
+
+
+def exposed_ports(config: Mapping[str, Any]) -> set[int]:
+    """The ports that it asks to have exposed, whether proxied or not."""
+    environment = config.get("environment") or {}
+    named = map(int, (environment.get("ports") or {}).values())
+    return {*named, *(p.port for p in proxy_ports_of(environment))}
 
 
 def registry_auth(given: Mapping[str, Any] | None) -> link.RegistryAuth | None:

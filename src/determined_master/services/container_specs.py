@@ -13,11 +13,22 @@ import msgspec
 
 from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
 from determined_master.domain.ssh_files import ssh_files
 from determined_master.services import collection_specs, generic_specs
-from determined_master.services.container_options import container_options
+from determined_master.services.container_options import (
+    container_options,
+    exposed_ports,
+    mounts,
+)
+from determined_master.services.interactive_programs import (
+    InteractiveSecrets,
+    log_sources,
+    program_of,
+)
 from determined_master.services.ssh_keys import derive_key_pair
 from determined_master.services.task_defaults import TaskDefaults
+from determined_master.services.task_programs import TaskProgram
 from determined_master.services.tokens import TaskTokens
 from determined_master.store import (
     allocations,
@@ -25,6 +36,7 @@ from determined_master.store import (
     collections,
     experiments,
     generic_tasks,
+    interactive_tasks,
     trials,
     workspaces,
 )
@@ -47,13 +59,12 @@ class _Gang(msgspec.Struct, frozen=True):
     user: link.TaskUser
 
 
-class _Generic(msgspec.Struct, frozen=True):
-    """What all containers of a generic task's allocation have in common."""
+class _Who(msgspec.Struct, frozen=True):
+    """By which configuration, as whom and on what a task that is no trial's runs."""
 
-    row: generic_tasks.GenericTaskRow
-    ports: dict[str, int]
-    """That they use among themselves; empty for a single container."""
+    config: dict[str, Any]
     user: link.TaskUser
+    device_type: str
 
 
 class ContainerSpecs:
@@ -63,6 +74,7 @@ class ContainerSpecs:
         self._pool = pool
         self._tokens = tokens
         self._defaults = defaults
+        self._secrets = InteractiveSecrets(tokens, defaults)
 
     async def build(
         self,
@@ -86,11 +98,19 @@ class ContainerSpecs:
         if state.request.task_type == "CHECKPOINT_GC":
             return [await self._build_collection(state, container) for container in containers]
         if state.request.task_type == "GENERIC":
-            generic = await self._read_generic(state, hosts)
+            row, user, ports = await self._read_generic(state, hosts)
             return [
-                self._build_generic(state, container, generic, device_type)
+                self._build_program(
+                    state,
+                    container,
+                    _Who(row.config, user, device_type),
+                    generic_specs.program_of(row, user, device_type, container.count),
+                    ports,
+                )
                 for container, device_type in zip(containers, device_types, strict=True)
             ]
+        if state.request.task_type in INTERACTIVE_KINDS:
+            return [await self._build_interactive(state, containers[0], device_types[0])]
         gang = await self._read_gang(state, hosts)
         keys = await self._ssh_files(gang.experiment.id) if containers[0].count > 1 else []
         return [
@@ -187,14 +207,15 @@ class ContainerSpecs:
             work_dir=task_spec.WORK_DIR,
             user=user,
             files=(*collection_specs.files(row), *self._trust()),
-            mounts=tuple(_mounts(config)),
+            mounts=tuple(mounts(config)),
             network_mode=self._defaults.of(state.request.pool).network_mode,
         )
         return msgspec.structs.replace(spec, **self._options(state, config, "cpu"))
 
     async def _read_generic(
         self, state: alloc.Allocation, hosts: Mapping[str, frozenset[str]]
-    ) -> _Generic:
+    ) -> tuple[generic_tasks.GenericTaskRow, link.TaskUser, dict[str, int]]:
+        """The task, whom it runs as, and the ports that several containers use."""
         async with self._pool.acquire() as conn:
             is_gang = len(state.containers) > 1
             ports = await self._reserve_ports(conn, state, hosts) if is_gang else {}
@@ -202,40 +223,54 @@ class ContainerSpecs:
             if row is None:
                 raise RuntimeError(f"the generic task {state.request.task_id} has no row")
             user = await self._user(conn, row.user_id, row.workspace_id or 0)
-        return _Generic(row, ports, user)
+        return row, user, ports
 
-    def _build_generic(
+    async def _build_interactive(
+        self, state: alloc.Allocation, container: alloc.StartContainer, device_type: str
+    ) -> link.ContainerSpec:
+        async with self._pool.acquire() as conn:
+            row = await interactive_tasks.find_interactive_task(conn, state.request.task_id)
+            if row is None:
+                raise RuntimeError(f"the interactive task {state.request.task_id} has no row")
+            user = await self._user(conn, row.user_id, row.workspace_id or 0)
+            sources = await log_sources(conn, row)
+        secrets = await self._secrets.of(row)
+        program = program_of(row, user, secrets, sources, device_type)
+        return self._build_program(state, container, _Who(row.config, user, device_type), program)
+
+    def _build_program(
         self,
         state: alloc.Allocation,
         container: alloc.StartContainer,
-        generic: _Generic,
-        device_type: str,
+        who: _Who,
+        program: TaskProgram,
+        ports: Mapping[str, int] = MappingProxyType({}),
     ) -> link.ContainerSpec:
+        """Of a task that is neither a trial's nor the master's own."""
         defaults = self._defaults.of(state.request.pool)
-        row = generic.row
-        directory = generic_specs.work_dir(row, generic.user)
-        environment = self._base(state, container, row.username)
-        ports = list(map(int, (row.config["environment"].get("ports") or {}).values()))
+        environment = self._base(state, container, program.username)
+        exposed = set(program.ports)
         if container.count > 1:
-            own_ports = gang_ports.ports_of_rank(generic.ports, container.rank)
-            environment.update(self._gang_variables(state, container, generic.ports))
-            environment.update({name: str(port) for name, port in own_ports.items()})
-            ports += [task_spec.RENDEZVOUS_PORT, *own_ports.values()]
-        environment.update(generic_specs.variables(row, device_type, directory))
+            own = gang_ports.ports_of_rank(ports, container.rank)
+            environment.update(self._gang_variables(state, container, ports))
+            environment.update({name: str(port) for name, port in own.items()})
+            exposed |= {task_spec.RENDEZVOUS_PORT, *own.values()}
+        environment.update(program.environment)
         spec = link.ContainerSpec(
-            task_id=row.id,
+            task_id=state.request.task_id,
             task_type=state.request.task_type,
-            description=generic_specs.DESCRIPTION,
-            entrypoint=generic_specs.entrypoint(row, container.count),
+            description=program.description,
+            entrypoint=program.entrypoint,
             environment=environment,
-            work_dir=directory,
-            user=generic.user,
-            files=self._files(state),
-            mounts=tuple(_mounts(row.config)),
-            ports=tuple(sorted(set(ports))),
+            work_dir=program.work_dir,
+            user=who.user,
+            files=(*self._files(state), *program.files),
+            mounts=program.mounts,
+            ports=tuple(sorted(exposed)),
             network_mode="host" if container.count > 1 else defaults.network_mode,
         )
-        return msgspec.structs.replace(spec, **self._options(state, row.config, device_type))
+        options = self._options(state, who.config, who.device_type)
+        return msgspec.structs.replace(spec, **options)
 
     def _files(self, state: alloc.Allocation) -> tuple[link.File, ...]:
         """What the cluster puts beside the user's: trust, and what runs before the program."""
@@ -313,9 +348,7 @@ class ContainerSpecs:
         run: task_spec.TrialRun,
     ) -> link.ContainerSpec:
         defaults = self._defaults.of(state.request.pool)
-        env = config["environment"]
-        ports = [task_spec.RENDEZVOUS_PORT, *map(int, (env.get("ports") or {}).values())]
-        ports += [int(proxied["proxy_port"]) for proxied in env.get("proxy_ports") or ()]
+        ports = {task_spec.RENDEZVOUS_PORT, *exposed_ports(config)}
         return link.ContainerSpec(
             task_id=state.request.task_id,
             task_type=state.request.task_type,
@@ -325,24 +358,7 @@ class ContainerSpecs:
             work_dir=task_spec.WORK_DIR,
             user=self._defaults.user,
             files=self._files(state),
-            mounts=tuple(_mounts(config)),
-            ports=tuple(sorted(set(ports))),
+            mounts=tuple(mounts(config)),
+            ports=tuple(sorted(ports)),
             network_mode="host" if container.count > 1 else defaults.network_mode,
         )
-
-
-def _mounts(config: dict[str, Any]) -> list[link.Mount]:
-    mounts = [
-        link.Mount(
-            host_path=m["host_path"],
-            container_path=m["container_path"],
-            read_only=bool(m.get("read_only")),
-            propagation=m.get("propagation") or "rprivate",
-        )
-        for m in config.get("bind_mounts") or ()
-    ]
-    storage = task_spec.storage_mount(config.get("checkpoint_storage") or {})
-    if storage is not None:
-        host_path, container_path, propagation = storage
-        mounts.append(link.Mount(host_path, container_path, propagation=propagation))
-    return mounts

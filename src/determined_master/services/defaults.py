@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from determined_master.domain.config.layers import (
 from determined_master.domain.config.problems import Report
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
+from determined_master.services.interactive_configs import IdleTimeouts
 from determined_master.services.task_defaults import ContainerDefaults, TaskDefaults
 from determined_wire.agent_link import TaskUser
 
@@ -89,6 +91,15 @@ def task_defaults(settings: Settings) -> TaskDefaults:
         ssh_key_type=settings.security.ssh.key_type,
         rsa_bits=settings.security.ssh.rsa_key_size,
         master_cert_file=settings.security.tls.cert,
+    )
+
+
+def idle_timeouts(settings: Settings) -> IdleTimeouts:
+    """How long notebooks and TensorBoards may be idle; 0 seconds are for ever."""
+    notebook, tensorboard = settings.notebook_timeout, settings.tensorboard_timeout
+    return IdleTimeouts(
+        notebook=timedelta(seconds=notebook) if notebook else None,
+        tensorboard=timedelta(seconds=tensorboard) if tensorboard else None,
     )
 
 

@@ -17,10 +17,11 @@ from determined_master import entropy
 from determined_master.domain import access
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import DeletionRequested
+from determined_master.domain.interactive import messages as interactive
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.task.messages import TaskKilled
 from determined_master.services.pool_bindings import warn_of_nobody
-from determined_master.store import generic_tasks, pool_bindings, workspaces
+from determined_master.store import generic_tasks, interactive_tasks, pool_bindings, workspaces
 from determined_master.store import projects as rows
 from determined_master.store.losses import DATABASE_ERRORS
 
@@ -67,7 +68,7 @@ class ProjectDeletions:
                     return await _settle_project(conn, project_id)
 
     async def delete_workspace(self, caller: Caller, workspace_id: int) -> bool:
-        """The same for a workspace with all its projects."""
+        """The same for a workspace with all its projects; interactive tasks are killed, too."""
         async with self._door:
             async with self._pool.acquire() as conn, conn.transaction():
                 projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
@@ -77,6 +78,7 @@ class ProjectDeletions:
             self._news.set()
             async with self._pool.acquire() as conn:
                 await self._end_tasks(conn, projects)
+                await self._end_interactive(conn, workspace_id)
                 await self._delete_experiments(ids)
                 async with conn.transaction():
                     for project_id in projects:
@@ -110,6 +112,7 @@ class ProjectDeletions:
                 async with conn.transaction():
                     await _settle_project(conn, project_id)
             for workspace_id in await workspaces.list_leaving_workspaces(conn):
+                await self._end_interactive(conn, workspace_id)
                 async with conn.transaction():
                     await _settle_workspace(conn, workspace_id)
             leaving = await rows.list_leaving_projects(conn)
@@ -119,6 +122,12 @@ class ProjectDeletions:
         """Order the end of tasks that nobody ends yet; what is ordered outlives this master."""
         for task_id in await generic_tasks.list_unended(conn, project_ids):
             await self._engine.post("task", task_id, TaskKilled(), cause="project-deletion")
+
+    async def _end_interactive(self, conn: Conn, workspace_id: int) -> None:
+        """The same for commands, notebooks, shells and TensorBoards of a workspace."""
+        ended = interactive.TaskKilled(reason=f"workspace {workspace_id} is deleted")
+        for task_id in await interactive_tasks.list_unended(conn, workspace_id):
+            await self._engine.post("interactive", task_id, ended, cause="workspace-deletion")
 
     async def _delete_experiments(self, ids: Sequence[int]) -> None:
         for experiment_id in ids:
@@ -171,13 +180,13 @@ async def _settle_project(conn: Conn, project_id: int) -> bool:
 async def _settle_workspace(conn: Conn, workspace_id: int) -> bool:
     """The same for a workspace, whose projects are settled."""
     states = await rows.list_project_states(conn, workspace_id)
-    if not states:
+    if not states and not await interactive_tasks.list_unended(conn, workspace_id):
         left = await pool_bindings.list_pools_of_alone(conn, workspace_id)
         await workspaces.delete_workspace(conn, workspace_id)
         for pool in left:
             warn_of_nobody(pool)
         return True
-    if all(state == "DELETE_FAILED" for _, state in states):
+    if states and all(state == "DELETE_FAILED" for _, state in states):
         text = "its projects could not be deleted; delete again to try again"
         values = {"state": "DELETE_FAILED", "error_message": text}
         await workspaces.update_workspace(conn, workspace_id, values)

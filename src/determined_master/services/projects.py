@@ -107,7 +107,7 @@ class Projects:
             workspace = await workspaces.lock_workspace(conn, new.workspace_id, caller.user_id)
             if workspace is None:
                 raise NotFound(f"workspace '{new.workspace_id}' not found")
-            _check_open(f"workspace '{workspace.name}'", workspace.archived, workspace.state)
+            check_open(f"workspace '{workspace.name}'", workspace.archived, workspace.state)
             if workspace.immutable:
                 raise FailedPrecondition(
                     f"cannot create a project in workspace '{workspace.name}': it is immutable"
@@ -157,7 +157,7 @@ class Projects:
         """Replace the notes of a project; they are what it has then."""
         async with self._pool.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="control")
-            _check_open(f"project '{row.name}'", row.archived, row.state)
+            check_open(f"project '{row.name}'", row.archived, row.state)
             values = [dict(note) for note in notes]
             await rows.update_project(conn, project_id, {"notes": values})
         return values
@@ -170,7 +170,7 @@ class Projects:
             raise InvalidArgument("the note is empty: give it a name or contents")
         async with self._pool.acquire() as conn, conn.transaction():
             row = await _lock(conn, project_id, caller, action="control")
-            _check_open(f"project '{row.name}'", row.archived, row.state)
+            check_open(f"project '{row.name}'", row.archived, row.state)
             values = [*row.notes, dict(note)]
             await rows.update_project(conn, project_id, {"notes": values})
         return values
@@ -205,8 +205,10 @@ class Projects:
             row = await _lock(conn, project_id, caller)
             if target is None:
                 raise NotFound(f"workspace '{workspace_id}' not found")
+            if caller.rights is not None:  # without roles everybody may put projects anywhere
+                access.may(caller, "create", "project", workspace_id=workspace_id)
             _check_changeable(row)
-            _check_open(f"workspace '{target.name}'", target.archived, target.state)
+            check_open(f"workspace '{target.name}'", target.archived, target.state)
             if target.immutable:
                 raise FailedPrecondition(
                     f"cannot move a project to workspace '{target.name}': it is immutable"
@@ -231,7 +233,13 @@ class Projects:
             row = await experiments.lock_experiment(conn, experiment_id)
             if row is None:
                 raise NotFound(f"experiment '{experiment_id}' not found")
-            access.may(caller, "control", "experiment", owner_id=row.user_id)
+            access.may(
+                caller,
+                "control",
+                "experiment",
+                owner_id=row.user_id,
+                workspace_id=row.workspace_id,
+            )
             if place is None:
                 raise NotFound(f"project '{project_id}' not found")
             if row.parent_archived:
@@ -274,7 +282,7 @@ def check_place(place: rows.Place) -> None:
         FailedPrecondition: the project or its workspace is archived, or is being deleted.
     """
     state = "DELETING" if place.is_leaving else ""
-    _check_open(f"project '{place.project_name}'", place.is_archived, state)
+    check_open(f"project '{place.project_name}'", place.is_archived, state)
 
 
 def _check_changeable(row: rows.ProjectRow) -> None:
@@ -283,10 +291,15 @@ def _check_changeable(row: rows.ProjectRow) -> None:
             raise FailedPrecondition(
                 f"project ({row.id}) is {word} and cannot have attributes updated"
             )
-    _check_open(f"project '{row.name}'", row.archived, row.state)
+    check_open(f"project '{row.name}'", row.archived, row.state)
 
 
-def _check_open(thing: str, is_archived: bool, state: str) -> None:
+def check_open(thing: str, is_archived: bool, state: str) -> None:
+    """Do nothing when something may be put there.
+
+    Raises:
+        FailedPrecondition: it is archived, or is being deleted.
+    """
     if state == "DELETING":
         raise FailedPrecondition(f"{thing} is being deleted")
     if is_archived:
@@ -311,7 +324,14 @@ async def _lock(
     is_own = caller.user_id in (row.user_id, row.workspace_user_id)
     owner_id = caller.user_id if is_own else row.user_id
     refusal = "only admins may change or delete other user's projects"
-    access.may(caller, action, "project", owner_id=owner_id, refusal=refusal)
+    access.may(
+        caller,
+        action,
+        "project",
+        owner_id=owner_id,
+        workspace_id=row.workspace_id,
+        refusal=refusal,
+    )
     return row
 
 

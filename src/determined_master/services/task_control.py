@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from determined_master.domain import access
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import FailedPrecondition, NotFound
+from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.pools.live import LiveAllocations
     from determined_master.services.experiments import Experiments
     from determined_master.services.generic_tasks import GenericTasks
+    from determined_master.services.interactive_tasks import InteractiveTasks
     from determined_master.services.tasks import Tasks
     from determined_master.services.trials import Trials
 
@@ -27,12 +29,14 @@ class TaskControl:
         trials: Trials,
         experiments: Experiments,
         generic: GenericTasks,
+        interactive: InteractiveTasks,
         live: LiveAllocations,
     ) -> None:
         self._tasks = tasks
         self._trials = trials
         self._experiments = experiments
         self._generic = generic
+        self._interactive = interactive
         self._live = live
 
     def count_active(self, caller: Caller) -> Counter[str]:
@@ -49,6 +53,8 @@ class TaskControl:
         task = await self._tasks.get(caller, task_id)
         if task.type == "GENERIC":
             return mask_config((await self._generic.get(caller, task_id)).submitted)
+        if task.type in INTERACTIVE_KINDS:
+            return mask_config((await self._interactive.get(caller, None, task_id)).config)
         if task.experiment_id is None:
             raise NotFound(f"task '{task_id}' of type {task.type} has no configuration")
         row = await self._experiments.get(caller, task.experiment_id)
@@ -65,6 +71,8 @@ class TaskControl:
         access.may(caller, "control", "task", owner_id=task.user_id)
         if task.type == "GENERIC":
             await self._generic.kill(caller, task_id, from_root=from_root)
+        elif task.type in INTERACTIVE_KINDS:
+            await self._interactive.kill(caller, None, task_id)
         elif task.trial_id is not None:
             await self._trials.kill(caller, task.trial_id)
         elif task.ended_at is None:

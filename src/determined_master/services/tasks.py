@@ -9,7 +9,8 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.errors import NotFound
-from determined_master.store import experiments, generic_tasks
+from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
+from determined_master.store import experiments, generic_tasks, interactive_tasks
 
 if TYPE_CHECKING:
     import asyncpg
@@ -55,10 +56,11 @@ class Tasks:
         It is its own, or the model directory of its experiment.
         """
         task = await self.get(caller, task_id)
-        if task.type == "GENERIC":
-            async with self._pool.acquire() as conn:
-                return await generic_tasks.find_context(conn, task_id) or b""
-        if task.experiment_id is None:
-            return b""
         async with self._pool.acquire() as conn:
+            if task.type == "GENERIC":
+                return await generic_tasks.find_context(conn, task_id) or b""
+            if task.type in INTERACTIVE_KINDS:
+                return await interactive_tasks.find_context(conn, task_id) or b""
+            if task.experiment_id is None:
+                return b""
             return await experiments.find_model_definition(conn, task.experiment_id) or b""

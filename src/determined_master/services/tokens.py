@@ -8,7 +8,7 @@ import hmac
 
 
 class TaskTokens:
-    """Derives the two tokens of an allocation from the cluster's secret."""
+    """Derives the tokens of allocations and notebooks from the cluster's secret."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -21,12 +21,24 @@ class TaskTokens:
         """The token with which code inside the task acts as its owner; 256 bits."""
         return self._derive("user", allocation_id)
 
+    def notebook_token(self, task_id: str) -> str:
+        """The token with which a notebook lets its user in; 256 bits."""
+        return self._derive("notebook", task_id)
+
     def ssh_seed(self, experiment_id: int) -> bytes:
         """What the ssh keys of an experiment's trials follow from; 32 bytes."""
         return self._digest("ssh", str(experiment_id))
 
-    def _derive(self, purpose: str, allocation_id: str) -> str:
-        digest = self._digest(purpose, allocation_id)
+    def shell_seed(self, task_id: str) -> bytes:
+        """What the ssh keys of a shell follow from; 32 bytes."""
+        return self._digest("shell", task_id)
+
+    def certificate_seed(self, name: str) -> bytes:
+        """What the key of a certificate of the cluster's own follows from; 32 bytes."""
+        return self._digest("certificate", name)
+
+    def _derive(self, purpose: str, name: str) -> str:
+        digest = self._digest(purpose, name)
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
     def _digest(self, purpose: str, name: str) -> bytes:

@@ -26,6 +26,8 @@ class AllocationRow(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: datetime | None
     exit_reason: str | None
     exit_error: str | None
+    status_code: int | None
+    """Of its first container that failed; 0 when none did, None when none had one."""
     ports: dict[str, int]
 
 
@@ -62,7 +64,7 @@ class AllocationChange(msgspec.Struct, frozen=True, kw_only=True):
 
 COLUMNS = """
     id, task_id, state, pool, slots, is_ready, requested_at, started_at, ended_at,
-    exit_reason, exit_error, ports
+    exit_reason, exit_error, status_code, ports
 """
 
 
@@ -87,7 +89,9 @@ async def insert_allocations(conn: Conn, new: Sequence[NewAllocation]) -> None:
           LEFT JOIN tasks k ON k.id = n.task_id
           LEFT JOIN experiments e ON e.id = k.experiment_id
           LEFT JOIN generic_tasks g ON g.task_id = n.task_id
-          LEFT JOIN workspaces w ON w.id = coalesce(e.workspace_id, g.workspace_id)
+          LEFT JOIN interactive_tasks i ON i.task_id = n.task_id
+          LEFT JOIN workspaces w
+                 ON w.id = coalesce(e.workspace_id, g.workspace_id, i.workspace_id)
     """
     columns = [list(c) for c in zip(*map(msgspec.structs.astuple, new), strict=True)]
     await conn.execute(query, *columns)

@@ -232,6 +232,7 @@ async def delete_orphaned_models(conn: Conn, *, limit: int) -> int:
             SELECT m.digest FROM model_definitions m
              WHERE NOT EXISTS (SELECT FROM experiments e WHERE e.model_definition = m.digest)
                AND NOT EXISTS (SELECT FROM generic_tasks g WHERE g.context = m.digest)
+               AND NOT EXISTS (SELECT FROM interactive_tasks i WHERE i.context = m.digest)
              ORDER BY m.digest LIMIT $1 FOR UPDATE SKIP LOCKED)
         DELETE FROM model_definitions m USING orphans o WHERE m.digest = o.digest
     """
@@ -320,14 +321,19 @@ async def update_label(
     return found
 
 
-async def list_labels(conn: Conn, project_id: int | None) -> list[str]:
-    """Labels of a project's experiments, or of all; the most used first."""
+async def list_labels(
+    conn: Conn, project_id: int | None, *, among: Sequence[int] | None = None
+) -> list[str]:
+    """Labels of experiments of a project, or of all, in these workspaces, or in all; the most
+    used first."""
     query = """
         SELECT label FROM experiments e, unnest(e.labels) label
-         WHERE $1::int IS NULL OR e.project_id = $1
+         WHERE ($1::int IS NULL OR e.project_id = $1)
+           AND ($2::int[] IS NULL OR e.workspace_id = ANY ($2))
          GROUP BY label ORDER BY count(*) DESC, label
     """
-    return [row["label"] for row in await conn.fetch(query, project_id)]
+    values = project_id, None if among is None else list(among)
+    return [row["label"] for row in await conn.fetch(query, *values)]
 
 
 async def update_details(conn: Conn, experiment_id: int, changes: dict[str, Any]) -> None:

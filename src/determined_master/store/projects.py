@@ -124,6 +124,18 @@ async def find_place(conn: Conn, project_id: int) -> Place | None:
     return Place(**row) if row else None
 
 
+async def find_workspace_place(conn: Conn, workspace_id: int) -> Place | None:
+    """Where tasks of a workspace are put, which belong to no project."""
+    query = """
+        SELECT 0 AS project_id, '' AS project_name, w.id AS workspace_id,
+               w.archived AS is_archived, w.state = 'DELETING' AS is_leaving,
+               w.checkpoint_storage, w.default_compute_pool, w.default_aux_pool
+          FROM workspaces w WHERE w.id = $1
+    """
+    row = await conn.fetchrow(query, workspace_id)
+    return Place(**row) if row else None
+
+
 async def find_named_place(conn: Conn, workspace: str, project: str) -> Place | None:
     """The same by names, in whatever case: no two differ in that alone."""
     query = f"{_PLACE} WHERE lower(w.name) = lower($1) AND lower(p.name) = lower($2)"

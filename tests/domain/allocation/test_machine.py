@@ -20,6 +20,7 @@ from determined_master.domain.allocation import container_rows
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation.machine import step
 from determined_master.domain.errors import FailedPrecondition, NotFound
+from determined_master.domain.proxy_port import ProxyPort
 
 NAME = "Trial 3 (Experiment 7)"
 
@@ -92,6 +93,17 @@ def test_the_start_is_logged_once_when_all_containers_run() -> None:
         "10.0.0.1",
         ((1734, 9),),
     )
+
+
+def test_a_proxied_port_that_is_not_published_is_told_once() -> None:
+    ports = (ProxyPort(8000), ProxyPort(8001))
+    state, _ = run(assigned("a", "b"), state=waiting(slots=2, proxy_ports=ports))
+    state, chief = step(state, changed("a", "RUNNING", ports=((8000, 32000),)))
+    _, other = step(state, changed("b", "RUNNING"))
+    [(level, said)] = log_of(chief)
+    assert level == "WARNING"
+    assert said.startswith("port 8001 cannot be reached through the master")
+    assert [level for level, _ in log_of(other)] == ["INFO"]
 
 
 @pytest.mark.parametrize("late", ["PULLING", "STARTING", "RUNNING"])

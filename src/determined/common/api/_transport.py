@@ -187,7 +187,8 @@ class Transport:
         try:
             _keep_alive(sock)
             if self._address.scheme == "https":
-                sock = self._wrap(sock)
+                self._tls = self._tls or self._cert.ssl_context()
+                sock = _wrap(sock, self._address, self._proxy, (self._tls, self._cert.name))
         except BaseException:
             sock.close()
             raise
@@ -197,20 +198,6 @@ class Transport:
             if self._is_closed:  # closed while this connected: end the exchange to come
                 sock.close()
         return connection
-
-    def _wrap(self, sock: socket.socket) -> socket.socket:
-        if self._tls is None:
-            self._tls = self._cert.ssl_context()
-        if self._proxy is not None:
-            through = Connection(sock, self._address.origin)
-            answer = through.exchange(
-                "CONNECT", self._address.origin, _credentials(self._proxy), None
-            )
-            if answer.status >= 300:
-                raise BadAnswer(f"the proxy {self._proxy.origin} answered {answer.status}")
-        name = self._cert.name or self._address.host
-        wrapped: socket.socket = self._tls.wrap_socket(sock, server_hostname=name)
-        return wrapped
 
     def _give(self, connection: Connection, is_reusable: bool) -> None:
         with self._lock:
@@ -222,6 +209,45 @@ class Transport:
 
     def _drop(self, connection: Connection) -> None:
         self._give(connection, False)
+
+
+def connect(address: Address, cert: Cert) -> socket.socket:
+    """A connection with a master for what is not just requests; through a proxy by CONNECT.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    proxy = proxy_for(address)
+    to = proxy or address
+    sock = socket.create_connection((to.host, to.port), CONNECT_TIMEOUT_S)
+    try:
+        _keep_alive(sock)
+        if address.scheme == "https":
+            return _wrap(sock, address, proxy, (cert.ssl_context(), cert.name))
+        if proxy is not None:
+            _pass(sock, address, proxy)
+        return sock
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _wrap(
+    sock: socket.socket, address: Address, proxy: Optional[Address], tls: Tuple[Any, Optional[str]]
+) -> socket.socket:
+    if proxy is not None:
+        _pass(sock, address, proxy)
+    context, name = tls
+    wrapped: socket.socket = context.wrap_socket(sock, server_hostname=name or address.host)
+    return wrapped
+
+
+def _pass(sock: socket.socket, address: Address, proxy: Address) -> None:
+    """Have a proxy connect with an address."""
+    through = Connection(sock, address.origin)
+    answer = through.exchange("CONNECT", address.origin, _credentials(proxy), None)
+    if answer.status >= 300:
+        raise BadAnswer(f"the proxy {proxy.origin} answered {answer.status}")
 
 
 def _exchange(

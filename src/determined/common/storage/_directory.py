@@ -139,6 +139,18 @@ class DirectoryStorageManager(StorageManager):
             _files.make_dirs(os.path.dirname(target))
             shutil.copyfile(src, target)
 
+    def sizes_below(self, path: str) -> Dict[str, int]:
+        root = self._below(path)
+        if not os.path.isdir(root):
+            return {}
+        with named(f"listing {path}", self.base_path):
+            found = _files.list_directory(root)
+        return {name: size for name, size in found.items() if not name.endswith("/")}
+
+    def download_file(self, path: str, dst: Path, size: int) -> None:
+        with named(f"reading {path}", self.base_path), _files.replacing(dst) as partial:
+            shutil.copyfile(self._below(path), partial)
+
     def delete_below(self, path: str) -> None:
         with named(f"deleting {path}", self.base_path):
             _files.remove_tree(self._below(path))

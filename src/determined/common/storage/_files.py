@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from typing import Callable, Dict, Iterable, Iterator, List, Optional, Set
+from typing import Callable, Dict, Iterable, Iterator, List, Optional, Set, Union
 
 Selector = Optional[Callable[[str], bool]]
 """Whether to take a path, relative to the checkpoint's root; a directory's ends with a slash."""
@@ -58,6 +59,21 @@ def make_dirs(path: str, mode: int = 0o777) -> None:
     except FileExistsError:
         return
     os.chmod(path, mode)
+
+
+@contextlib.contextmanager
+def replacing(path: Union[str, os.PathLike[str]]) -> Iterator[str]:
+    """A path to write a file at, which takes the place of `path` if nothing goes wrong."""
+    whole = os.fspath(path)
+    partial = os.path.join(os.path.dirname(whole), f".{os.path.basename(whole)}.{os.getpid()}")
+    os.makedirs(os.path.dirname(whole) or ".", exist_ok=True)
+    try:
+        yield partial
+        os.replace(partial, whole)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(partial)
+        raise
 
 
 def remove_tree(path: str, attempts: int = 5) -> None:

@@ -109,6 +109,17 @@ class StorageManager(abc.ABC):
         """Store one file that is no checkpoint's at a path below the storage's base."""
 
     @abc.abstractmethod
+    def sizes_below(self, path: str) -> Dict[str, int]:
+        """Sizes in bytes of the files below such a path, by their path from there on."""
+
+    @abc.abstractmethod
+    def download_file(self, path: str, dst: Path, size: int) -> None:
+        """Fetch one such file, of which `size` bytes were listed, in the place of `dst`.
+
+        What stood there stays until all of it has come.
+        """
+
+    @abc.abstractmethod
     def delete_below(self, path: str) -> None:
         """Delete all that lies at and below such a path."""
 

@@ -29,7 +29,13 @@ from typing import (
 from determined._uuid import new_uuid
 from determined.common.storage._bucket import PART_BYTES
 from determined.common.storage._copy import Progress, halting, writing
-from determined.common.storage._files import Selector, list_directory, matches_any, with_parents
+from determined.common.storage._files import (
+    Selector,
+    list_directory,
+    matches_any,
+    replacing,
+    with_parents,
+)
 from determined.common.storage._manager import Path, StorageManager, checked_uuid
 from determined.common.storage._manifest import (
     Entries,
@@ -154,6 +160,13 @@ class ObjectStorageManager(StorageManager):
     def upload_file(self, src: Path, path: str) -> None:
         whole = os.fspath(src)
         self._bucket.put_file(self._below(path), whole, os.stat(whole).st_size, None)
+
+    def sizes_below(self, path: str) -> Dict[str, int]:
+        return self._bucket.sizes_below(self._below(path))
+
+    def download_file(self, path: str, dst: Path, size: int) -> None:
+        with replacing(dst) as partial, writing(partial) as put:
+            self._bucket.get_into(self._below(path), size, put)
 
     def delete_below(self, path: str) -> None:
         base = self._below(path)

@@ -162,6 +162,8 @@ def _container_changed(state: Allocation, event: ContainerChanged) -> Step:
         ports=event.ports or known.ports,
     )
     after = _forward(ending.with_container(state, changed), event.state)
+    if event.state == "RUNNING" and changed.rank == 0:
+        effects += texts.unreached_lines(state, changed)
     if event.state == "RUNNING" and all(c.state == "RUNNING" for c in after.containers):
         effects.append(texts.line(state, f"Resources for {state.request.name} have started"))
     return after, effects

@@ -17,6 +17,7 @@ from determined_master.domain.messages import (
     State,
     WriteTaskLog,
 )
+from determined_master.domain.proxy_port import ProxyPort
 from determined_master.domain.states import AllocationState
 
 TaskType = Literal[
@@ -108,6 +109,8 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     excluded_agents: tuple[str, ...] = ()
     trial_id: int | None = None
     experiment_id: int | None = None
+    proxy_ports: tuple[ProxyPort, ...] = ()
+    """What of its chief's container is reached through the master."""
 
 
 class Allocation(State, frozen=True):

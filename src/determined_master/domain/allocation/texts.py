@@ -43,6 +43,33 @@ def describe(failure: ContainerFailure | None) -> str:
     return f"{PHRASES[failure.type]}: {words}{tail}"
 
 
+def exit_status(allocation: Allocation, outcome: AllocationOutcome) -> str:
+    """How an allocation ended, as interactive tasks show it."""
+    if outcome.kind == "completed":
+        return "allocation exited successfully"
+    if outcome.kind in ("failed", "lost"):
+        return describe(allocation.failure)
+    reason = allocation.kill_reason
+    if outcome.kind == "killed" and reason and reason not in outcome.message:
+        return f"{outcome.message} (reason: {reason})"
+    return outcome.message
+
+
+def unreached_lines(allocation: Allocation, chief: Container) -> list[WriteTaskLog]:
+    """A line for each port that was to be proxied and is not among the container's."""
+    published = dict(chief.ports)
+    return [
+        line(
+            allocation,
+            f"port {wanted.port} cannot be reached through the master: its agent has not "
+            "published it; see the agent's log",
+            "WARNING",
+        )
+        for wanted in allocation.request.proxy_ports
+        if wanted.port not in published
+    ]
+
+
 def exit_line(allocation: Allocation, container: Container) -> WriteTaskLog:
     """The line about the end of one container."""
     said = describe(container.failure)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.allocation import texts
 from determined_master.domain.experiment.messages import CollectionEnded
+from determined_master.domain.interactive import messages as interactive
 from determined_master.domain.task.messages import RunEnded
 from determined_master.domain.task_spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
@@ -131,7 +133,7 @@ class AllocationEffects:
             return
 
     async def report_end(self, effect: alloc.ReportAllocationEnd, ctx: EffectContext) -> None:
-        """Tell whose allocation it was how it ended: a trial, a generic task, an experiment."""
+        """Tell whose allocation it was how it ended: a trial, another task, an experiment."""
         state = await self._state(ctx)
         if state is None:
             return
@@ -141,6 +143,11 @@ class AllocationEffects:
         if state.request.task_type == "GENERIC":
             ended = RunEnded(allocation_id=ctx.aggregate_id, outcome=effect.outcome)
             await ctx.post("task", state.request.task_id, ended)
+            return
+        if state.request.task_type in interactive.INTERACTIVE_KINDS:
+            status = texts.exit_status(state, effect.outcome)
+            over = interactive.RunEnded(allocation_id=ctx.aggregate_id, exit_status=status)
+            await ctx.post("interactive", state.request.task_id, over)
             return
         if state.request.trial_id is None:
             return

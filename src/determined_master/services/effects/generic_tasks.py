@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.task import typed_task
+from determined_master.domain.proxy_port import proxy_ports_of
 from determined_master.domain.task import messages as task
 from determined_master.services.effects.requests import (
     ask_for_room,
@@ -67,4 +68,5 @@ def _request(
         max_slots=config.max_slots,
         position=row.queue_position,
         requested_at=now,
+        proxy_ports=proxy_ports_of(row.config["environment"]),
     )

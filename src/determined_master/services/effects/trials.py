@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
+from determined_master.domain.proxy_port import proxy_ports_of
 from determined_master.domain.trial import messages as trial
 from determined_master.services.effects.requests import (
     ask_for_room,
@@ -132,4 +133,5 @@ def _request(
         excluded_agents=excluded,
         trial_id=row.id,
         experiment_id=row.experiment_id,
+        proxy_ports=proxy_ports_of(experiment.config["environment"]),
     )

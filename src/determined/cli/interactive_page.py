@@ -1,0 +1,59 @@
+"""Interactive tasks that are pages of a browser: notebooks and TensorBoards."""
+
+from __future__ import annotations
+
+import argparse
+import webbrowser
+from typing import Any, Mapping
+
+from determined.cli import (
+    connect,
+    declare,
+    interactive,
+    interactive_ids,
+    interactive_launch,
+    interactive_wait,
+)
+from determined.cli.declare import Arg, flag
+from determined.cli.interactive import Kind
+from determined.common.api import Session
+
+
+def no_browser_argument() -> Arg:
+    """The option to open nothing."""
+    return flag("--no-browser", help="print the address when it is ready, and open nothing")
+
+
+def start(args: argparse.Namespace, more: Mapping[str, Any]) -> None:
+    """Start a task, and open its page when it is ready.
+
+    Args:
+        args: with what `interactive.launch_arguments`, `detach_argument` and
+            `no_browser_argument` declare.
+        more: fields of this kind's request.
+    """
+    kind = interactive.kind_of(args)
+    session, answer = interactive_launch.launch(args, more=more)
+    task = answer[kind.word]
+    if args.detach:
+        print(task["id"])
+        return
+    interactive_launch.announce(kind, task)
+    _open(session, kind, task, is_wanted=not args.no_browser)
+
+
+def open_one(args: argparse.Namespace) -> None:
+    """Open the page of a task, once it is ready."""
+    kind = interactive.kind_of(args)
+    session = connect.session(args)
+    task_id = interactive_ids.full(session, kind, getattr(args, kind.id_name))
+    task = session.get(kind.path_of(task_id)).json()[kind.word]
+    _open(session, kind, task, is_wanted=True)
+
+
+def _open(session: Session, kind: Kind, task: Mapping[str, Any], *, is_wanted: bool) -> None:
+    interactive_wait.until_ready(session, kind, task)
+    address = f"{session.master}{task['serviceAddress']}"
+    print(f"{interactive_wait.capital(kind.title)} is running at: {address}", flush=True)
+    if is_wanted and not webbrowser.open(address):
+        declare.warn("There is no browser to open here: open the address yourself")

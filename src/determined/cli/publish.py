@@ -1,0 +1,107 @@
+"""`-p/--publish`: ports of a task, reached at ports of this machine while the command runs."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable, Iterator, List, NamedTuple, Sequence
+
+from determined.cli import declare, errors
+from determined.common import config_text
+from determined.common.api import Session, tunnels
+from determined.common.api.certs import Cert
+
+
+class Published(NamedTuple):
+    """One port of a task and where it is reached."""
+
+    local: int
+    port: int
+
+
+def parse(texts: Sequence[str]) -> List[Published]:
+    """Read `PORT` and `LOCAL:PORT`; a local port of 0 is any that is free.
+
+    Raises:
+        CliError: something else, or a port twice.
+    """
+    found = [_parsed(text) for text in texts]
+    for name, ports in (
+        ("port", [p.port for p in found]),
+        ("local port", [p.local for p in found if p.local]),
+    ):
+        twice = sorted({p for p in ports if ports.count(p) > 1})
+        if twice:
+            raise errors.CliError(f"--publish names {name} {twice[0]} twice: publish it once")
+    return found
+
+
+def with_ports(config: str, ports: Sequence[Published]) -> str:
+    """A config that declares the published ports as raw tunnels, beside its own.
+
+    Raises:
+        CliError: it has one of them already, as something else.
+    """
+    if not ports:
+        return config
+    loaded = config_text.load(config, "config")
+    environment = loaded.get("environment")
+    if environment is None:
+        environment = loaded["environment"] = {}
+    if not isinstance(environment, dict):
+        return config  # the master says what is wrong with it
+    declared = environment.get("proxy_ports") or []
+    environment["proxy_ports"] = [*declared, *_missing(declared, ports)]
+    return config_text.dump(loaded)
+
+
+@contextlib.contextmanager
+def open_ports(session: Session, task_id: str, ports: Sequence[Published]) -> Iterator[None]:
+    """Listen at the local ports while this lasts.
+
+    Raises:
+        CliError: one of them is in use.
+    """
+    way = tunnels.Way(session.master, session.cert or Cert(), session.token)
+    with contextlib.ExitStack() as stack:
+        for published in ports:
+            listener = _listen(way, f"{task_id}:{published.port}", published)
+            stack.callback(listener.close)
+            print(
+                f"Port {published.port} of the task is reached at 127.0.0.1:{listener.port}",
+                flush=True,
+            )
+        yield
+
+
+def _listen(way: tunnels.Way, service: str, published: Published) -> tunnels.Listener:
+    tell: Callable[[str], None] = declare.warn
+    try:
+        return tunnels.Listener(way, service, published.local, tell)
+    except OSError as error:
+        raise errors.CliError(
+            f"port {published.local} of this machine cannot be listened at: {error.strerror}; "
+            f"choose another with --publish LOCAL:{published.port}"
+        ) from None
+
+
+def _parsed(text: str) -> Published:
+    local, colon, port = text.rpartition(":")
+    numbers = [port, *([local] if colon else [])]
+    if not all(n.isascii() and n.isdigit() for n in numbers):
+        raise errors.CliError(f"--publish {text}: give PORT or LOCAL:PORT, such as 8080:80")
+    parsed = Published(int(local) if colon else int(port), int(port))
+    if not 0 < parsed.port < 65536 or parsed.local > 65535:
+        raise errors.CliError(f"--publish {text}: ports are 1 to 65535")
+    return parsed
+
+
+def _missing(declared: Any, ports: Sequence[Published]) -> List[Any]:
+    own = {d.get("proxy_port"): d for d in declared if isinstance(d, dict)}
+    for published in ports:
+        there = own.get(published.port)
+        if there is not None and not there.get("proxy_tcp"):
+            raise errors.CliError(
+                f"port {published.port} stands in environment.proxy_ports as HTTP, and --publish "
+                "makes a raw tunnel: set its proxy_tcp to true, or publish another port"
+            )
+    return [{"proxy_port": p.port, "proxy_tcp": True} for p in ports if p.port not in own]

@@ -1,0 +1,110 @@
+"""The `ssh` command that reaches a shell through the master, and the files that it needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import sys
+from typing import Any, List, Mapping, Optional, Sequence
+
+from determined.common.api import Session
+from determined.common.api.certs import NOVERIFY, Cert
+
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
+_KEY, _CERT = "key", "master.pem"
+
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """Where the key of a shell lies, and the certificates to trust: a path, or `noverify`."""
+
+    key: pathlib.Path
+    cert: Optional[str]
+
+
+def write_files(folder: pathlib.Path, shell: Mapping[str, Any], cert: Optional[Cert]) -> Files:
+    """Write the key of a shell, and the certificates that its master is trusted by.
+
+    Args:
+        folder: where; made if need be, for nobody but this user.
+        shell: as the master shows it.
+        cert: the trust in the master.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    key = folder / _KEY
+    _write(key, shell["privateKey"])
+    if cert is not None and cert.noverify:
+        return Files(key, NOVERIFY)
+    if cert is None or not cert.cert_pem:
+        return Files(key, None)
+    _write(folder / _CERT, cert.cert_pem)
+    return Files(key, str(folder / _CERT))
+
+
+def words(
+    session: Session, shell: Mapping[str, Any], files: Files, options: Sequence[str]
+) -> List[str]:
+    """The command, word by word.
+
+    Args:
+        session: with the master that the shell is at.
+        shell: as the master shows it.
+        files: as `write_files` wrote them.
+        options: of the user, for ssh; they stand last.
+    """
+    user = (shell.get("agentUserGroup") or {}).get("user") or "root"
+    return [
+        "ssh",
+        *("-o", f"ProxyCommand={_tunnel(session, files)}"),
+        *("-o", "StrictHostKeyChecking=no"),
+        "-tt",
+        *("-o", "IdentitiesOnly=yes"),
+        *("-i", str(files.key).replace("%", "%%")),
+        f"{user}@{shell['id']}",
+        *options,
+    ]
+
+
+def text_of(command: Sequence[str]) -> str:
+    """A command as shells and editors read it: what needs quotes is in double ones."""
+    return " ".join(map(_quoted, command))
+
+
+def kept_folder(task_id: str) -> pathlib.Path:
+    """Where the files of a shell stay whose command was shown."""
+    home = pathlib.Path.home()
+    usual = home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
+    cache = os.environ.get("XDG_CACHE_HOME") or str(usual)
+    return pathlib.Path(cache) / "determined" / "shell" / task_id
+
+
+def forget(task_id: str) -> None:
+    """Remove the files that were kept for a shell, if there are any."""
+    shutil.rmtree(kept_folder(task_id), ignore_errors=True)
+
+
+def _tunnel(session: Session, files: Files) -> str:
+    """What ssh lets a POSIX shell start; it talks with the shell's sshd on stdin and stdout."""
+    program = [sys.executable, "-m", "determined.cli.tunnel", session.master]
+    trust = ["--cert-file", files.cert] if files.cert else []
+    if session.cert is not None and session.cert.name:
+        trust += ["--cert-name", session.cert.name]
+    before, after = (shlex.join(part).replace("%", "%%") for part in (program, trust))
+    return f"{before} %h {after}".rstrip()
+
+
+def _quoted(word: str) -> str:
+    if _PLAIN.fullmatch(word):
+        return word
+    return '"' + re.sub(r'(["\\$`])', r"\\\1", word) + '"'
+
+
+def _write(path: pathlib.Path, text: str) -> None:
+    """Write what nobody else may read; ssh refuses a key that others can."""
+    path.unlink(missing_ok=True)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text if text.endswith("\n") else f"{text}\n")

@@ -1,0 +1,130 @@
+"""A notebook task: JupyterLab behind the master's proxy.
+
+Source: task-contract 7.2.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import Any, Dict, MutableMapping
+
+from determined._constants import run_dir
+from determined.common.api._session import BaseSession
+from determined.exec._idle import IdleCheck, IdleReports, NotebookServer, watch
+from determined.exec._notes import EntryFailed, note
+from determined.exec._serve import report_ready, serve
+from determined.exec._tools import find_module
+
+INSTALL = (
+    "install JupyterLab in the image (pip install jupyterlab), or in a startup-hook.sh "
+    "(pip install --user jupyterlab)"
+)
+LOOK_S = 0.5
+LOG_FORMAT = "%(levelname)s: [%(name)s] %(message)s"
+CERTIFICATE, KEY = "jupyterCert.pem", "jupyterKey.key"
+
+
+def run(session: BaseSession, env: MutableMapping[str, str]) -> int:
+    """Serve until the task ends; the server's exit code.
+
+    Args:
+        session: as this task.
+        env: of this task; what the server needs is added.
+
+    Raises:
+        EntryFailed: JupyterLab is not there, or the master has left something out.
+    """
+    port, task_id, token = _number(env, "NOTEBOOK_PORT"), env["DET_TASK_ID"], _token(env)
+    check = IdleCheck(env.get("NOTEBOOK_IDLE_TYPE") or "kernels_or_terminals")
+    command = find_module("jupyterlab", "jupyter-lab", env, INSTALL)
+    prepare(env, port, token)
+    server = NotebookServer(port, base_path(task_id), token)
+
+    def wait_until_up(over: threading.Event) -> None:
+        while not over.wait(LOOK_S):
+            if server.is_up():
+                note(f"JupyterLab answers at port {port}")
+                report_ready(session, env)
+                watch(server, check, IdleReports(session, task_id), over)
+                return
+
+    return serve(command, env, wait_until_up).told("JupyterLab")
+
+
+def base_path(task_id: str) -> str:
+    """Where the server is found, on itself as behind the proxy."""
+    return f"/proxy/{task_id}"
+
+
+def prepare(env: MutableMapping[str, str], port: int, token: str) -> None:
+    """Write the server's configuration, and point the server at it.
+
+    Raises:
+        EntryFailed: its certificate is not there.
+    """
+    root = os.path.join(run_dir(), "jupyter")
+    for name in (CERTIFICATE, KEY):
+        path = os.path.join(root, name)
+        if not os.path.isfile(path):
+            raise EntryFailed(f"the notebook's {path} is not there: the master puts it there")
+    for variable, name in (
+        ("JUPYTER_CONFIG_DIR", "config"),
+        ("JUPYTER_DATA_DIR", "data"),
+        ("JUPYTER_RUNTIME_DIR", "runtime"),
+    ):
+        env[variable] = os.path.join(root, name)
+        os.makedirs(env[variable], mode=0o700, exist_ok=True)
+    env["JUPYTER_TOKEN"] = token  # where servers of all versions look, and no list of processes
+    if os.path.exists("/bin/bash"):
+        env.setdefault("SHELL", "/bin/bash")  # of its terminals
+    config = configuration(root, base_path(env["DET_TASK_ID"]), port, os.getcwd())
+    path = os.path.join(env["JUPYTER_CONFIG_DIR"], "jupyter_server_config.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(config, file, indent=1)
+
+
+def configuration(root: str, base: str, port: int, directory: str) -> Dict[str, Any]:
+    """What the server is told.
+
+    Args:
+        root: the directory of its files.
+        base: the path that the proxy passes on.
+        port: where to listen, on all of the container's addresses.
+        directory: where users start; all of the container's files are shown.
+    """
+    is_hidden = any(part.startswith(".") for part in directory.split("/"))
+    return {
+        "Application": {"log_format": LOG_FORMAT},
+        "ServerApp": {
+            "allow_origin": "*",
+            "allow_remote_access": True,
+            "allow_root": True,
+            "base_url": f"{base}/",
+            "certfile": os.path.join(root, CERTIFICATE),
+            "ip": "*",
+            "keyfile": os.path.join(root, KEY),
+            "log_format": LOG_FORMAT,
+            "open_browser": False,
+            "port": port,
+            "port_retries": 0,
+            "root_dir": "/",
+            "trust_xheaders": True,
+        },
+        "ContentsManager": {"allow_hidden": is_hidden, "preferred_dir": directory.lstrip("/")},
+    }
+
+
+def _token(env: MutableMapping[str, str]) -> str:
+    token = env.get("DET_NOTEBOOK_TOKEN")
+    if not token:
+        raise EntryFailed("the variable DET_NOTEBOOK_TOKEN is not set: the master sets it", 2)
+    return token
+
+
+def _number(env: MutableMapping[str, str], name: str) -> int:
+    value = env.get(name, "")
+    if not value.isdigit():
+        raise EntryFailed(f"the variable {name} must be a port, got {value!r}", 2)
+    return int(value)

@@ -1,0 +1,203 @@
+"""A shell task: an ssh server that lets its user in, with the task's environment.
+
+Source: task-contract 3.9, 7.5.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import threading
+import time
+from typing import Dict, List, Mapping
+
+from determined._constants import RUN_DIR, run_dir
+from determined.common.api._session import BaseSession
+from determined.exec._notes import EntryFailed, note
+from determined.exec._serve import report_ready, serve
+from determined.exec._tools import find_server
+from determined.util import check_sshd
+
+INSTALL = (
+    "install OpenSSH's server in the image, or in a startup-hook.sh that runs as root "
+    "(Debian, Ubuntu: apt-get update && apt-get install -y openssh-server; Red Hat: "
+    "dnf install -y openssh-server)"
+)
+LISTEN_S = 60.0
+PRIVILEGE_DIR = "/run/sshd"
+"""Which a server of root's wants to be there; a system's own start makes it."""
+PROFILE_DIR = "/etc/profile.d"
+_KEPT = ("_", "HOME", "TERM", "LANG", "PWD", "OLDPWD", "SHLVL")
+"""What a session has values of its own for."""
+_SFTP = "/usr/lib/openssh/sftp-server"
+
+
+def run(session: BaseSession, env: Mapping[str, str], arguments: List[str]) -> int:
+    """Serve until the task ends; the server's exit code.
+
+    Args:
+        session: as this task.
+        env: of this task; its sessions get it.
+        arguments: the port to listen at.
+
+    Raises:
+        EntryFailed: there is no ssh server, or it would let nobody in.
+    """
+    port = _port(arguments)
+    server = find_server("sshd", env, INSTALL)
+    check_account()
+    config = prepare(env)
+    command = [server, "-f", config, "-p", str(port), "-D", "-e"]
+
+    def wait_for_greeting(over: threading.Event) -> None:
+        try:
+            check_sshd("127.0.0.1", time.time() + LISTEN_S, port)
+        except ValueError as error:
+            if over.is_set():
+                return
+            raise EntryFailed(f"the ssh server did not come up: {error}") from None
+        if not over.is_set():
+            note(f"the ssh server listens at port {port}")
+            report_ready(session, env)
+
+    return serve(command, env, wait_for_greeting).told("the ssh server")
+
+
+def prepare(env: Mapping[str, str]) -> str:
+    """Put the server's files in order; the path of its configuration.
+
+    Raises:
+        EntryFailed: the master has not put the keys there.
+    """
+    folder = os.path.join(run_dir(), "ssh")
+    try:
+        keys = _read(os.path.join(folder, "authorized_keys_unmodified"))
+        config = _read(os.path.join(folder, "sshd_config"))
+    except OSError as error:
+        raise EntryFailed(f"the files of this shell are not there: {error}") from error
+    _write(os.path.join(folder, "authorized_keys"), authorized_keys(keys, env), 0o600)
+    path = os.path.join(folder, "sshd_config")
+    _write(path, placed(config), 0o644)
+    if os.getuid() == 0:
+        os.makedirs(PRIVILEGE_DIR, 0o755, exist_ok=True)
+        if run_dir() == RUN_DIR:  # in a container of its own
+            _keep_path()
+    return path
+
+
+def authorized_keys(keys: str, env: Mapping[str, str]) -> str:
+    """The keys, each of which gives its session this environment.
+
+    A newline in a value becomes backslash and n. What ssh has no form for is left out: names
+    that a shell could not use either, and values that end in a backslash.
+    """
+    options = ",".join(
+        f'environment="{_escaped(n, v)}"' for n, v in session_variables(env).items()
+    )
+    lines = [line for line in keys.splitlines() if line.strip() and not line.startswith("#")]
+    return "".join(f"{options} {line}\n" if options else f"{line}\n" for line in lines)
+
+
+def session_variables(env: Mapping[str, str]) -> Dict[str, str]:
+    """The part of an environment that sessions get; `DET_PATH` outlives what a profile sets."""
+    return {
+        name: value
+        for name, value in {**env, "DET_PATH": env.get("PATH", os.defpath)}.items()
+        if name not in _KEPT
+        and not name.startswith("LC_")
+        and name.replace("_", "a").isalnum()
+        and name.isascii()
+        and not value.endswith("\\")
+    }
+
+
+def placed(config: str) -> str:
+    """The server's configuration as it is right on this machine."""
+    config = config.replace(RUN_DIR, run_dir())
+    if not os.path.exists(_SFTP):
+        config = config.replace(_SFTP, "internal-sftp")
+    if run_dir() != RUN_DIR:
+        # The files lie in a directory of the agent's, which only it and this user may enter; the
+        # directories above that may be anything (such as /tmp).
+        config = config.replace("StrictModes yes", "StrictModes no")
+    return config
+
+
+def check_account() -> None:
+    """The server knows whom it is to let in. Raises EntryFailed."""
+    uid = os.getuid()
+    try:
+        found = pwd.getpwuid(uid)
+    except KeyError:
+        raise EntryFailed(
+            f"this image knows no user with the number {uid}, and an ssh server lets in only "
+            f"users that the system knows: add one to the image (useradd -u {uid} NAME), or run "
+            "the shell as a user that it has"
+        ) from None
+    if uid == 0 and _is_locked(found.pw_name):
+        raise EntryFailed(
+            f"the user {found.pw_name} is locked in this image's /etc/shadow, and an ssh server "
+            "lets nobody in who is: run `usermod -p '*' root` in the image or in a "
+            "startup-hook.sh"
+        )
+    wanted = _wanted_name()
+    if wanted and wanted != found.pw_name and not _has_number(wanted, uid):
+        note(
+            f"this image knows the user {uid} as {found.pw_name!r}, not as {wanted!r}: log in by "
+            f"that name (ssh -l {found.pw_name}), or give the image a user {wanted!r} with the "
+            f"number {uid}",
+            "WARNING",
+        )
+
+
+def _port(arguments: List[str]) -> int:
+    if len(arguments) != 1 or not arguments[0].isdigit():
+        raise EntryFailed(f"a shell task needs the port to listen at, not {arguments}", 2)
+    return int(arguments[0])
+
+
+def _escaped(name: str, value: str) -> str:
+    text = value.replace("\n", "\\n").replace('"', '\\"')
+    return f"{name}={text}"
+
+
+def _is_locked(name: str) -> bool:
+    try:
+        lines = _read("/etc/shadow").splitlines()
+    except OSError:
+        return False
+    return any(line.split(":")[:1] == [name] and line.split(":")[1][:1] == "!" for line in lines)
+
+
+def _wanted_name() -> str:
+    """Whom the cluster takes this task's user for; empty where it does not say."""
+    try:
+        return _read(os.path.join(run_dir(), "etc", "passwd")).partition(":")[0]
+    except OSError:
+        return ""
+
+
+def _has_number(name: str, uid: int) -> bool:
+    try:
+        return pwd.getpwnam(name).pw_uid == uid
+    except KeyError:
+        return False
+
+
+def _keep_path() -> None:
+    """Login shells would set PATH anew, without what image and task have put there."""
+    if os.path.isdir(PROFILE_DIR):
+        script = 'if [ -n "$DET_PATH" ]; then export PATH="$DET_PATH"; fi\n'
+        _write(os.path.join(PROFILE_DIR, "determined.sh"), script, 0o644)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read()
+
+
+def _write(path: str, content: str, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+        os.fchmod(descriptor, mode)
+        file.write(content)

@@ -1,0 +1,145 @@
+"""A TensorBoard task: the tool itself, behind the master's proxy, and its files brought to it.
+
+Source: task-contract 7.4.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import tempfile
+import threading
+import time
+from typing import Callable, List, MutableMapping, NamedTuple
+
+from determined._constants import run_dir
+from determined.common.api._session import BaseSession
+from determined.exec._log_sources import LIST_EVERY_S, Mirror, read_sources
+from determined.exec._notes import EntryFailed, note
+from determined.exec._serve import report_ready, serve
+from determined.exec._tools import find_module
+
+INSTALL = (
+    "install TensorBoard in the image (pip install tensorboard), or in a startup-hook.sh "
+    "(pip install --user tensorboard)"
+)
+
+
+class Patience(NamedTuple):
+    """How long is waited for what, in seconds."""
+
+    answer_s: float = 300.0
+    """For the tool to answer."""
+    files_s: float = 600.0
+    """For the first file to show."""
+    look_s: float = 1.0
+    list_s: float = LIST_EVERY_S
+
+
+PATIENCE = Patience()
+
+
+def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str]) -> int:
+    """Serve until the task ends; the tool's exit code.
+
+    Args:
+        session: as this task.
+        env: of this task.
+        arguments: the user's, for the tool.
+
+    Raises:
+        EntryFailed: TensorBoard is not there, does not answer or has ended by itself, or there
+            is nothing to show.
+    """
+    program = find_module("tensorboard.main", "tensorboard", env, INSTALL)
+    port = _number(env, "TENSORBOARD_PORT")
+    sources = read_sources(
+        os.path.join(run_dir(), "tensorboard", "sources.json"), env["DET_CLUSTER_ID"]
+    )
+    shown = tempfile.mkdtemp(prefix="tensorboard-shown-")
+    mirror = Mirror(sources, shown)
+    prefix = f"/proxy/{env['DET_TASK_ID']}"
+    command = [*program, *tool_arguments(port, prefix, arguments, shown)]
+
+    def watch(over: threading.Event) -> None:
+        _wait_for_answer(port, prefix, over)
+        _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), over)
+        if over.is_set():
+            return
+        note("TensorBoard contains metrics")
+        report_ready(session, env)
+        while not over.wait(PATIENCE.list_s):
+            mirror.refresh(over)
+
+    ended = serve(command, env, watch)
+    if not ended.was_told:
+        raise EntryFailed(
+            f"TensorBoard ended by itself with exit code {ended.code}: its own words above may "
+            "say why",
+            ended.code or 1,
+        )
+    return ended.code
+
+
+def tool_arguments(port: int, prefix: str, arguments: List[str], directory: str) -> List[str]:
+    """The tool's command line; what the user adds may replace all but where it is found."""
+    return [
+        "--load_fast=false",  # the fast loader follows no files that are put in others' place
+        "--reload_multifile=true",  # a run may have several writers
+        *arguments,
+        f"--port={port}",
+        "--bind_all",
+        f"--path_prefix={prefix}",
+        f"--logdir={directory}",
+    ]
+
+
+def answers(port: int, path: str) -> bool:
+    """Whether an HTTP server of this machine serves a page."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _wait_for_answer(port: int, prefix: str, over: threading.Event) -> None:
+    deadline = time.monotonic() + PATIENCE.answer_s
+    while not over.is_set() and not answers(port, f"{prefix}/data/environment"):
+        if time.monotonic() > deadline:
+            raise EntryFailed(
+                f"TensorBoard did not answer at port {port} within {PATIENCE.answer_s:.0f} s: "
+                "its own words above may say why"
+            )
+        over.wait(PATIENCE.look_s)
+
+
+def _wait_for_files(
+    mirror: Mirror, tell_waiting: Callable[[], None], over: threading.Event
+) -> None:
+    """Return once there is a file to show. Raises EntryFailed: there was none in time."""
+    deadline = time.monotonic() + PATIENCE.files_s
+    mirror.refresh(over)
+    if mirror.has_files or over.is_set():
+        return
+    note(f"TensorBoard waits on metrics: no files are there yet in {mirror.describe()}")
+    tell_waiting()
+    while not mirror.has_files and not over.is_set():
+        if time.monotonic() > deadline:
+            raise EntryFailed(
+                f"there was no file for TensorBoard within {PATIENCE.files_s:.0f} s in "
+                f"{mirror.describe()}: see that these experiments report metrics, and that "
+                "this task can read their storage"
+            )
+        over.wait(min(PATIENCE.list_s, PATIENCE.files_s))
+        mirror.refresh(over)
+
+
+def _number(env: MutableMapping[str, str], name: str) -> int:
+    value = env.get(name, "")
+    if not value.isdigit():
+        raise EntryFailed(f"the variable {name} must be a port, got {value!r}", 2)
+    return int(value)

@@ -1,0 +1,170 @@
+"""What the routes of commands, notebooks, shells and TensorBoards have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from determined_master import clock
+from determined_master.api.agents import shown_container
+from determined_master.api.routes import Call
+from determined_master.api.shapes import pagination
+from determined_master.domain.config.shown_task import shown_task_config
+from determined_master.domain.interactive.messages import InteractiveKind
+from determined_master.domain.model_definition import ModelFile
+from determined_master.ports import AgentSnapshot
+from determined_master.services.interactive_configs import Launch
+from determined_master.services.interactive_specs import PROGRAM
+from determined_master.services.interactive_tasks import SHOWN_FOR
+from determined_master.store.interactive_tasks import InteractiveRow, ListedTask, Wanted
+from determined_wire.proto import WireEnum
+from determined_wire.rest.types.container import Container
+from determined_wire.rest.types.shared import LaunchWarning, OrderBy, Pagination
+from determined_wire.rest.types.task import TaskState
+from determined_wire.rest.types.util import File
+
+_SHOWN_STATES: Mapping[str | None, str] = {
+    None: "QUEUED",
+    "PENDING": "QUEUED",
+    "ASSIGNED": "QUEUED",
+    "TERMINATED": "TERMINATING",
+}
+"""The others are shown as they are; TERMINATED is a task whose end is stored."""
+
+
+class ListRequest(Protocol):
+    """What requests for lists of all kinds have."""
+
+    @property
+    def sort_by(self) -> WireEnum: ...
+    @property
+    def order_by(self) -> OrderBy: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def limit(self) -> int: ...
+    @property
+    def users(self) -> Sequence[str]: ...
+    @property
+    def user_ids(self) -> Sequence[int]: ...
+    @property
+    def workspace_id(self) -> int: ...
+
+
+class LaunchRequest(Protocol):
+    """What requests to launch one of any kind have."""
+
+    @property
+    def config(self) -> Mapping[str, Any] | None: ...
+    @property
+    def template_name(self) -> str: ...
+    @property
+    def files(self) -> Sequence[File]: ...
+    @property
+    def workspace_id(self) -> int: ...
+
+
+def launch_of(kind: InteractiveKind, request: LaunchRequest) -> Launch:
+    """What a user sends to start one."""
+    files = [
+        ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
+        for f in request.files
+    ]
+    return Launch(
+        kind=kind,
+        config=request.config or {},
+        template=request.template_name,
+        files=files,
+        workspace_id=request.workspace_id,
+    )
+
+
+async def list_of(
+    call: Call, kind: InteractiveKind, request: ListRequest
+) -> tuple[list[tuple[ListedTask, dict[str, Any]]], Pagination]:
+    """Tasks that match a request, each with the fields that all kinds show; and the page."""
+    sort = request.sort_by.name.removeprefix("SORT_BY_").lower()
+    wanted = Wanted(
+        kind=kind,
+        ended_since=clock.now() - SHOWN_FOR,
+        users=request.users,
+        user_ids=request.user_ids,
+        workspace_id=request.workspace_id,
+        sort="id" if sort == "unspecified" else sort,
+        descending=request.order_by is OrderBy.ORDER_BY_DESC,
+        offset=request.offset,
+        limit=request.limit,
+    )
+    found, page = await call.services.interactive_tasks.find(call.caller, wanted)
+    agents = {a.id: a for a in await call.services.agents.list_all(call.caller)}
+    return [(row, _shown(call, row, agents)) for row in found], pagination(page)
+
+
+async def shown(call: Call, row: ListedTask) -> dict[str, Any]:
+    """The fields that tasks of all kinds show."""
+    agents = {a.id: a for a in await call.services.agents.list_all(call.caller)}
+    return _shown(call, row, agents)
+
+
+def shown_config(row: InteractiveRow) -> dict[str, Any]:
+    """The configuration that a task runs by."""
+    return shown_task_config(row.config, (*PROGRAM, row.kind.lower()))
+
+
+def addresses_of(call: Call, row: ListedTask) -> list[dict[str, Any]]:
+    """Where the ports of its container are while it runs."""
+    allocation = call.services.live.find(f"{row.id}.1")
+    return [
+        {
+            "container_ip": container.host_ip,
+            "container_port": port,
+            "host_ip": container.host_ip,
+            "host_port": host_port,
+        }
+        for container in (allocation.containers if allocation is not None else ())
+        if container.state == "RUNNING"
+        for port, host_port in container.ports
+    ]
+
+
+def warnings_of(*, exceeds_slots: bool) -> list[LaunchWarning]:
+    """What is to be said about a launch."""
+    return [LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED] if exceeds_slots else []
+
+
+def _shown(call: Call, row: ListedTask, agents: Mapping[str, AgentSnapshot]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "description": row.description,
+        "state": TaskState[f"STATE_{_state(row)}"],
+        "start_time": row.started_at,
+        "container": _container(call, row, agents),
+        "display_name": row.display_name,
+        "user_id": row.user_id,
+        "username": row.username,
+        "resource_pool": row.resource_pool,
+        "exit_status": row.exit_status,
+        "job_id": row.job_id,
+        "workspace_id": row.workspace_id or 0,
+    }
+
+
+def _state(row: ListedTask) -> str:
+    if row.state == "OVER":
+        return "TERMINATED"
+    known = row.allocation_state
+    return _SHOWN_STATES.get(known, known or "QUEUED")
+
+
+def _container(
+    call: Call, row: ListedTask, agents: Mapping[str, AgentSnapshot]
+) -> Container | None:
+    """Where it runs; None before it does and after."""
+    allocation = call.services.live.find(f"{row.id}.1")
+    if allocation is None:
+        return None
+    for container in allocation.containers:
+        agent = agents.get(container.agent_id)
+        if agent is not None and container.state == "RUNNING":
+            return shown_container(agent, container)
+    return None

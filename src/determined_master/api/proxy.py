@@ -1,0 +1,60 @@
+"""What tasks serve, reached through the master: HTTP, WebSockets, and TCP in a WebSocket.
+
+Whatever is asked for is asked of one registered service; the path is passed on as it came.
+"""
+
+from __future__ import annotations
+
+from determined_master.api.http import Http, Receive, Send
+from determined_master.api.middleware import Entry
+from determined_master.api.proxying import heads
+from determined_master.api.proxying.forwarding import Errand, forward
+from determined_master.api.proxying.tunnel import carry_tcp, refuse_plain
+from determined_master.api.proxying.upgrade import carry_upgrade
+from determined_master.api.routes import Call, service_route
+from determined_master.domain.access import Action
+from determined_master.domain.errors import NotFound
+from determined_master.services.guard import Claim
+from determined_master.services.proxies import Proxies, Target
+
+OWN_TOKEN = b"token "
+
+
+def find_service(http: Http, proxies: Proxies, service_id: str) -> tuple[Target | None, str]:
+    """The service that is asked for, and the token of its own that the request carries."""
+    target = proxies.find(service_id)
+    if target is None:
+        return None, ""
+    proxies.note_request(target)
+    sent = http.authorization
+    shown = [sent[len(OWN_TOKEN) :].decode("latin-1")] if sent.startswith(OWN_TOKEN) else []
+    shown.append(heads.query_token(http.raw_query))
+    return target, next((token for token in shown if proxies.is_own_token(target, token)), "")
+
+
+@service_route("/proxy/{service}/{path*}")
+async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
+    """Pass a request on to what a task serves."""
+    proxies, service_id = call.services.proxies, call.parameters["service"]
+    target = proxies.find(service_id)
+    if entry.caller is not None:
+        target = proxies.check(entry.caller, service_id, target)
+        action: Action = "read" if target.is_only_shown else "control"
+        claim = Claim("task", [target.task_id], action, "task")
+        if not await call.services.guard.can(entry.caller, claim):
+            target = None
+    if target is None:
+        raise NotFound(f"service not found: {service_id}")
+    heads.check_framing(call.http.headers)
+    takeover = call.http.takeover
+    errand = Errand(
+        call.http, target, proxies.trust_of(target), proxies.ending_of(target), entry.spent
+    )
+    if target.port.is_tcp and takeover is None:
+        await refuse_plain(send)
+    elif target.port.is_tcp and takeover is not None:
+        await carry_tcp(errand, takeover, receive, send)
+    elif takeover is not None:
+        await carry_upgrade(errand, takeover, receive, send)
+    else:
+        await forward(errand, receive, send)

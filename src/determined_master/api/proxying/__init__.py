@@ -1,0 +1,1 @@
+"""Carrying requests to what tasks serve, and the answers back."""

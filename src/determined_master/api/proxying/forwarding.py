@@ -1,0 +1,177 @@
+"""One HTTP request, carried to a service while it comes, and the answer back while it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import ssl
+from collections.abc import Collection, Coroutine, MutableMapping
+from typing import Any
+
+import msgspec
+
+from determined_master.api.http import Header, Http, Receive, Send
+from determined_master.api.proxying import heads
+from determined_master.api.proxying.upstream import Upstream, dial
+from determined_master.domain.errors import BadGateway
+from determined_master.services.proxies import Target
+
+log = logging.getLogger(__name__)
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """A request that was let in, and where it goes."""
+
+    http: Http
+    target: Target
+    context: ssl.SSLContext | None
+    """For a service that speaks TLS."""
+    ending: asyncio.Future[None]
+    """Done when the service's allocation is over."""
+    spent: Collection[str] = ()
+    """The master's own tokens in the request: no service sees them."""
+
+
+async def forward(errand: Errand, receive: Receive, send: Send) -> None:
+    """Carry one request, and its answer, until either side goes away.
+
+    Raises:
+        BadGateway: the service does not answer, and nothing was sent to the client yet.
+    """
+    upstream = await dial(errand.target, errand.context)
+    client = Client(send)
+    try:
+        uploading = _upload(errand, receive, upstream)
+        await while_both(errand, uploading, _answer(errand, upstream, client))
+    except ClientLeft:
+        pass
+    except BadGateway:
+        if not client.is_answered:
+            raise
+    finally:
+        await upstream.close()
+
+
+class Client:
+    """Where the answer goes; knows whether there is one yet."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.is_answered = False
+
+    async def __call__(self, message: MutableMapping[str, Any]) -> None:
+        """Send a message, as ASGI has it."""
+        self.is_answered = True
+        await self._send(message)
+
+
+class ClientLeft(Exception):
+    """The client has gone: nobody waits for the answer."""
+
+
+async def while_both(
+    errand: Errand, leaving: Coroutine[Any, Any, None], work: Coroutine[Any, Any, None]
+) -> None:
+    """Do the work until it is done, the client has left or the allocation has ended.
+
+    Raises:
+        ClientLeft: `leaving` was done first.
+        BadGateway: the allocation ended first.
+    """
+    tasks = [asyncio.create_task(leaving), asyncio.create_task(work)]
+    try:
+        await asyncio.wait([*tasks, errand.ending], return_when=asyncio.FIRST_COMPLETED)
+        if tasks[1].done():
+            return tasks[1].result()
+        if tasks[0].done():
+            tasks[0].result()
+            raise ClientLeft
+        raise BadGateway(f"{errand.target.where} has ended")
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def head_of(errand: Errand, more: tuple[Header, ...]) -> bytes:
+    """Request line and headers as the service is sent them; `more` are the connection's own."""
+    http, target = errand.http, errand.target
+    spent = {f"{scheme} {t}".encode() for t in errand.spent for scheme in ("Bearer", "token")}
+    headers = heads.passed_on(http.headers, spent)
+    headers = heads.with_origin(headers, http.client, "https" if http.is_secure else "http")
+    if target.port.is_tls:
+        own = f"{target.host}:{target.host_port}".encode()
+        headers = [(n, own if n == b"host" else v) for n, v in headers]
+    elif not any(n == b"host" for n, _ in headers):
+        headers.append((b"host", f"{target.host}:{target.host_port}".encode()))
+    query = heads.without_tokens(http.raw_query, errand.spent)
+    path = http.raw_path + (b"?" + query if query else b"")
+    lines = [b"%s %s HTTP/1.1" % (http.method.encode(), path)]
+    lines += [b"%s: %s" % header for header in (*headers, *more)]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+async def pass_back(
+    errand: Errand, upstream: Upstream, send: Send, status: int, headers: list[Header]
+) -> None:
+    """Carry an answer to the client, as fast as it takes it."""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    try:
+        async for piece in upstream.body():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    except OSError as error:
+        # Without its end the client sees that the body is not whole.
+        service = errand.target.service_id
+        log.info("an answer broke off", extra={"service": service, "error": str(error)})
+        return
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _answer(errand: Errand, upstream: Upstream, send: Send) -> None:
+    status, headers = await upstream.read_head(errand.http.method)
+    if status == 101:
+        raise BadGateway(f"{errand.target.where} changed to another protocol unasked")
+    await pass_back(errand, upstream, send, status, heads.sent_back(headers))
+
+
+async def _upload(errand: Errand, receive: Receive, upstream: Upstream) -> None:
+    """Send the request as it comes, then wait until the client leaves."""
+    http = errand.http
+    close = (b"connection", b"close")
+    with contextlib.suppress(OSError):  # the service may have answered without reading it all
+        if http.is_chunked:
+            await upstream.send(head_of(errand, (close, (b"transfer-encoding", b"chunked"))))
+            await _send_chunks(receive, upstream)
+        else:
+            await upstream.send(head_of(errand, (close,)))
+            if http.content_length > 0:
+                await _send_plain(receive, upstream)
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send_plain(receive: Receive, upstream: Upstream) -> None:
+    while True:
+        message = await _next(receive)
+        if message.get("body"):
+            await upstream.send(message["body"])
+        if not message.get("more_body"):
+            return
+
+
+async def _send_chunks(receive: Receive, upstream: Upstream) -> None:
+    while True:
+        message = await _next(receive)
+        if piece := message.get("body", b""):
+            await upstream.send(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if not message.get("more_body"):
+            await upstream.send(b"0\r\n\r\n")
+            return
+
+
+async def _next(receive: Receive) -> Any:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ClientLeft
+    return message

@@ -1,0 +1,133 @@
+"""What of a request's and an answer's head passes the proxy. PURE.
+
+The master's own credentials never reach a task, nor may a task set them; headers that concern
+one connection alone are that connection's.
+Source: RFC 9110 7.6.1, RFC 9112 6.3, task-contract 7.7.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from urllib.parse import unquote_plus
+
+from determined_master.api.http import Header
+from determined_master.api.middleware import COOKIE
+from determined_master.domain.errors import InvalidArgument
+
+HOP_BY_HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+TOKEN_HEADER = b"grpc-metadata-x-allocation-token"
+_BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_AUTH = COOKIE.encode()
+
+
+def check_framing(headers: Iterable[Header]) -> None:
+    """Refuse a request of which two servers could disagree where it ends.
+
+    Raises:
+        InvalidArgument: two lengths, a length beside an encoding, an encoding other than
+            chunked, or a control character in a value.
+    """
+    lengths = [value for name, value in headers if name == b"content-length"]
+    encodings = [value for name, value in headers if name == b"transfer-encoding"]
+    if encodings and lengths:
+        raise InvalidArgument("the request has both Content-Length and Transfer-Encoding")
+    if len(lengths) > 1 or not all(value.isdigit() for value in lengths):
+        raise InvalidArgument("the request's Content-Length is not one number")
+    if encodings and [value.strip().lower() for value in encodings] != [b"chunked"]:
+        raise InvalidArgument("the request's Transfer-Encoding is not just chunked")
+    if any(_BAD_VALUE.search(value) for _, value in headers):
+        raise InvalidArgument("a header of the request holds a control character")
+
+
+def passed_on(headers: Iterable[Header], spent: Collection[bytes]) -> list[Header]:
+    """The headers of a request that its service is given.
+
+    Args:
+        headers: as they came, names in lower case.
+        spent: values of `authorization` that are the master's business.
+    """
+    kept = []
+    for name, value in _of_the_message(headers):
+        if name in (TOKEN_HEADER, b"expect") or (name == b"authorization" and value in spent):
+            continue
+        if name == b"cookie":
+            value = _without_own(value)
+            if not value:
+                continue
+        kept.append((name, value))
+    return kept
+
+
+def with_origin(headers: list[Header], client: str, scheme: str) -> list[Header]:
+    """The same, and from where the request came; what a proxy before the master said stays."""
+    names = {name for name, _ in headers}
+    told = [value for name, value in headers if name == b"x-forwarded-for"]
+    others = [header for header in headers if header[0] != b"x-forwarded-for"]
+    address = client.encode()
+    if address:
+        others.append((b"x-forwarded-for", b", ".join([*told, address])))
+        if b"x-real-ip" not in names:
+            others.append((b"x-real-ip", address))
+    if b"x-forwarded-proto" not in names:
+        others.append((b"x-forwarded-proto", scheme.encode()))
+    return others
+
+
+def sent_back(headers: Iterable[Header]) -> list[Header]:
+    """The headers of an answer that the client is given."""
+    return [
+        (name, value)
+        for name, value in _of_the_message(headers)
+        if not (name == b"set-cookie" and _cookie_name(value) == _AUTH)
+        and not _BAD_VALUE.search(value)
+    ]
+
+
+def without_tokens(query: bytes, tokens: Collection[str]) -> bytes:
+    """A query without the parameters `token` that hold one of the master's own."""
+    if not query or not tokens:
+        return query
+    return b"&".join(part for part in query.split(b"&") if _token_in(part) not in tokens)
+
+
+def query_token(query: bytes) -> str:
+    """The value of the first parameter `token`; empty when there is none."""
+    return next((found for found in map(_token_in, query.split(b"&")) if found), "")
+
+
+def _token_in(part: bytes) -> str | None:
+    name, _, value = part.partition(b"=")
+    return unquote_plus(value.decode("latin-1")) if name == b"token" else None
+
+
+def _of_the_message(headers: Iterable[Header]) -> list[Header]:
+    named = {
+        token.strip().lower()
+        for name, value in headers
+        if name == b"connection"
+        for token in value.split(b",")
+    }
+    dropped = HOP_BY_HOP | named
+    return [header for header in headers if header[0] not in dropped]
+
+
+def _without_own(cookies: bytes) -> bytes:
+    kept = [part for part in cookies.split(b";") if _cookie_name(part) != _AUTH]
+    return b";".join(kept).strip()
+
+
+def _cookie_name(cookie: bytes) -> bytes:
+    return cookie.partition(b"=")[0].strip()

@@ -1,0 +1,1 @@
+"""Commands, notebooks, shells and TensorBoards: one run each, from launch to end."""

@@ -1,0 +1,75 @@
+"""The life of an interactive task: it is launched, runs once, and ends.
+
+Its program holds what a person is doing, so it is never asked to make room, and never started a
+second time: whatever ends its one run ends the task.
+
+Source: task-contract 7.1.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from determined_master.domain import ids
+from determined_master.domain.errors import NotFound
+from determined_master.domain.interactive.messages import (
+    InteractiveEffect,
+    InteractiveEvent,
+    InteractiveTask,
+    RequestOnlyRun,
+    RunEnded,
+    TaskKilled,
+    TaskLaunched,
+)
+from determined_master.domain.messages import WriteTaskLog
+from determined_master.domain.task.messages import EffectFailed, KillRun
+
+Step = tuple[InteractiveTask, list[InteractiveEffect]]
+
+
+def step(state: InteractiveTask | None, event: InteractiveEvent, context: None = None) -> Step:
+    """Advance one interactive task by one event.
+
+    Raises:
+        NotFound: there is no such task, and the event does not make it.
+    """
+    if isinstance(event, TaskLaunched):
+        return _launch(event) if state is None else (state, [])
+    if state is None:
+        raise NotFound("there is no such task: it was never launched")
+    if state.state == "OVER":
+        return state, []
+    match event:
+        case TaskKilled():
+            # Said again it is ordered again: the first may have got lost on its way.
+            stopping = replace(state, state="STOPPING")
+            return stopping, [KillRun(allocation_id=state.allocation_id, reason=event.reason)]
+        case RunEnded():
+            return _end(state, event.exit_status), []
+        case EffectFailed():
+            return _effect_failed(state, event)
+        case _:
+            assert_never(event)
+
+
+def _launch(event: TaskLaunched) -> Step:
+    allocation_id = ids.allocation_id(ids.TaskId(event.task_id), 1)
+    launched = InteractiveTask(
+        id=event.task_id, kind=event.kind, state="ACTIVE", allocation_id=allocation_id
+    )
+    return launched, [RequestOnlyRun(allocation_id=allocation_id)]
+
+
+def _effect_failed(state: InteractiveTask, event: EffectFailed) -> Step:
+    """Without a request there is nothing to wait for; a kill can be said again."""
+    said = f"{event.effect.replace('_', ' ')} failed: {event.error}"
+    logged = WriteTaskLog(task_id=state.id, text=said, level="ERROR")
+    if event.effect == "request_only_run":
+        return _end(state, said), [logged]
+    return state, [logged]
+
+
+def _end(state: InteractiveTask, exit_status: str) -> InteractiveTask:
+    return replace(state, state="OVER", exit_status=exit_status)

@@ -1,0 +1,58 @@
+"""Events, effects and state of an interactive task."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from determined_master.domain.messages import Effect, Event, State, WriteTaskLog
+from determined_master.domain.task.messages import EffectFailed, KillRun
+
+InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]
+INTERACTIVE_KINDS: frozenset[str] = frozenset(get_args(InteractiveKind))
+InteractiveState = Literal["ACTIVE", "STOPPING", "OVER"]
+
+
+class InteractiveTask(State, frozen=True):
+    """An interactive task as its machine knows it."""
+
+    id: str
+    kind: InteractiveKind
+    state: InteractiveState
+    allocation_id: str
+    """Of its only run."""
+    exit_status: str = ""
+    """How it ended, in the words that users are shown; empty while it has not."""
+
+
+class TaskLaunched(Event, frozen=True, tag="task_launched"):
+    """A user has started it."""
+
+    task_id: str
+    kind: InteractiveKind
+
+
+class TaskKilled(Event, frozen=True, tag="task_killed"):
+    """It is to end at once: a user says so, its workspace goes, or nobody uses it."""
+
+    reason: str
+
+
+class RunEnded(Event, frozen=True, tag="run_ended"):
+    """Its allocation is over and the slots are back."""
+
+    allocation_id: str
+    exit_status: str
+
+
+InteractiveEvent = TaskLaunched | TaskKilled | RunEnded | EffectFailed
+
+
+class RequestOnlyRun(Effect, frozen=True, tag="request_only_run"):
+    """Ask for the slots of the one run that it has."""
+
+    allocation_id: str
+
+
+InteractiveOrder = RequestOnlyRun | KillRun
+"""What is stored until it is carried out."""
+InteractiveEffect = InteractiveOrder | WriteTaskLog

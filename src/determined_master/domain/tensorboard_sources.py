@@ -1,0 +1,90 @@
+"""What a TensorBoard shows: experiments and trials, wherever their files are kept. PURE.
+
+Each source carries its own storage, so that one TensorBoard may show experiments of several.
+Source: task-contract 6.2, 7.4.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from determined_master.domain import task_spec
+
+FILE = f"{task_spec.RUN_DIR}/tensorboard/sources.json"
+"""Where the task finds them; it holds the storages' credentials."""
+
+
+class LogSource(msgspec.Struct, frozen=True, kw_only=True):
+    """All trials of an experiment, or one of them."""
+
+    experiment_id: int
+    trial_id: int | None = None
+    config: Mapping[str, Any]
+    """The experiment's: its storage, and the variables by which that may be reached."""
+
+
+def to_json(sources: Sequence[LogSource]) -> bytes:
+    """The sources as the task reads them: a list of `{experiment, trial, storage, root}`.
+
+    `root` is where the task sees the host path of shared_fs storage, empty for other storages.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not sources:
+        raise ValueError("a TensorBoard needs an experiment or a trial to show")
+    roots = _roots(sources)
+    rows = [
+        {
+            "experiment": source.experiment_id,
+            "trial": source.trial_id,
+            "storage": dict(_storage(source)),
+            "root": roots.get(_host_path(source), ""),
+        }
+        for source in sorted(sources, key=_order)
+    ]
+    return json.dumps(rows, indent=1, sort_keys=True).encode()
+
+
+def variables(sources: Sequence[LogSource], device_type: str) -> dict[str, str]:
+    """The variables of the experiments' configurations; those of later experiments win."""
+    found: dict[str, str] = {}
+    for source in sorted(sources, key=_order):
+        found.update(task_spec.user_environment(source.config, device_type))
+    return found
+
+
+def storage_mounts(sources: Sequence[LogSource]) -> list[tuple[str, str, str]]:
+    """The mounts of shared_fs storages: host path, container path, propagation."""
+    propagations: dict[str, str] = {}
+    for source in sorted(sources, key=_order):
+        mount = task_spec.storage_mount(_storage(source))
+        if mount is not None:
+            propagations.setdefault(mount[0], mount[2])
+    roots = _roots(sources)
+    return [(host, roots[host], propagation) for host, propagation in propagations.items()]
+
+
+def _roots(sources: Sequence[LogSource]) -> dict[str, str]:
+    """The container path of each host path: the first has the one that trials see it at."""
+    hosts = dict.fromkeys(_host_path(s) for s in sorted(sources, key=_order))
+    hosts.pop("", None)
+    base = task_spec.SHARED_FS_DIR
+    return {host: f"{base}_{n}" if n else base for n, host in enumerate(hosts)}
+
+
+def _host_path(source: LogSource) -> str:
+    mount = task_spec.storage_mount(_storage(source))
+    return "" if mount is None else mount[0]
+
+
+def _storage(source: LogSource) -> Mapping[str, Any]:
+    return source.config.get("checkpoint_storage") or {}
+
+
+def _order(source: LogSource) -> tuple[int, int]:
+    return source.experiment_id, source.trial_id or 0

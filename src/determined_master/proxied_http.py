@@ -1,0 +1,106 @@
+"""HTTP connections of which a request for a proxied WebSocket may take the bytes over.
+
+uvicorn speaks WebSocket itself. What a task serves shall be passed on as it is, so below
+`/proxy/` such a request is given to the application as any other, with a way to the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httptools
+
+from determined_master.api.http import TAKEOVER, ClientGone
+from determined_master.corked import CorkedHttp
+
+PREFIX = b"/proxy/"
+MAX_KEPT_BYTES = 256 * 1024
+"""What a client may send before the service has answered."""
+
+
+class ProxyingHttp(CorkedHttp):
+    """The master's protocol for its HTTP connections."""
+
+    is_taken = False
+    """Whether the bytes go to somebody else."""
+    _kept: bytearray | None = None
+    """What came after the head of a request for a proxied WebSocket."""
+    _taken: asyncio.Transport | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what comes; after the head of an upgrade nothing is HTTP any more."""
+        if self._kept is not None:
+            self._kept += data
+            if len(self._kept) > MAX_KEPT_BYTES:
+                self.flow.pause_reading()
+            return
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserError:
+            text = "Invalid HTTP request received."
+            self.logger.warning(text)
+            self.send_400_response(text)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self._is_proxied_upgrade():
+                self._kept = bytearray(data[upgrade.args[0] :])
+            elif self._should_upgrade():
+                self.handle_websocket_upgrade()
+            else:
+                self._unsupported_upgrade_warning()
+
+    def on_headers_complete(self) -> None:
+        """Begin to serve; the application is called in a later turn of the loop."""
+        super().on_headers_complete()
+        if self.parser.should_upgrade() and self._is_proxied_upgrade():
+            scope: Any = self.scope
+            scope["extensions"] = {TAKEOVER: self}
+            self.cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        """The server stops."""
+        if self._taken is not None:
+            self._taken.close()
+        else:
+            super().shutdown()
+
+    @contextlib.asynccontextmanager
+    async def streams(
+        self,
+    ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        """See `api.http.Takeover`."""
+        transport: Any = self.transport
+        if self._kept is None or self.cycle.disconnected or transport.is_closing():
+            raise ClientGone
+        self.is_taken = True
+        self.cycle.disconnected = True  # uvicorn has nothing to say on it any more
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=MAX_KEPT_BYTES)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        self._taken = transport
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        self.flow.resume_reading()
+        if self._kept:
+            reader.feed_data(bytes(self._kept))
+        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        try:
+            yield reader, writer
+        finally:
+            self.connections.discard(self)
+            writer.close()
+
+    def _should_upgrade(self) -> bool:
+        return super()._should_upgrade() and not self._is_proxied_upgrade()
+
+    def _is_proxied_upgrade(self) -> bool:
+        """Whether this request is for a WebSocket of a task."""
+        if self._get_upgrade() != b"websocket":
+            return False
+        try:
+            return bytes(httptools.parse_url(self.url).path or b"").startswith(PREFIX)
+        except httptools.HttpParserInvalidURLError:
+            return False

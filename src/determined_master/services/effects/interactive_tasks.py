@@ -1,0 +1,68 @@
+"""Effects of interactive tasks: asking for the slots of their only run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.config.task import typed_task
+from determined_master.domain.interactive.messages import RequestOnlyRun
+from determined_master.domain.proxy_port import ProxyPort, proxy_ports_of
+from determined_master.services.effects.requests import ask_for_room
+from determined_master.services.interactive_specs import own_proxy_ports
+from determined_master.services.tokens import TaskTokens
+from determined_master.store import interactive_tasks
+
+if TYPE_CHECKING:
+    from determined_master.engine import EffectContext, Engine
+    from determined_master.store.pool import Pool
+
+
+class InteractiveEffects:
+    """Carries out the effects of interactive tasks; ends are those of generic ones."""
+
+    def __init__(self, engine: Engine, pool: Pool, tokens: TaskTokens) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._tokens = tokens
+
+    def register(self) -> None:
+        """Tell the engine who carries out what."""
+        self._engine.handlers.register(RequestOnlyRun, self.request_only_run)
+
+    async def request_only_run(self, effect: RequestOnlyRun, ctx: EffectContext) -> None:
+        """Store the allocation with its tokens' hashes and let it wait for a place."""
+        async with self._pool.acquire() as conn:
+            row = await interactive_tasks.find_interactive_task(conn, ctx.aggregate_id)
+        if row is None:
+            raise RuntimeError(f"the interactive task {ctx.aggregate_id} has no row")
+        request = _request(row)
+        await ask_for_room(ctx, self._tokens, effect.allocation_id, row.user_id, request)
+
+
+def proxied_ports(row: interactive_tasks.InteractiveRow) -> tuple[ProxyPort, ...]:
+    """How the master reaches such a task: its own server first, then what its user asks for."""
+    own = own_proxy_ports(row.kind, row.port or 0)
+    return (*own, *proxy_ports_of(row.config["environment"]))
+
+
+def _request(row: interactive_tasks.InteractiveRow) -> alloc.AllocationRequest:
+    config = typed_task(row.config)
+    return alloc.AllocationRequest(
+        task_id=row.id,
+        task_type=row.kind,
+        name=row.description,
+        job_id=row.job_id,
+        pool=config.resource_pool,
+        slots=config.slots,
+        submitted_at=row.started_at,
+        is_preemptible=False,
+        is_single_node=True,
+        priority=config.priority,
+        weight=config.weight,
+        max_slots=config.max_slots,
+        position=row.queue_position,
+        proxy_ports=proxied_ports(row),
+        requested_at=clock.now(),
+    )

@@ -1,0 +1,73 @@
+"""Ending notebooks and TensorBoards that nobody uses.
+
+Source: task-contract 7.3.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from determined_master import clock, entropy
+from determined_master.domain.durations import format_duration, parse_duration
+from determined_master.store import interactive_tasks as rows
+
+if TYPE_CHECKING:
+    from determined_master.services.interactive_tasks import InteractiveTasks
+    from determined_master.services.proxies import Proxies
+    from determined_master.store.pool import Pool
+
+log = logging.getLogger(__name__)
+
+
+class IdleTasks:
+    """Knows since when tasks could be used, and ends those that were not for too long.
+
+    Requests are counted by this master alone: a task is taken for used when a master first sees
+    that it can be reached, so that a restart ends nobody's work.
+    """
+
+    def __init__(self, pool: Pool, tasks: InteractiveTasks, proxies: Proxies) -> None:
+        self._pool = pool
+        self._tasks = tasks
+        self._proxies = proxies
+        self._reached: dict[str, datetime] = {}
+        """Since when each task can be used."""
+
+    async def end_idle(self) -> list[str]:
+        """End what is idle for longer than its configuration says; ids of what was ended."""
+        async with self._pool.acquire() as conn:
+            watched = await rows.list_watched(conn)
+        now = clock.now()
+        self._reached = {
+            task.id: self._reached.get(task.id, now)
+            for task in watched
+            if self._proxies.is_registered(task.id)
+        }
+        ended = []
+        for task in watched:
+            timeout = parse_duration(task.idle_timeout)
+            if task.id not in self._reached or timeout is None:
+                continue
+            idle = now - self._last_use(task)
+            if idle <= timeout:
+                continue
+            await self._tasks.end(task.id, f"idle:{entropy.new_uuid()}", _reason(idle, timeout))
+            log.info("an idle task is ended", extra={"task_id": task.id})
+            ended.append(task.id)
+        return ended
+
+    def begin_anew(self) -> None:
+        """Take every task for used just now: the clock was set."""
+        self._reached = dict.fromkeys(self._reached, clock.now())
+
+    def _last_use(self, task: rows.WatchedTask) -> datetime:
+        told = task.active_at if task.kind == "NOTEBOOK" else None
+        known = (self._reached[task.id], self._proxies.last_request_at(task.id), told)
+        return max(at for at in known if at is not None)
+
+
+def _reason(idle: timedelta, timeout: timedelta) -> str:
+    whole = timedelta(seconds=round(idle.total_seconds()))
+    return f"idle for {format_duration(whole)}, idle_timeout is {format_duration(timeout)}"

@@ -1,0 +1,151 @@
+"""From what a user submits to the configuration that an interactive task runs by."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master.domain.config.layers import ConfigLayers
+from determined_master.domain.config.task import BuiltTask, TaskOptions, build_task
+from determined_master.domain.config.task_schema import TaskKind
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.interactive.messages import InteractiveKind
+from determined_master.domain.model_definition import ModelFile, pack
+from determined_master.services.experiment_configs import in_workspace
+from determined_master.services.names import pet_name
+from determined_master.services.projects import check_open
+from determined_master.store import projects, templates
+
+if TYPE_CHECKING:
+    from determined_master.services.pools import Pools
+    from determined_master.store.pool import Conn, Pool
+    from determined_master.store.projects import Place
+
+FIRST_WORKSPACE_ID = 1
+"""Where tasks go whose users do not say."""
+REFUSED = "failed to prepare launch params: "
+"""Begins what a user is told of a task that cannot be launched; scripts match on it."""
+
+CONFIG_KINDS: Mapping[InteractiveKind, TaskKind] = {
+    "COMMAND": "command",
+    "NOTEBOOK": "notebook",
+    "SHELL": "shell",
+    "TENSORBOARD": "tensorboard",
+}
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user sends to start one."""
+
+    kind: InteractiveKind
+    config: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    template: str = ""
+    files: Sequence[ModelFile] = ()
+    workspace_id: int = 0
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked and completed launch."""
+
+    built: BuiltTask
+    workspace_id: int
+    context: bytes | None = None
+    """The SHA-256 of its directory."""
+    tgz: bytes | None = None
+    exceeds_slots: bool = False
+    """Whether it asks for more slots than its pool has now."""
+
+
+class IdleTimeouts(msgspec.Struct, frozen=True, kw_only=True):
+    """How long nobody has to use a task until it ends, where its user does not say."""
+
+    notebook: timedelta | None = None
+    tensorboard: timedelta | None = None
+
+    def of(self, kind: InteractiveKind) -> timedelta | None:
+        """None for ever."""
+        return {"NOTEBOOK": self.notebook, "TENSORBOARD": self.tensorboard}.get(kind)
+
+
+class InteractiveConfigs:
+    """Builds configurations of interactive tasks."""
+
+    def __init__(
+        self, pool: Pool, layers: ConfigLayers, pools: Pools, timeouts: IdleTimeouts
+    ) -> None:
+        self._pool = pool
+        self._layers = layers
+        self._pools = pools
+        self._timeouts = timeouts
+
+    async def prepare(self, new: Launch) -> Prepared:
+        """Check a configuration with what belongs to it, and fill it up.
+
+        Raises:
+            InvalidArgument: it has errors, exceeds what its pool has or a policy allows, or the
+                files are too many.
+            NotFound: the template or the workspace does not exist.
+            FailedPrecondition: the workspace is archived or being deleted.
+        """
+        try:
+            return await self._prepare(new)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"{REFUSED}{error.text}") from error
+        except NotFound as error:
+            raise NotFound(f"{REFUSED}{error.text}") from error
+
+    async def _prepare(self, new: Launch) -> Prepared:
+        workspace_id = new.workspace_id or FIRST_WORKSPACE_ID
+        async with self._pool.acquire() as conn:
+            layers = await self._with_template(conn, new.template)
+            place = await find_open_workspace(conn, workspace_id)
+            layers = await in_workspace(conn, layers, place, "NTSC")
+        options = TaskOptions(
+            name=pet_name(),
+            has_files=bool(new.files),
+            idle_timeout=self._timeouts.of(new.kind),
+        )
+        kind = CONFIG_KINDS[new.kind]
+        built = build_task(kind, new.config, layers=layers, options=options)
+        exceeds = self._pools.check_fit(
+            built.typed.resource_pool,
+            built.typed.slots,
+            is_single_node=True,
+            field="resources.slots",
+        )
+        tgz = await asyncio.to_thread(pack, new.files) if new.files else None
+        return Prepared(
+            built=built,
+            workspace_id=workspace_id,
+            context=hashlib.sha256(tgz).digest() if tgz is not None else None,
+            tgz=tgz,
+            exceeds_slots=exceeds,
+        )
+
+    async def _with_template(self, conn: Conn, name: str) -> ConfigLayers:
+        if not name:
+            return self._layers
+        row = await templates.find_template(conn, name)
+        if row is None:
+            raise NotFound(f"template '{name}' not found")
+        return msgspec.structs.replace(self._layers, template=row.config)
+
+
+async def find_open_workspace(conn: Conn, workspace_id: int) -> Place:
+    """Where tasks of a workspace are put.
+
+    Raises:
+        NotFound: there is no such workspace.
+        FailedPrecondition: it is archived or being deleted.
+    """
+    place = await projects.find_workspace_place(conn, workspace_id)
+    if place is None:
+        raise NotFound(f"workspace '{workspace_id}' not found")
+    state = "DELETING" if place.is_leaving else ""
+    check_open(f"workspace '{workspace_id}'", place.is_archived, state)
+    return place

@@ -1,0 +1,118 @@
+"""What the container of an interactive task is started with, read together."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from determined_master.domain import task_spec
+from determined_master.domain.config.task import typed_task, work_directory
+from determined_master.domain.ssh_files import KeyPair
+from determined_master.domain.tensorboard_sources import LogSource
+from determined_master.services.cluster_authority import ClusterAuthority
+from determined_master.services.interactive_specs import TaskSecrets, TaskToStart, spec_of
+from determined_master.services.ssh_keys import derive_key_pair
+from determined_master.services.task_programs import TaskProgram
+from determined_master.store import experiments, trials
+from determined_wire import agent_link as link
+
+if TYPE_CHECKING:
+    from determined_master.services.task_defaults import TaskDefaults
+    from determined_master.services.tokens import TaskTokens
+    from determined_master.store.interactive_tasks import InteractiveRow
+    from determined_master.store.pool import Conn
+
+
+class InteractiveSecrets:
+    """What only a task and its user know. All of it is derived: nothing is stored."""
+
+    def __init__(self, tokens: TaskTokens, defaults: TaskDefaults) -> None:
+        self._tokens = tokens
+        self._authority = ClusterAuthority(tokens)
+        self.defaults = defaults
+
+    def notebook_token(self, task_id: str) -> str:
+        """With which a notebook lets its user in."""
+        return self._tokens.notebook_token(task_id)
+
+    async def ssh_keys(self, task_id: str) -> KeyPair:
+        """With which a shell lets its user in."""
+        return await asyncio.to_thread(
+            derive_key_pair,
+            self._tokens.shell_seed(task_id),
+            self.defaults.ssh_key_type,
+            self.defaults.rsa_bits,
+        )
+
+    async def of(self, row: InteractiveRow) -> TaskSecrets:
+        """Those that a task of its kind is started with."""
+        if row.kind == "SHELL":
+            return TaskSecrets(ssh_keys=await self.ssh_keys(row.id))
+        if row.kind == "NOTEBOOK":
+            issued = self._authority.issue(row.id)
+            return TaskSecrets(
+                notebook_token=self.notebook_token(row.id),
+                certificate=issued.certificate,
+                certificate_key=issued.key,
+            )
+        return TaskSecrets()
+
+
+async def log_sources(conn: Conn, row: InteractiveRow) -> list[LogSource]:
+    """What a TensorBoard shows, of what is still there."""
+    found = []
+    for experiment_id in row.experiment_ids:
+        experiment = await experiments.find_experiment(conn, experiment_id)
+        if experiment is not None:
+            found.append(LogSource(experiment_id=experiment_id, config=experiment.config))
+    for trial in await trials.list_trials(conn, row.trial_ids):
+        experiment = await experiments.find_experiment(conn, trial.experiment_id)
+        if experiment is not None:
+            of_trial = LogSource(
+                experiment_id=experiment.id, trial_id=trial.id, config=experiment.config
+            )
+            found.append(of_trial)
+    return found
+
+
+def program_of(
+    row: InteractiveRow,
+    user: link.TaskUser,
+    secrets: TaskSecrets,
+    sources: list[LogSource],
+    device_type: str,
+) -> TaskProgram:
+    """What such a task runs.
+
+    Args:
+        row: the task.
+        user: whom it runs as.
+        secrets: those of its kind.
+        sources: what a TensorBoard shows.
+        device_type: of its slots; says which of the configuration's variables it gets.
+
+    Raises:
+        ValueError: a TensorBoard has nothing to show any more.
+    """
+    directory = work_directory(
+        typed_task(row.config), task_spec.WORK_DIR, agent_user=user.user, username=row.username
+    )
+    task = TaskToStart(
+        kind=row.kind,
+        task_id=row.id,
+        config=row.config,
+        port=row.port or 0,
+        work_dir=directory,
+        sources=sources,
+    )
+    spec = spec_of(task, secrets, device_type)
+    return TaskProgram(
+        username=row.username,
+        description=spec.description,
+        entrypoint=spec.entrypoint,
+        environment=spec.environment,
+        work_dir=directory,
+        files=spec.files,
+        mounts=spec.mounts,
+        ports=spec.ports,
+    )

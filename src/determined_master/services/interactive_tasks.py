@@ -1,0 +1,273 @@
+"""Use cases of commands, notebooks, shells and TensorBoards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master import clock, entropy
+from determined_master.domain import access
+from determined_master.domain.config.policy import check_change
+from determined_master.domain.config.task import typed_task
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.interactive.messages import (
+    InteractiveKind,
+    TaskKilled,
+    TaskLaunched,
+)
+from determined_master.services.config_policies import policies_of
+from determined_master.services.interactive_configs import (
+    FIRST_WORKSPACE_ID,
+    REFUSED,
+    InteractiveConfigs,
+    Launch,
+    Prepared,
+)
+from determined_master.store import experiments, job_queue, workspaces
+from determined_master.store import interactive_tasks as rows
+from determined_wire.agent_link import TaskUser
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.domain.paging import Page
+    from determined_master.engine import Engine
+    from determined_master.services.interactive_programs import InteractiveSecrets
+    from determined_master.services.job_terms import JobTermsSync
+    from determined_master.services.pools import Pools
+    from determined_master.store.pool import Conn, Pool
+
+SHOWN_FOR = timedelta(hours=24)
+"""So long after its end a task is in lists."""
+USER_KILL = "user requested kill"
+PORT_RANGES: Mapping[InteractiveKind, range] = {
+    "TENSORBOARD": range(2600, 2899),
+    "NOTEBOOK": range(2900, 3199),
+    "SHELL": range(3200, 3499),
+}
+"""Where their servers listen: apart from each other and from what trials use."""
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """What a TensorBoard shows: experiments with all of their trials, and single trials."""
+
+    experiment_ids: Sequence[int] = ()
+    trial_ids: Sequence[int] = ()
+
+
+NO_SOURCES = Sources()
+
+
+class Launched(msgspec.Struct, frozen=True):
+    """A task that was just started."""
+
+    row: rows.InteractiveRow
+    exceeds_slots: bool
+    """Whether it asks for more slots than its pool has now."""
+
+
+class InteractiveTasks:
+    """Interactive tasks of all users."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        pool: Pool,
+        configs: InteractiveConfigs,
+        pools: Pools,
+        terms: JobTermsSync,
+        secrets: InteractiveSecrets,
+    ) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._configs = configs
+        self._pools = pools
+        self._terms = terms
+        self.secrets = secrets
+
+    async def preview(self, caller: Caller, new: Launch) -> Prepared:
+        """Check a configuration and fill it up, and start nothing.
+
+        Raises:
+            InvalidArgument, NotFound, FailedPrecondition: as `launch`.
+        """
+        access.may(caller, "create", "task")
+        _check_place(caller, new)
+        return await self._configs.prepare(new)
+
+    async def launch(self, caller: Caller, new: Launch, sources: Sources = NO_SOURCES) -> Launched:
+        """Check a configuration and start the task.
+
+        Args:
+            caller: its owner.
+            new: what to start.
+            sources: what a TensorBoard shows.
+
+        Raises:
+            InvalidArgument: the configuration has errors, or asks for what its pool does not
+                have or a policy does not allow.
+            NotFound: the template or the workspace does not exist.
+            FailedPrecondition: the workspace is archived or being deleted.
+        """
+        access.may(caller, "create", "task")
+        _check_place(caller, new)
+        prepared = await self._configs.prepare(new)
+        task_id = str(entropy.new_uuid())
+
+        async def store(conn: Conn) -> None:
+            if prepared.context is not None and prepared.tgz is not None:
+                await experiments.insert_model_definition(conn, prepared.context, prepared.tgz)
+            row = rows.NewInteractiveTask(
+                id=task_id,
+                kind=new.kind,
+                job_id=str(entropy.new_uuid()),
+                user_id=caller.user_id,
+                started_at=clock.now(),
+                config=prepared.built.config,
+                context=prepared.context,
+                workspace_id=prepared.workspace_id,
+                port=await self._port(conn, new.kind),
+                experiment_ids=sources.experiment_ids,
+                trial_ids=sources.trial_ids,
+            )
+            await rows.insert_interactive_task(conn, row)
+
+        event = TaskLaunched(task_id=task_id, kind=new.kind)
+        await self._engine.post("interactive", task_id, event, cause="launched", within=store)
+        return Launched(await self.get(caller, new.kind, task_id), prepared.exceeds_slots)
+
+    async def get(
+        self, caller: Caller, kind: InteractiveKind | None, task_id: str
+    ) -> rows.InteractiveRow:
+        """One task of that kind, or of any.
+
+        Raises:
+            NotFound: there is none.
+        """
+        access.may(caller, "read", "task")
+        async with self._pool.acquire() as conn:
+            row = await rows.find_interactive_task(conn, task_id)
+        if row is None or kind not in (None, row.kind):
+            raise NotFound(f"{(kind or 'task').lower()} '{task_id}' not found")
+        return row
+
+    async def find(
+        self, caller: Caller, wanted: rows.Wanted
+    ) -> tuple[list[rows.ListedTask], Page]:
+        """Tasks of a kind that are not over, or not for long; a page of them.
+
+        Raises:
+            InvalidArgument: the page begins before the first, or its length is negative.
+        """
+        access.may(caller, "read", "task")
+        async with self._pool.acquire() as conn:
+            return await rows.list_interactive_tasks(
+                conn, msgspec.structs.replace(wanted, among=access.visible(caller, "task"))
+            )
+
+    async def kill(
+        self, caller: Caller, kind: InteractiveKind | None, task_id: str
+    ) -> rows.InteractiveRow:
+        """End a task at once; one that is over stays what it is.
+
+        Raises:
+            NotFound: there is no such task of that kind.
+        """
+        row = await self.get(caller, kind, task_id)
+        access.may(
+            caller,
+            "control",
+            "task",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id or access.NOWHERE,
+        )
+        await self.end(task_id, f"request:{caller.user_id}:{entropy.new_uuid()}", USER_KILL)
+        return await self.get(caller, kind, task_id)
+
+    async def end(self, task_id: str, cause: str, reason: str) -> None:
+        """End a task at once, without asking who wants it."""
+        await self._engine.post("interactive", task_id, TaskKilled(reason=reason), cause=cause)
+
+    async def set_priority(
+        self, caller: Caller, kind: InteractiveKind, task_id: str, priority: int
+    ) -> rows.InteractiveRow:
+        """Give a task another priority in its queue; one that is over stays what it is.
+
+        Raises:
+            NotFound: there is no such task of that kind.
+            InvalidArgument: it is not from 1 to 99, or more urgent than a policy allows.
+        """
+        row = await self.get(caller, kind, task_id)
+        access.may(
+            caller,
+            "control",
+            "task",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id or access.NOWHERE,
+        )
+        if not 1 <= priority <= 99:
+            raise InvalidArgument(f"priority must be between 1 and 99, but found {priority}")
+        if row.state == "OVER":
+            return row
+        changes = {"priority": priority}
+        async with self._pool.acquire() as conn:
+            policies = await policies_of(conn, row.workspace_id or 0, "NTSC")
+            has_order = self._pools.has_order(row.resource_pool)
+            check_change("resources", changes, policies, has_priorities=has_order)
+            config = typed_task(row.config)
+            is_same = priority == config.priority
+            await job_queue.update_task_terms(
+                conn,
+                row.job_id,
+                priority=priority,
+                weight=config.weight,
+                position=row.queue_position if is_same else None,  # it joins its equals by age
+            )
+        await self._terms.sync([row.job_id])
+        return await self.get(caller, kind, task_id)
+
+    def may_enter(self, caller: Caller, row: rows.ListedTask) -> bool:
+        """Whether the caller may be given the keys of a task: who may only see it may not."""
+        return access.can(
+            caller,
+            "control",
+            "task",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id or access.NOWHERE,
+        )
+
+    async def report_use(self, caller: Caller, task_id: str) -> None:
+        """Take note that somebody uses a notebook now.
+
+        Raises:
+            NotFound: there is no such notebook.
+        """
+        await self.get(caller, "NOTEBOOK", task_id)
+        access.may(caller, "report", "task")
+        async with self._pool.acquire() as conn:
+            await rows.update_activity(conn, task_id, clock.now())
+
+    async def agent_user(self, row: rows.InteractiveRow) -> TaskUser:
+        """Whom a task's program runs as."""
+        async with self._pool.acquire() as conn:
+            linked = await workspaces.find_agent_user(conn, row.user_id, row.workspace_id or 0)
+        return msgspec.structs.replace(self.secrets.defaults.user, **linked)
+
+    async def _port(self, conn: Conn, kind: InteractiveKind) -> int | None:
+        """A port for its server that no other task has; any when all are used."""
+        given = PORT_RANGES.get(kind)
+        if given is None:
+            return None
+        used = await rows.list_used_ports(conn) | self.secrets.defaults.reserved_ports
+        free = [port for port in given if port not in used] or list(given)
+        return free[entropy.choice_index(len(free))]
+
+
+def _check_place(caller: Caller, new: Launch) -> None:
+    """Do nothing when the caller may start tasks in the workspace."""
+    workspace_id = new.workspace_id or FIRST_WORKSPACE_ID
+    missing = f"{REFUSED}workspace '{workspace_id}' not found"
+    access.may_see(caller, "workspace", workspace_id, missing)
+    access.may(caller, "create", "task", workspace_id=workspace_id)

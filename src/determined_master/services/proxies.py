@@ -1,0 +1,148 @@
+"""Which ports of running tasks are reached through the master, and by whom.
+
+Nothing of it is stored: what is proxied follows from the live allocations, and so is the same
+again after a restart of the master.
+Source: task-contract 7.3, 7.7.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ssl
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master import clock
+from determined_master.domain import access
+from determined_master.domain.errors import NotFound
+from determined_master.domain.proxy_port import ProxyPort, find_port, task_of_service
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.domain.allocation.messages import Allocation, Container
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.services.cluster_authority import ClusterAuthority
+    from determined_master.services.tokens import TaskTokens
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Where a service is, and whose."""
+
+    service_id: str
+    allocation_id: str
+    task_id: str
+    port: ProxyPort
+    host: str
+    host_port: int
+    is_trial: bool
+    has_own_token: bool
+    """A notebook: it may be reached with its own token, too."""
+    is_only_shown: bool = True
+    """Whether who reaches it only looks: at a TensorBoard, or what a trial shows."""
+
+    @property
+    def where(self) -> str:
+        """As users know it."""
+        return f"service {self.service_id} (port {self.port.port} of its container)"
+
+
+class Proxies:
+    """The services of running tasks."""
+
+    def __init__(
+        self, live: LiveAllocations, tokens: TaskTokens, authority: ClusterAuthority
+    ) -> None:
+        self._live = live
+        self._tokens = tokens
+        self._authority = authority
+        self._last: dict[str, datetime] = {}
+        self._ends: dict[str, asyncio.Future[None]] = {}
+
+    def find(self, service_id: str) -> Target | None:
+        """A service by its name; None when it is not registered (now)."""
+        task_id = task_of_service(service_id)
+        for allocation in self._live.of_task(task_id):
+            port = find_port(allocation.request.proxy_ports, service_id)
+            chief = _running_chief(allocation)
+            if port is None or chief is None:
+                continue
+            host_port = dict(chief.ports).get(port.port)
+            if host_port is not None and chief.host_ip:
+                return Target(
+                    service_id=service_id,
+                    allocation_id=allocation.id,
+                    task_id=task_id,
+                    port=port,
+                    host=chief.host_ip,
+                    host_port=host_port,
+                    is_trial=allocation.request.task_type == "TRIAL",
+                    has_own_token=allocation.request.task_type == "NOTEBOOK",
+                    is_only_shown=allocation.request.task_type in ("TRIAL", "TENSORBOARD"),
+                )
+        return None
+
+    def note_request(self, target: Target) -> None:
+        """Somebody uses a service; a connection that stays open counts once."""
+        self._last[target.task_id] = clock.now()
+
+    def last_request_at(self, task_id: str) -> datetime | None:
+        """When a service of a task was last asked for something, since this master began."""
+        return self._last.get(task_id)
+
+    def is_registered(self, task_id: str) -> bool:
+        """Whether any service of a task can be reached."""
+        return any(
+            a.request.proxy_ports and _running_chief(a) is not None
+            for a in self._live.of_task(task_id)
+        )
+
+    def trust_of(self, target: Target) -> ssl.SSLContext | None:
+        """By which a service that speaks TLS is known; None for one that does not."""
+        return self._authority.client_context if target.port.is_tls else None
+
+    def is_own_token(self, target: Target, token: str) -> bool:
+        """Whether a token is the one that a notebook was given for itself."""
+        if not target.has_own_token or not token:
+            return False
+        own = self._tokens.notebook_token(target.task_id)
+        return hmac.compare_digest(own.encode(), token.encode())
+
+    def check(self, caller: Caller, service_id: str, target: Target | None) -> Target:
+        """The service, if there is one and the caller may use it.
+
+        Raises:
+            NotFound: in one and the same way for a service that there is not and for one that
+                is not the caller's to see.
+        """
+        thing: access.Kind = "experiment" if target is not None and target.is_trial else "task"
+        if target is not None and caller.scope is None and access.can(caller, "read", thing):
+            return target
+        raise NotFound(f"service not found: {service_id}")
+
+    def ending_of(self, target: Target) -> asyncio.Future[None]:
+        """Is done when the service's allocation has ended; to be waited for, not cancelled."""
+        end = self._ends.get(target.allocation_id)
+        if end is None:
+            end = asyncio.get_running_loop().create_future()
+            if self._live.find(target.allocation_id) is None:
+                end.set_result(None)  # it has just ended: nobody will say so again
+                return end
+            self._ends[target.allocation_id] = end
+        return end
+
+    def ended(self, allocation_id: str, task_id: str) -> None:
+        """An allocation is over: connections to its services end."""
+        end = self._ends.pop(allocation_id, None)
+        if end is not None:
+            end.set_result(None)
+        if not self._live.of_task(task_id):
+            self._last.pop(task_id, None)
+
+
+def _running_chief(allocation: Allocation) -> Container | None:
+    """The container of rank 0, while it runs."""
+    chief = next((c for c in allocation.containers if c.rank == 0), None)
+    return chief if chief is not None and chief.state == "RUNNING" else None

@@ -1,0 +1,109 @@
+"""Use cases of TensorBoards: whose events they show, and what they inherit from these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.services.experiment_lists import Wanted, list_ids
+from determined_master.services.interactive_tasks import Sources
+from determined_master.store import experiments, templates, trials
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.services.interactive_configs import Launch
+    from determined_master.services.interactive_tasks import InteractiveTasks, Launched
+    from determined_master.store.pool import Conn, Pool
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user wants to see."""
+
+    experiment_ids: Sequence[int] = ()
+    trial_ids: Sequence[int] = ()
+    filter: Wanted | None = None
+    """Takes the place of the experiments when given."""
+
+
+class Tensorboards:
+    """TensorBoards of experiments and trials."""
+
+    def __init__(self, pool: Pool, tasks: InteractiveTasks) -> None:
+        self._pool = pool
+        self._tasks = tasks
+
+    async def launch(self, caller: Caller, new: Launch, shown: Shown) -> Launched:
+        """Start one. It runs in the image of the newest experiment unless its user names another.
+
+        Raises:
+            InvalidArgument: there is nothing to show, or the configuration has errors.
+            NotFound: an experiment or trial does not exist, or the template or workspace.
+        """
+        access.may(caller, "read", "experiment")
+        if not (shown.experiment_ids or shown.trial_ids or shown.filter is not None):
+            raise InvalidArgument("must set experiment, trial ids, or filters")
+        async with self._pool.acquire() as conn:
+            experiment_ids = await _experiments(conn, caller, shown)
+            of_trials = await _experiments_of(conn, shown.trial_ids)
+            newest = max((*experiment_ids, *of_trials))
+            row = await experiments.find_experiment(conn, newest)
+            if row is None:
+                raise NotFound(f"experiment '{newest}' not found")
+            template = await templates.find_template(conn, new.template) if new.template else None
+        below = template.config if template is not None else {}
+        config = inherited(new.config, below, row.config)
+        sources = Sources(experiment_ids=experiment_ids, trial_ids=sorted(set(shown.trial_ids)))
+        return await self._tasks.launch(
+            caller, msgspec.structs.replace(new, config=config), sources
+        )
+
+
+def inherited(
+    config: Mapping[str, Any], template: Mapping[str, Any], newest: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """A configuration with what it takes over from the newest experiment.
+
+    That is its image, which can read what the experiment wrote, and the credentials to pull it;
+    nothing when the user or the template names an image.
+    """
+    environment = config.get("environment") or {}
+    below = template.get("environment") or {}
+    if not isinstance(environment, Mapping) or not isinstance(below, Mapping):
+        return config  # told as an error
+    if environment.get("image") or below.get("image"):
+        return config
+    source = newest.get("environment") or {}
+    taken = {**environment, "image": source.get("image")}
+    if not environment.get("registry_auth") and not below.get("registry_auth"):
+        taken["registry_auth"] = source.get("registry_auth")
+    return {**config, "environment": taken}
+
+
+async def _experiments(conn: Conn, caller: Caller, shown: Shown) -> list[int]:
+    """Ids of the experiments, ascending."""
+    if shown.filter is not None:
+        seen = access.visible(caller, "checkpoint")
+        found = await list_ids(conn, msgspec.structs.replace(shown.filter, workspace_ids=seen))
+        if not found and not shown.trial_ids:
+            raise InvalidArgument("the filters match no experiment: there is nothing to show")
+        return sorted(found)
+    asked = sorted(set(shown.experiment_ids))
+    found = await list_ids(conn, Wanted(ids=asked)) if asked else []
+    _check_found("experiment", asked, found)
+    return asked
+
+
+async def _experiments_of(conn: Conn, trial_ids: Sequence[int]) -> list[int]:
+    found = await trials.list_trials(conn, list(trial_ids))
+    _check_found("trial", trial_ids, [row.id for row in found])
+    return [row.experiment_id for row in found]
+
+
+def _check_found(kind: str, asked: Sequence[int], found: Sequence[int]) -> None:
+    missing = [i for i in asked if i not in set(found)]
+    if missing:
+        raise NotFound(f"{kind} '{missing[0]}' not found")

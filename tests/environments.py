@@ -1,0 +1,54 @@
+"""Virtual environments of the tests' own, with packages that the project itself does not need."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+INSTALL_LIMIT_S = 900
+
+
+class NotInstalled(Exception):
+    """The packages cannot be had here; the text says why."""
+
+
+def environment(name: str, packages: Sequence[str], probe: Sequence[str]) -> Path:
+    """The interpreter of an environment that has the packages, made once in the repository.
+
+    Args:
+        name: the directory is `.venv-NAME`.
+        packages: what pip is asked for.
+        probe: arguments for the interpreter, with which it must run.
+
+    Raises:
+        NotInstalled: the registry does not answer, or the packages do not run here.
+    """
+    folder = ROOT / f".venv-{name}"
+    folder.mkdir(exist_ok=True)
+    key = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
+    python, done = folder / "bin" / "python3", folder / f"has-{key}"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            _run_or_give_up([sys.executable, "-m", "venv", str(folder)])
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--retries", "1"]
+            _run_or_give_up([*pip, *packages])
+            _run_or_give_up([str(python), *probe])
+            done.touch()
+    return python
+
+
+def _run_or_give_up(command: list[str]) -> None:
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=INSTALL_LIMIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotInstalled(f"{command}: {error}") from error
+    if ended.returncode:
+        raise NotInstalled(f"{command} ended with {ended.returncode}: {ended.stderr[-500:]}")
