@@ -86,5 +86,4 @@ def test_who_fills_the_disk_fails_with_the_reason_and_others_go_on(cluster: Clus
     [trial] = cluster.trials(other)
     assert trial["restarts"] == 0
     lines = cluster.text(trial["id"]).splitlines()
-    print(lines[-40:], len(lines))
     assert any(line.startswith("the last of") for line in lines)

@@ -45,11 +45,11 @@ with core.init(distributed=distributed) as context:
 """
 DISTRUSTS = """
 import os
-os.environ["DET_MASTER_CERT_FILE"] = "other.crt"
-from determined import core
-with core.init() as context:
-    context.train.report_validation_metrics(1, {"loss": 1.0})
-    print("it was trusted all the same", flush=True)
+from determined.common.api import BaseSession, RetryPolicy
+from determined.common.api.certs import Cert
+trust = Cert.from_file("other.crt")
+BaseSession(os.environ["DET_MASTER"], trust, RetryPolicy(total=0)).get("/info")
+print("it was trusted all the same", flush=True)
 """
 
 
