@@ -50,6 +50,12 @@ def has_noted(directory: ContainerDirectory, text: str) -> bool:
     return any(text in note for note in notes_of(directory))
 
 
+def said_by_itself(directory: ContainerDirectory, end: Exit) -> list[str]:
+    """All lines of a task but the agent's."""
+    notes = notes_of(directory)
+    return [line for line in lines_of(directory, end) if line not in notes]
+
+
 def pid_of(docker: Daemon) -> int:
     """Of the first process of the one container there is."""
     return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
@@ -176,6 +182,63 @@ class TestADaemonThatDies:
         numbers = [line for line in lines_of(directory, end) if line.isdigit()]
         assert numbers == [str(i) for i in range(400)]
         assert "it runs" in notes_of(directory)[0]
+
+    async def test_what_a_container_says_before_it_ends_without_it_is_not_lost(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                *("import sys, time", "print('first', flush=True)", "time.sleep(1)"),
+                "for i in range(3000): print(i, 'x' * 40)",
+                *("print('worse', file=sys.stderr)", "print('last', end='')"),
+            )
+        )
+        await until(lambda: lines_of(directory) == ["first"])
+        pid = pid_of(docker)
+        docker.kill()
+        await until(lambda: not Path(f"/proc/{pid}").exists(), 30)
+        docker.start()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert (end.exit_code, end.failure) == (0, None)
+        lines = said_by_itself(directory, end)
+        assert lines.count("worse") == 1
+        lines.remove("worse")
+        assert lines == ["first", *(f"{i} {'x' * 40}" for i in range(3000)), "last"]
+        assert not has_noted(directory, "may be missing")
+
+    async def test_a_task_goes_on_talking_while_it_is_away_and_all_of_it_is_read(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                *("import os, time", "print('first', flush=True)", "time.sleep(1)"),
+                "for i in range(5000): print(i, 'x' * 90, flush=True)",
+                "open('/tmp/said', 'w').close()",
+                "while not os.path.exists('/tmp/go'): time.sleep(0.02)",
+                "print('last')",
+            )
+        )
+        await until(lambda: lines_of(directory) == ["first"])
+        root = Path(f"/proc/{pid_of(docker)}/root/tmp")
+        docker.kill()
+        await until((root / "said").exists, 30)
+        docker.start()
+        (root / "go").touch()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert (end.exit_code, end.failure) == (0, None)
+        wanted = ["first", *(f"{i} {'x' * 90}" for i in range(5000)), "last"]
+        assert said_by_itself(directory, end) == wanted
+
+    async def test_a_restart_of_the_daemon_costs_no_line(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(counting(400, 0.005))
+        await until(lambda: len(lines_of(directory)) > 20)
+        docker.restart()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
+        assert numbers == [str(i) for i in range(400)]
 
     async def test_a_container_that_went_with_it_is_not_held_against_the_task(
         self, workshop: Workshop, docker: Daemon
