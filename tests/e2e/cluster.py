@@ -293,6 +293,11 @@ class Cluster(ClusterApi):
         log = self.root / f"{name}.log"
         return log.read_text(errors="replace") if log.exists() else ""
 
+    def task_text(self, task: str) -> str:
+        """A task's log as far as it is stored."""
+        lines = self.session().get(f"/api/v1/tasks/{task}/logs").text.splitlines()
+        return "".join(json.loads(line)["result"]["message"] for line in lines)
+
     def _answers(self) -> bool:
         master = self.processes["master"]
         assert master.poll() is None, f"the master ended: {self.log()[-3000:]}"
