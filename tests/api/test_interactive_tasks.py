@@ -58,8 +58,11 @@ async def get(client: Client, task_id: str, kind: str = "command") -> dict[str, 
 
 async def reaches(client: Client, task_id: str, state: str, kind: str = "command") -> Any:
     """The task, once it is in that state."""
-    is_there = lambda got: got[kind] if got[kind]["state"] == f"STATE_{state}" else None  # noqa: E731
-    return await scene.until(client, f"/api/v1/{kind}s/{task_id}", is_there)
+    return await scene.until(
+        client,
+        f"/api/v1/{kind}s/{task_id}",
+        lambda got: got[kind] if got[kind]["state"] == f"STATE_{state}" else None,
+    )
 
 
 async def listed(client: Client, query: str = "", kind: str = "command") -> list[str]:
@@ -70,8 +73,11 @@ async def listed(client: Client, query: str = "", kind: str = "command") -> list
 
 async def job_of(client: Client, task_id: str) -> Any:
     """Its place in the queue, once it has one."""
-    find = lambda got: next((j for j in got["jobs"] if j["entityId"] == task_id), None)  # noqa: E731
-    return await scene.until(client, "/api/v1/job-queues?limit=1000", find)
+    return await scene.until(
+        client,
+        "/api/v1/job-queues?limit=1000",
+        lambda got: next((j for j in got["jobs"] if j["entityId"] == task_id), None),
+    )
 
 
 async def end(world: World, task_id: str, exit_code: int = 0) -> None:
@@ -264,8 +270,11 @@ async def test_what_the_queue_gives_a_job_is_shown(world: World, client: Client)
 async def test_why_a_task_waits_is_told(world: World, client: Client) -> None:
     task_id = (await launched(world, "command"))["id"]
     job_id = (await get(client, task_id))["jobId"]
-    is_there = lambda got: got["state"] == "QUEUED" and got["text"]  # noqa: E731
-    assert await scene.until(client, f"/api/v1/job-queues/{job_id}/why", is_there)
+    assert await scene.until(
+        client,
+        f"/api/v1/job-queues/{job_id}/why",
+        lambda got: got["state"] == "QUEUED" and got["text"],
+    )
 
 
 async def test_a_template_lies_below_what_its_user_says(world: World, client: Client) -> None:
@@ -361,5 +370,4 @@ async def test_active_tasks_are_counted_by_kind(world: World, client: Client) ->
 
     wanted = await open_tasks()
     assert wanted["commands"] > 1
-    are_counted = lambda got: got == wanted  # noqa: E731
-    await scene.until(client, "/api/v1/tasks/count", are_counted)
+    await scene.until(client, "/api/v1/tasks/count", lambda got: got == wanted)

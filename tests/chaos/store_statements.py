@@ -158,9 +158,7 @@ async def list_jobs(s: Statement) -> list[Row]:
     return [
         {
             "job_id": row["job_id"],
-            "experiment_id": id,
-            "task_id": None,
-            "type": "EXPERIMENT",
+            **{"experiment_id": id, "task_id": None, "type": "EXPERIMENT"},
             "submitted_at": row["started_at"],
             "resources": row["config"]["resources"],
             **{

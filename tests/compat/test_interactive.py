@@ -47,8 +47,10 @@ def tools(tmp_path: Path) -> tuple[str, ...]:
 
 
 def reaches(cluster: Cluster, kind: str, task_id: str, state: str) -> None:
-    look = lambda: cluster.get(f"/api/v1/{kind}s/{task_id}")[kind]["state"] == f"STATE_{state}"  # noqa: E731
-    until(look, what=f"{state} of {kind} {task_id}")
+    until(
+        lambda: cluster.get(f"/api/v1/{kind}s/{task_id}")[kind]["state"] == f"STATE_{state}",
+        what=f"{state} of {kind} {task_id}",
+    )
 
 
 def id_of(said: Said) -> str:

@@ -37,8 +37,7 @@ def get(cluster: Cluster, task_id: str, kind: str = "command") -> Any:
 
 
 def ended(cluster: Cluster, task_id: str, kind: str = "command") -> Any:
-    is_over = lambda: get(cluster, task_id, kind)["state"] == "STATE_TERMINATED"  # noqa: E731
-    until(is_over, what="the end")
+    until(lambda: get(cluster, task_id, kind)["state"] == "STATE_TERMINATED", what="the end")
     return get(cluster, task_id, kind)["exitStatus"]
 
 

@@ -51,6 +51,18 @@ def test_slots_of_containers_that_are_not_over_are_in_use() -> None:
     assert held.view("default", [snapshot("a")]).agents[0].free_slots == (0, 1)
 
 
+def test_what_ended_while_rows_were_read_does_not_come_back() -> None:
+    held = live(running("a"))
+    state, _ = run(exited("a", 0), state=running("a"))
+    for table in (held, live()):  # a lead that begins knows of nothing
+        known, rows = table.known(), [(running("a"), 1)]
+        table.changed(state, 2)
+        table.reconcile(known, rows)
+        assert table.find(state.id) is None
+        table.reconcile(table.known(), rows)
+        assert table.find(state.id) is not None
+
+
 @covers("scheduling-and-provisioning b.6.draining b.6.disabled")
 def test_disabled_and_draining_slots_are_not_given_away() -> None:
     agents = [

@@ -14,7 +14,8 @@ _WORKLOADS = {"experiment": "EXPERIMENT", "tasks": "NTSC"}
 _WORKLOAD = arg(
     "workload_type",
     choices=list(_WORKLOADS),
-    help="what the policies are about: experiments, or notebooks, TensorBoards, shells, commands",
+    help="what the policies are about: experiments, or notebooks, TensorBoards, shells, commands "
+    "and generic tasks",
 )
 _WORKSPACE = arg(
     "-w", "--workspace-name", help="workspace that they hold for; the whole cluster if not given"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
 
+from determined_agent import clock
 from determined_agent.directory import Exit
 from determined_agent.runtimes.docker_api import (
     DockerApi,
@@ -18,6 +20,7 @@ from determined_agent.runtimes.docker_api import (
 )
 from determined_agent.runtimes.docker_disk import DataRoot
 from determined_agent.runtimes.docker_output import Output, Times
+from determined_agent.runtimes.docker_pipes import HeldPipes, hold
 from determined_wire.agent_link import Address, Failure
 
 GONE = "the container is gone: someone else has removed it from Docker"
@@ -71,6 +74,7 @@ class DockerContainer:
         self._data_root = data_root
         self._has_noted = False
         self._was_away = False
+        self._pipes: HeldPipes | None = None
         self._sending = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watching = self._spawn(self._watch())
@@ -92,6 +96,7 @@ class DockerContainer:
         """Let go; the container runs on."""
         for task in self._tasks:
             task.cancel()
+        self._let_go()
         self._output.close()
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -102,14 +107,15 @@ class DockerContainer:
 
     async def _watch(self) -> Exit:
         copying = self._spawn(self._copy())
+        with contextlib.suppress(DockerRefused, DockerUnreachable):
+            self._hold(await self._look())
         ended = await self._ended()
         is_whole = await self._has_finished(copying)
         if ended is not None or not is_whole:
             await self._read_rest()  # a followed log may end before its last lines are written
         if ended is not None and self._was_away:
-            self._output.note(
-                "Docker's daemon was away when the container ended: its last lines may be missing"
-            )
+            self._take_left(ended)
+        self._let_go()
         if ended is None:
             return Exit(failure=Failure("restore_error", GONE), dropped_lines=self._output.dropped)
         end = exit_of(ended, self._output.dropped, daemon_was_away=self._was_away)
@@ -151,6 +157,26 @@ class DockerContainer:
         elif not reading.cancelled() and reading.exception() is not None:
             self._output.note(f"the end of the output could not be read: {reading.exception()}")
 
+    def _hold(self, found: dict[str, Any] | None) -> None:
+        """Keep what it says from being lost when it ends while the daemon is away."""
+        if self._pipes is None and self._follows and found is not None and is_running(found):
+            self._pipes = hold(self._docker_id, int(found["State"].get("Pid") or 0))
+
+    def _take_left(self, ended: dict[str, Any]) -> None:
+        """What it said to nobody, after all that Docker's log has."""
+        if self._pipes is None:
+            self._output.note(
+                "Docker's daemon was away when the container ended: its last lines may be missing"
+            )
+            return
+        at_us = ended_us(ended) or int(clock.now().timestamp() * 1e6)
+        self._output.add(self._pipes.rest(), at_us)
+
+    def _let_go(self) -> None:
+        if self._pipes is not None:
+            self._pipes.close()
+            self._pipes = None
+
     async def _ended(self) -> dict[str, Any] | None:
         """Wait until it runs no more; what Docker says of it then, None when it is gone."""
         pause_s = _FIRST_PAUSE_S
@@ -161,6 +187,7 @@ class DockerContainer:
                 if found is None or not is_running(found):
                     return None if is_being_removed(found) else found
                 pause_s, self._was_away = _FIRST_PAUSE_S, False
+                self._hold(found)
             except DockerRefused as error:
                 self._note_once(f"Docker cannot tell of the container: {error}")
             except DockerUnreachable as error:
@@ -267,8 +294,6 @@ def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_away: bool 
     """
     state = found["State"]
     code = int(state.get("ExitCode") or 0)
-    finished = str(state.get("FinishedAt") or "")
-    ended_us = Times().parse(finished.encode()) if finished[:4] > "0001" else 0
     message = f"container failed with non-zero exit code: {code}"
     if state.get("OOMKilled"):
         message += (
@@ -281,7 +306,7 @@ def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_away: bool 
     if daemon_was_away and code in _WITH_THE_DAEMON and not state.get("OOMKilled"):
         failure = Failure("restore_error", f"{WITH_THE_DAEMON} (exit code {code})", code)
     return Exit(
-        exit_code=code, failure=failure, ended_us=max(0, ended_us), dropped_lines=dropped_lines
+        exit_code=code, failure=failure, ended_us=ended_us(found), dropped_lines=dropped_lines
     )
 
 
@@ -295,6 +320,12 @@ async def with_fault_of_disk(end: Exit, data_root: DataRoot) -> Exit:
         return end
     named = msgspec.structs.replace(failure, message=f"{failure.message} ({fault})")
     return msgspec.structs.replace(end, failure=named)
+
+
+def ended_us(found: dict[str, Any]) -> int:
+    """When a container ended, in microseconds since 1970; 0 when nobody knows."""
+    finished = str(found["State"].get("FinishedAt") or "")
+    return max(0, Times().parse(finished.encode())) if finished[:4] > "0001" else 0
 
 
 def addresses_of(found: dict[str, Any], ports: tuple[int, ...]) -> tuple[Address, ...]:

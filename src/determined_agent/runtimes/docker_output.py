@@ -8,7 +8,7 @@ so many entries as there are records of that time or later.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -59,6 +59,10 @@ class Output:
     def note(self, text: str) -> None:
         """Write a line of the agent's own."""
         self._spool.write(NOTE, int(clock.now().timestamp() * 1e6), text.encode())
+
+    def add(self, pieces: Iterable[tuple[int, bytes]], at_us: int) -> None:
+        """Write what did not come by Docker's log; it is later than all that does."""
+        self._spool.write_many([(stream, at_us, data) for stream, data in pieces])
 
     def close(self) -> None:
         """Write no more."""

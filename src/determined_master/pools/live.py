@@ -50,6 +50,8 @@ class LiveAllocations:
     def __init__(self, nudge: Callable[[str], None]) -> None:
         self._states: dict[str, Allocation] = {}
         self._versions: dict[str, int] = {}
+        self._ended_since: set[str] | None = None
+        """Ids of those that ended since `known`: rows that were read before tell of them."""
         self._of_experiment: dict[int, set[str]] = {}
         self._of_job: dict[str, set[str]] = {}
         self._of_task: dict[str, set[str]] = {}
@@ -147,6 +149,7 @@ class LiveAllocations:
 
     def known(self) -> frozenset[str]:
         """Ids of the live allocations, to be given to `reconcile` with rows read afterwards."""
+        self._ended_since = set()
         return frozenset(self._states)
 
     def reconcile(self, known: frozenset[str], rows: Sequence[tuple[Allocation, int]]) -> None:
@@ -156,8 +159,10 @@ class LiveAllocations:
             known: what `known` gave before the rows were read.
             rows: state and version of each open allocation.
         """
+        ended, self._ended_since = self._ended_since or set(), None
         for state, version in rows:
-            self.changed(state, version)
+            if state.id not in ended:
+                self.changed(state, version)
         gone = known - {state.id for state, _ in rows}
         for state in [self._states[i] for i in gone if i in self._states]:
             self._drop(state)
@@ -188,6 +193,8 @@ class LiveAllocations:
                 self._of_experiment.setdefault(state.request.experiment_id, set()).add(state.id)
 
     def _drop(self, state: Allocation) -> None:
+        if self._ended_since is not None:
+            self._ended_since.add(state.id)
         before = self._states.pop(state.id, None)
         self._versions.pop(state.id, None)
         if before is None:

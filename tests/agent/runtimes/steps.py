@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from tests.agent_link import spec
-from tests.contracts.runtime_contract import Workshop
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.agent_link import spec, until
+from tests.contracts.runtime_contract import Workshop, lines_of
+from tests.docker_daemon import Daemon
+from tests.registry import Registry
 
 from determined_agent.directory import ContainerDirectory, Exit
 from determined_agent.output import Position, read_chunk
-from determined_agent.runtimes.base import Handle
+from determined_agent.runtimes.base import Handle, LaunchFailed
+from determined_agent.runtimes.docker import DockerRuntime
 from determined_wire.agent_link import ContainerSpec
 
+SLEEP = ("import time", "print('ready', flush=True)", "time.sleep(600)")
 COUNTS = (
     "import sys, time",
     "for i in range({}):",
@@ -43,3 +53,45 @@ async def again(made: Workshop, directory: ContainerDirectory) -> Handle | Exit:
 def let_go(made: Workshop, handle: Handle) -> None:
     handle.detach()
     made.handles.remove(handle)
+
+
+def has_noted(directory: ContainerDirectory, text: str) -> bool:
+    return any(text in note for note in notes_of(directory))
+
+
+def said_by_itself(directory: ContainerDirectory, end: Exit) -> list[str]:
+    """All lines of a task but the agent's."""
+    notes = notes_of(directory)
+    return [line for line in lines_of(directory, end) if line not in notes]
+
+
+def pid_of(docker: Daemon) -> int:
+    """Of the first process of the one container there is."""
+    return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
+
+
+async def half_pulled(workshop: Workshop, images: Registry) -> asyncio.Task[Any]:
+    """A launch whose image is under way; the registry holds back the rest."""
+    directory, start = workshop.make(spec("pass", image=images.image))
+    launch = workshop.runtime.launch(directory, start, workshop.states.append)
+    launching = asyncio.create_task(launch)
+    await until(lambda: images.pulls == 1)
+    return launching
+
+
+async def check_pulled(workshop: Workshop, images: Registry) -> None:
+    """The image is pulled now: all that it lacks is Python."""
+    with pytest.raises(LaunchFailed, match="needs Python"):
+        await workshop.launch(spec("pass", image=images.image))
+
+
+@contextlib.contextmanager
+def impatient(workshop: Workshop, answer_s: float = 0.3) -> Iterator[None]:
+    """A daemon that hangs is given up soon; one that is only busy is not, before and after."""
+    assert isinstance(workshop.runtime, DockerRuntime)
+    api = workshop.runtime._api
+    usual_s, api._answer_s = api._answer_s, answer_s
+    try:
+        yield
+    finally:
+        api._answer_s = usual_s

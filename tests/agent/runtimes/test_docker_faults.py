@@ -1,4 +1,4 @@
-"""A real daemon that hangs, dies or is full, images that are not to be had, containers that die.
+"""A real daemon that hangs or is full, images that are not to be had, containers that die.
 
 Each fault is told with what, where and the remedy, and afterwards the machine is as before.
 """
@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agent.runtimes.conftest import Make
-from tests.agent.runtimes.steps import again, counting, let_go, notes_of
+from tests.agent.runtimes.steps import (
+    SLEEP,
+    check_pulled,
+    counting,
+    half_pulled,
+    has_noted,
+    impatient,
+    notes_of,
+)
 from tests.agent_link import spec, until
 from tests.contracts.runtime_contract import Workshop, lines_of
 from tests.debian_tree import CannotRun
 from tests.docker_daemon import Daemon, daemon, missing
 from tests.registry import Registry
 
-from determined_agent.directory import ContainerDirectory, Exit, list_directories
+from determined_agent.directory import list_directories
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.docker import DockerRuntime
 from determined_agent.runtimes.docker_api import Request
@@ -37,49 +42,13 @@ pytestmark = [
     pytest.mark.xdist_group("docker"),
 ]
 
-SLEEP = ("import time", "print('ready', flush=True)", "time.sleep(600)")
-SMALL_BYTES = 16 * 1024**2
-
 
 @pytest.fixture
 def workshop(make: Make) -> Workshop:
     return make()
 
 
-def has_noted(directory: ContainerDirectory, text: str) -> bool:
-    return any(text in note for note in notes_of(directory))
-
-
-def pid_of(docker: Daemon) -> int:
-    """Of the first process of the one container there is."""
-    return int(docker.run("inspect", "-f", "{{.State.Pid}}", *docker.containers()))
-
-
-async def half_pulled(workshop: Workshop, images: Registry) -> asyncio.Task[Any]:
-    """A launch whose image is under way; the registry holds back the rest."""
-    directory, start = workshop.make(spec("pass", image=images.image))
-    launch = workshop.runtime.launch(directory, start, workshop.states.append)
-    launching = asyncio.create_task(launch)
-    await until(lambda: images.pulls == 1)
-    return launching
-
-
-async def check_pulled(workshop: Workshop, images: Registry) -> None:
-    """The image is pulled now: all that it lacks is Python."""
-    with pytest.raises(LaunchFailed, match="needs Python"):
-        await workshop.launch(spec("pass", image=images.image))
-
-
-@contextlib.contextmanager
-def impatient(workshop: Workshop, answer_s: float = 0.3) -> Iterator[None]:
-    """A daemon that hangs is given up soon; one that is only busy is not, before and after."""
-    assert isinstance(workshop.runtime, DockerRuntime)
-    api = workshop.runtime._api
-    usual_s, api._answer_s = api._answer_s, answer_s
-    try:
-        yield
-    finally:
-        api._answer_s = usual_s
+SMALL_BYTES = 16 * 1024**2
 
 
 class TestADaemonThatHangs:
@@ -161,81 +130,6 @@ class TestADaemonThatHangs:
             await asyncio.wait_for(launching, 60)
         assert caught.value.failure.type == "agent_error"
         assert docker.containers() == []
-
-
-class TestADaemonThatDies:
-    async def test_the_task_runs_on_and_its_output_and_end_are_whole(
-        self, workshop: Workshop, docker: Daemon
-    ) -> None:
-        directory, handle = await workshop.launch(counting(400, 0.005))
-        await until(lambda: len(lines_of(directory)) > 20)
-        docker.kill()
-        docker.start()
-        end = await asyncio.wait_for(handle.wait(), 60)
-        assert end.exit_code == 0
-        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
-        assert numbers == [str(i) for i in range(400)]
-        assert "it runs" in notes_of(directory)[0]
-
-    async def test_a_container_that_went_with_it_is_not_held_against_the_task(
-        self, workshop: Workshop, docker: Daemon
-    ) -> None:
-        directory, handle = await workshop.launch(spec(*SLEEP))
-        await until(lambda: lines_of(directory) == ["ready"])
-        pid = pid_of(docker)
-        docker.kill()
-        os.kill(pid, signal.SIGKILL)
-        docker.start()
-        end = await asyncio.wait_for(handle.wait(), 60)
-        assert end.failure is not None
-        assert end.failure.type == "restore_error"
-        assert "while Docker's daemon was away: set live-restore" in end.failure.message
-
-    async def test_a_container_that_it_has_forgotten_is_lost_and_says_so(
-        self, workshop: Workshop, docker: Daemon
-    ) -> None:
-        directory, handle = await workshop.launch(spec(*SLEEP))
-        await until(lambda: lines_of(directory) == ["ready"])
-        [container], pid = docker.containers(), pid_of(docker)
-        docker.kill()
-        os.kill(pid, signal.SIGKILL)
-        shutil.rmtree(docker.root / "data/containers" / container)
-        docker.start()
-        end = await asyncio.wait_for(handle.wait(), 60)
-        assert end.failure is not None
-        assert end.failure.type == "restore_error"
-        assert "the container is gone" in end.failure.message
-
-    async def test_a_container_that_ends_while_agent_and_daemon_are_down_is_found_ended(
-        self, workshop: Workshop, docker: Daemon
-    ) -> None:
-        directory, handle = await workshop.launch(
-            spec("import time", "print('first', flush=True)", "time.sleep(0.7)", "print('last')")
-        )
-        await until(lambda: lines_of(directory) == ["first"])
-        let_go(workshop, handle)
-        pid = pid_of(docker)
-        docker.kill()
-        await until(lambda: not Path(f"/proc/{pid}").exists())
-        docker.start()
-        end = await again(workshop, directory)
-        assert isinstance(end, Exit)
-        assert end.exit_code == 0
-        assert lines_of(directory, end)[0] == "first"  # nobody holds what is written meanwhile
-
-    async def test_a_pull_under_way_says_so_and_the_next_one_works(
-        self, workshop: Workshop, docker: Daemon, images: Registry
-    ) -> None:
-        with images.holding():
-            launching = await half_pulled(workshop, images)
-            docker.kill()
-            with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
-                await asyncio.wait_for(launching, 30)
-        docker.start()
-        assert caught.value.failure.type == "agent_error"
-        assert images.image in caught.value.failure.message
-        assert docker.address in caught.value.failure.message
-        await check_pulled(workshop, images)
 
 
 @pytest.fixture(scope="module")

@@ -26,8 +26,9 @@ def command(person: Person, task_id: str) -> dict[str, Any]:
 
 
 def reaches(person: Person, task_id: str, state: str) -> None:
-    look = lambda: command(person, task_id)["state"] == f"STATE_{state}"  # noqa: E731
-    until(look, what=f"{state} of {task_id}")
+    until(
+        lambda: command(person, task_id)["state"] == f"STATE_{state}", what=f"{state} of {task_id}"
+    )
 
 
 def waiting(person: Person, *options: object) -> str:

@@ -1,0 +1,86 @@
+"""The pipes through which a container's output reaches Docker's daemon, held open.
+
+containerd's shim writes what the container says into two named pipes, and the daemon reads them.
+While the daemon is dead they fill; when the container ends meanwhile, the shim closes them, and
+what nobody has open is gone. So the agent opens them too. It reads nothing as long as the daemon
+may: a byte is read once, by whoever is first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+
+_SHIM = b"containerd-shim"
+_STREAMS = (("stdout", 0), ("stderr", 1))
+"""Ends of the pipes' names, and the streams of the spool."""
+_CAPACITY_BYTES = 1024 * 1024
+"""A task that says more than this while the daemon is away stands still until it is back."""
+_PIECE_BYTES = 64 * 1024
+
+
+class HeldPipes:
+    """The pipes of one container; nothing in them is lost before `close`."""
+
+    def __init__(self, held: list[tuple[int, int]]) -> None:
+        """`held` has streams (0 stdout, 1 stderr) and descriptors."""
+        self._held = held
+
+    def rest(self) -> list[tuple[int, bytes]]:
+        """What the daemon has left in them: streams and pieces of at most 64 KiB."""
+        found = []
+        for stream, descriptor in self._held:
+            with contextlib.suppress(BlockingIOError):  # a writer is left that says nothing
+                while piece := os.read(descriptor, _PIECE_BYTES):
+                    found.append((stream, piece))
+        return found
+
+    def close(self) -> None:
+        """Let go of them."""
+        for _, descriptor in self._held:
+            os.close(descriptor)
+        self._held = []
+
+
+def hold(docker_id: str, pid: int) -> HeldPipes | None:
+    """Open a container's pipes; None where that cannot be done, or the daemon runs elsewhere.
+
+    Args:
+        docker_id: of the container.
+        pid: of its first process, as the daemon tells; perhaps of another machine or namespace.
+    """
+    held: dict[int, int] = {}
+    try:
+        shim = _parent(pid)
+        if not _is_shim_of(shim, docker_id):
+            return None
+        for name in os.listdir(f"/proc/{shim}/fd"):
+            path = f"/proc/{shim}/fd/{name}"
+            stream = _stream(os.readlink(path), docker_id)
+            if stream is not None and stream not in held and stat.S_ISFIFO(os.stat(path).st_mode):
+                held[stream] = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                with contextlib.suppress(OSError):
+                    fcntl.fcntl(held[stream], fcntl.F_SETPIPE_SZ, _CAPACITY_BYTES)
+    except (OSError, ValueError):
+        HeldPipes(list(held.items())).close()
+        return None
+    return HeldPipes(list(held.items())) if held else None
+
+
+def _parent(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[1])
+
+
+def _is_shim_of(pid: int, docker_id: str) -> bool:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        words = file.read().split(b"\0")
+    return _SHIM in words[0] and docker_id.encode() in words
+
+
+def _stream(path: str, docker_id: str) -> int | None:
+    if docker_id not in path:
+        return None
+    return next((stream for end, stream in _STREAMS if path.endswith(end)), None)

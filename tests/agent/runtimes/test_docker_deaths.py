@@ -1,0 +1,175 @@
+"""A real daemon that dies or is restarted: its tasks run on, and nothing of them is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from tests.agent.runtimes.conftest import Make
+from tests.agent.runtimes.steps import (
+    SLEEP,
+    again,
+    check_pulled,
+    counting,
+    half_pulled,
+    has_noted,
+    let_go,
+    notes_of,
+    pid_of,
+    said_by_itself,
+)
+from tests.agent_link import spec, until
+from tests.contracts.runtime_contract import Workshop, lines_of
+from tests.docker_daemon import Daemon
+from tests.registry import Registry
+
+from determined_agent.directory import Exit
+from determined_agent.runtimes.base import LaunchFailed
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.docker,
+    pytest.mark.kill,
+    pytest.mark.xdist_group("docker"),
+]
+
+
+@pytest.fixture
+def workshop(make: Make) -> Workshop:
+    return make()
+
+
+class TestADaemonThatDies:
+    async def test_the_task_runs_on_and_its_output_and_end_are_whole(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(counting(400, 0.005))
+        await until(lambda: len(lines_of(directory)) > 20)
+        docker.kill()
+        docker.start()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
+        assert numbers == [str(i) for i in range(400)]
+        assert "it runs" in notes_of(directory)[0]
+
+    async def test_what_a_container_says_before_it_ends_without_it_is_not_lost(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                *("import sys, time", "print('first', flush=True)", "time.sleep(1)"),
+                "for i in range(3000): print(i, 'x' * 40)",
+                *("print('worse', file=sys.stderr)", "print('last', end='')"),
+            )
+        )
+        await until(lambda: lines_of(directory) == ["first"])
+        pid = pid_of(docker)
+        docker.kill()
+        await until(lambda: not Path(f"/proc/{pid}").exists(), 30)
+        docker.start()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert (end.exit_code, end.failure) == (0, None)
+        lines = said_by_itself(directory, end)
+        assert lines.count("worse") == 1
+        lines.remove("worse")
+        assert lines == ["first", *(f"{i} {'x' * 40}" for i in range(3000)), "last"]
+        assert not has_noted(directory, "may be missing")
+
+    async def test_a_task_goes_on_talking_while_it_is_away_and_all_of_it_is_read(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(
+            spec(
+                *("import os, time", "print('first', flush=True)", "time.sleep(1)"),
+                "for i in range(5000): print(i, 'x' * 90, flush=True)",
+                "open('/tmp/said', 'w').close()",
+                "while not os.path.exists('/tmp/go'): time.sleep(0.02)",
+                "print('last')",
+            )
+        )
+        await until(lambda: lines_of(directory) == ["first"])
+        root = Path(f"/proc/{pid_of(docker)}/root/tmp")
+        docker.kill()
+        await until((root / "said").exists, 30)
+        docker.start()
+        (root / "go").touch()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert (end.exit_code, end.failure) == (0, None)
+        wanted = ["first", *(f"{i} {'x' * 90}" for i in range(5000)), "last"]
+        assert said_by_itself(directory, end) == wanted
+
+    async def test_a_restart_of_the_daemon_costs_no_line(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(counting(400, 0.005))
+        await until(lambda: len(lines_of(directory)) > 20)
+        docker.restart()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.exit_code == 0
+        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
+        assert numbers == [str(i) for i in range(400)]
+
+    async def test_a_container_that_went_with_it_is_not_held_against_the_task(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(spec(*SLEEP))
+        await until(lambda: lines_of(directory) == ["ready"])
+        pid = pid_of(docker)
+        docker.kill()
+        os.kill(pid, signal.SIGKILL)
+        docker.start()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.failure is not None
+        assert end.failure.type == "restore_error"
+        assert "while Docker's daemon was away: set live-restore" in end.failure.message
+
+    async def test_a_container_that_it_has_forgotten_is_lost_and_says_so(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(spec(*SLEEP))
+        await until(lambda: lines_of(directory) == ["ready"])
+        [container], pid = docker.containers(), pid_of(docker)
+        docker.kill()
+        os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(docker.root / "data/containers" / container)
+        docker.start()
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert end.failure is not None
+        assert end.failure.type == "restore_error"
+        assert "the container is gone" in end.failure.message
+
+    async def test_a_container_that_ends_while_agent_and_daemon_are_down_is_found_ended(
+        self, workshop: Workshop, docker: Daemon
+    ) -> None:
+        directory, handle = await workshop.launch(
+            spec("import time", "print('first', flush=True)", "time.sleep(0.7)", "print('last')")
+        )
+        await until(lambda: lines_of(directory) == ["first"])
+        let_go(workshop, handle)
+        pid = pid_of(docker)
+        docker.kill()
+        await until(lambda: not Path(f"/proc/{pid}").exists())
+        docker.start()
+        end = await again(workshop, directory)
+        assert isinstance(end, Exit)
+        assert end.exit_code == 0
+        assert lines_of(directory, end)[0] == "first"  # nobody holds what is written meanwhile
+
+    async def test_a_pull_under_way_says_so_and_the_next_one_works(
+        self, workshop: Workshop, docker: Daemon, images: Registry
+    ) -> None:
+        with images.holding():
+            launching = await half_pulled(workshop, images)
+            docker.kill()
+            with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
+                await asyncio.wait_for(launching, 30)
+        docker.start()
+        assert caught.value.failure.type == "agent_error"
+        assert images.image in caught.value.failure.message
+        assert docker.address in caught.value.failure.message
+        await check_pulled(workshop, images)
