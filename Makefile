@@ -41,7 +41,7 @@ test-torch: $(STAMP)  ## PyTorch's launcher and trials, in an environment of its
 check: $(STAMP)  ## format, lint, types, imports, sizes, fast tests
 	@$(BIN)/ruff format --check src tests tools bench examples
 	@$(BIN)/ruff check src tests tools bench examples
-	@$(BIN)/mypy src
+	@$(BIN)/mypy src bench
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest -q tests/repo tests/domain
 

@@ -114,7 +114,18 @@ CASES = {
         "root.security.tls.cert: /nope cannot be read: No such file",
     ),
     "4 RSA": ("security: {ssh: {key_type: RSA}}", "root.security.ssh.rsa_key_size: must be from"),
-    "4 authz": ("security: {authz: {type: rbac}}", 'root.security.authz.type: "rbac" is not in'),
+    "4 authz": (
+        "security: {authz: {type: zip}}",
+        'root.security.authz.type: "zip" is none of the known types: basic, rbac',
+    ),
+    "4 fallback": (
+        "security: {authz: {fallback: zip}}",
+        'root.security.authz.fallback: "zip" is none of the known types: basic, rbac',
+    ),
+    "4 a creator's role": (
+        "security: {authz: {workspace_creator_assign_role: {role_id: 1}}}",
+        "root.security.authz.workspace_creator_assign_role.role_id: is no role that can be given",
+    ),
     "4 lifespan": (
         "security: {token: {default_lifespan_days: 60}}",
         "root.security.token.default_lifespan_days: must be <= max_lifespan_days (30)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from determined_master import __version__, entropy
 from determined_master.api.app import Api
@@ -55,6 +55,8 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
+from determined_master.services.groups import Groups
+from determined_master.services.guard import Guard
 from determined_master.services.identities import Identities
 from determined_master.services.idle_tasks import IdleTasks
 from determined_master.services.interactive_configs import InteractiveConfigs
@@ -80,6 +82,7 @@ from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.project_deletions import ProjectDeletions
 from determined_master.services.projects import Projects
 from determined_master.services.proxies import Proxies
+from determined_master.services.roles import Roles
 from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
@@ -113,6 +116,17 @@ if TYPE_CHECKING:
 DEFAULT_POOL = "default"
 
 
+class _People(TypedDict):
+    """The services of who is who, and who may what."""
+
+    auth: Auth
+    identities: Identities
+    users: Users
+    groups: Groups
+    roles: Roles
+    guard: Guard
+
+
 class App:
     """One master: its parts, joined."""
 
@@ -134,7 +148,7 @@ class App:
         self._pool = pool
         self.engine = Engine(address, pool, KINDS)
         self.live = LiveAllocations(self._nudge)
-        self.identities = Identities(pool)
+        self.identities = Identities(pool, has_roles=settings.security.authz.has_roles)
         self._policies = LogPolicies(self.engine, pool)
         self.logs = TaskLogs(pool, self._policies)
         self.facts = MasterFacts(
@@ -142,6 +156,8 @@ class App:
             master_id=str(entropy.new_uuid()),
             cluster_id=cluster.cluster_id,
             cluster_name=settings.cluster_name,
+            shows_roles=settings.security.authz.shows_roles,
+            is_queue_strict=settings.security.authz.strict_job_queue_control,
         )
         self.door = self._door(cluster)
         self.backend = backend or self.door
@@ -223,9 +239,9 @@ class App:
         experiments = Experiments(engine, pool, self._configs, self.pools)
         lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
         detached = Detached(engine, pool)
+        people = self._people(passwords)
         return Services(
-            auth=Auth(pool, passwords, self.identities),
-            users=Users(pool, passwords, self.identities),
+            **people,
             master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,
@@ -263,12 +279,11 @@ class App:
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=self.pools,
             pool_bindings=self.bindings,
-            workspaces=Workspaces(pool, self.bindings, self.deletions),
+            workspaces=Workspaces(pool, self.bindings, self.deletions, people["roles"]),
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
-            identities=self.identities,
             job_queue=self.queue,
-            job_changes=JobChanges(pool, self.queue, self.pools, self.bindings, self.terms),
+            job_changes=self._job_changes(),
             job_terms=self.terms,
             job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
@@ -277,6 +292,22 @@ class App:
             live=self.live,
             serve_agent=self.door.serve,
         )
+
+    def _people(self, passwords: Passwords) -> _People:
+        pool, known = self._pool, self.identities
+        return _People(
+            auth=Auth(pool, passwords, known),
+            identities=known,
+            users=Users(pool, passwords, known),
+            groups=Groups(pool, known),
+            roles=Roles(pool, known, self.settings.security.authz.creator_role_id),
+            guard=Guard(pool),
+        )
+
+    def _job_changes(self) -> JobChanges:
+        is_strict = self.settings.security.authz.strict_job_queue_control
+        parts = (self._pool, self.queue, self.pools, self.bindings, self.terms)
+        return JobChanges(*parts, is_strict=is_strict)
 
     def _task_control(self, tasks: Tasks, trials: Trials, experiments: Experiments) -> TaskControl:
         generic, interactive = self._generic, self._interactive

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 from determined_master.domain.config.problems import Problem, Report
 from determined_master.domain.config.storage import STORAGE
 from determined_master.domain.cron import parse_cron
+from determined_master.domain.roles import ROLES
 from determined_master.settings_reader import Duration
 from determined_master.tls import BadCertificate, server_context
 
 if TYPE_CHECKING:
     from determined_master.settings import Settings
+    from determined_master.settings_security import Authz
 
 MAX_RETENTION_DAYS = 32767
+AUTHZ_TYPES = ("basic", "rbac")
 
 
 class SettingsError(Exception):
@@ -98,6 +101,19 @@ def _check_security(settings: Settings, report: Report) -> None:
     if 0 <= token.max_lifespan_days < token.default_lifespan_days:
         text = f"must be <= max_lifespan_days ({token.max_lifespan_days})"
         report.problem("root.security.token.default_lifespan_days", text)
+    _check_authz(settings.security.authz, report)
+
+
+def _check_authz(authz: Authz, report: Report) -> None:
+    for key, kind in (("type", authz.type), ("fallback", authz.fallback or AUTHZ_TYPES[0])):
+        if kind not in AUTHZ_TYPES:
+            text = f'"{kind}" is none of the known types: {", ".join(AUTHZ_TYPES)}'
+            report.problem(f"root.security.authz.{key}", text)
+    role = ROLES.get(authz.workspace_creator_assign_role.role_id)
+    if role is None or role.is_of_cluster:
+        known = ", ".join(f"{r.id} ({r.name})" for r in ROLES.values() if not r.is_of_cluster)
+        text = f"is no role that can be given in a workspace; those are {known}"
+        report.problem("root.security.authz.workspace_creator_assign_role.role_id", text)
 
 
 def _check_tls(settings: Settings, report: Report) -> None:
@@ -187,7 +203,7 @@ def _refuse(settings: Settings, report: Report) -> None:
 
 
 def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]]:
-    manager, security, internal = settings.resource_manager, settings.security, settings.internal
+    manager, internal = settings.resource_manager, settings.internal
     yield (
         "resource_manager.type",
         manager.type != "agent",
@@ -203,8 +219,6 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
     kind = settings.logging.type
     text = f'"{kind}" is not in this version: logs are kept in the database'
     yield "logging.type", kind != "default", text
-    kind = security.authz.type
-    yield "security.authz.type", kind != "basic", f'"{kind}" is not in this version: use basic'
     for name in ("oidc", "saml", "scim", "det_cloud"):
         text = "is not in this version: users sign in with passwords; set enabled to false"
         yield f"{name}.enabled", getattr(settings, name).get("enabled"), text

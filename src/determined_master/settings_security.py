@@ -46,19 +46,48 @@ class Ssh(Struct, frozen=True, kw_only=True):
 class RoleOfCreator(Struct, frozen=True, kw_only=True):
     """What the creator of a workspace becomes in it."""
 
-    enabled: bool = True
-    role_id: Annotated[int, Meta(ge=1)] = 2
+    enabled: Annotated[bool, Meta(description="Whether they are given a role.")] = True
+    role_id: Annotated[int, Meta(ge=1, description="Which one; see `det rbac list-roles`.")] = 2
 
 
 class Authz(Struct, frozen=True, kw_only=True):
     """Who may do what."""
 
-    type: Annotated[str, Meta(description="Only basic: owners and admins.")] = "basic"
+    type: Annotated[
+        str,
+        Meta(
+            description=(
+                "basic: everybody sees everything, owners and admins rule what is theirs. "
+                "rbac: roles decide who sees and does what in which workspace."
+            )
+        ),
+    ] = "basic"
     fallback: str | None = "basic"
-    rbac_ui_enabled: bool | None = None
+    rbac_ui_enabled: Annotated[
+        bool | None,
+        Meta(description="Whether clients show roles; unset: where type is not basic."),
+    ] = None
     workspace_creator_assign_role: RoleOfCreator = RoleOfCreator()
-    strict_job_queue_control: bool = False
+    strict_job_queue_control: Annotated[
+        bool, Meta(description="Whether only ClusterAdmin may change places in the job queue.")
+    ] = False
     strict_ntsc_enabled: bool = msgspec.field(default=False, name="_strict_ntsc_enabled")
+
+    @property
+    def has_roles(self) -> bool:
+        """Whether roles decide."""
+        return self.type == "rbac"
+
+    @property
+    def shows_roles(self) -> bool:
+        """Whether clients show roles."""
+        return self.has_roles if self.rbac_ui_enabled is None else self.rbac_ui_enabled
+
+    @property
+    def creator_role_id(self) -> int | None:
+        """The role that the maker of a workspace is given in it."""
+        role = self.workspace_creator_assign_role
+        return role.role_id if self.has_roles and role.enabled else None
 
 
 class Token(Struct, frozen=True, kw_only=True):

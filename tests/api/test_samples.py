@@ -19,6 +19,7 @@ from tests.api import (
     cases_policies,
     cases_projects,
     cases_proxy,
+    cases_roles,
     cases_search,
     cases_tasks,
     cases_templates,
@@ -53,6 +54,7 @@ CASES: dict[str, Case] = {
     **cases_lists.CASES,
     **cases_projects.CASES,
     **cases_proxy.CASES,
+    **cases_roles.CASES,
     **cases_usage.CASES,
 }
 SAMPLES = load()

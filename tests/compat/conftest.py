@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compat.client import MODEL, Client, NotInstalled, Said, install
+from tests.compat.client import MODEL, Client, Said, install
 from tests.e2e.cluster import PASSWORD, Cluster
 from tests.e2e.conftest import running
+from tests.environments import NotInstalled
 
-SETTINGS = "resource_pools: [{pool_name: default}, {pool_name: rig}]"
+SETTINGS = """\
+resource_pools: [{pool_name: default}, {pool_name: rig}]
+security: {authz: {rbac_ui_enabled: true}}
+"""
 
 
 @dataclass(frozen=True)

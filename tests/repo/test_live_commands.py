@@ -15,6 +15,7 @@ NOUNS = {
     "notebook",
     "preview-search",
     "project",
+    "rbac",
     "resource-pool",
     "resources",
     "shell",
@@ -22,6 +23,7 @@ NOUNS = {
     "template",
     "tensorboard",
     "trial",
+    "user-group",
     "workspace",
 }
 ALSO = ("master cluster-message",)
@@ -29,7 +31,6 @@ LATER = {
     "workspace bindings delete": "Kubernetes",
     "workspace bindings list": "Kubernetes",
     "workspace bindings set": "Kubernetes",
-    "workspace list-members": "roles",
     "workspace resource-quota set": "Kubernetes",
 }
 """Commands of what there is not yet."""

@@ -20,6 +20,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("notebook", "manage notebooks", "determined.cli.notebook"),
     ("preview-search", "preview search", "determined.cli.preview_search"),
     ("project|p", "manage projects", "determined.cli.project"),
+    ("rbac", "manage roles: who may see and do what", "determined.cli.rbac"),
     ("resource-pool|rp", "manage resource pools", "determined.cli.resource_pool"),
     ("resources|res", "query historical resource allocation", "determined.cli.resources"),
     ("shell", "manage shells", "determined.cli.shell"),
@@ -29,6 +30,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("tensorboard", "manage TensorBoards", "determined.cli.tensorboard"),
     ("trial|t", "manage trials", "determined.cli.trial"),
     ("user|u", "manage users", "determined.cli.user"),
+    ("user-group", "manage user groups", "determined.cli.user_group"),
     ("version", "show version information", "determined.cli.version"),
     ("workspace|w", "manage workspaces", "determined.cli.workspace"),
 )

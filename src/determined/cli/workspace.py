@@ -67,6 +67,21 @@ NOUN = Command(
             is_default=True,
         ),
         Command(
+            "list-members",
+            "list who has a role in a workspace",
+            "determined.cli.rbac:list_members",
+            (
+                _NAME,
+                OneOf(
+                    (
+                        _JSON,
+                        flag("--yaml", help="Output in YAML format"),
+                        flag("--csv", help="Output in CSV format"),
+                    )
+                ),
+            ),
+        ),
+        Command(
             "list-pools",
             "list the resource pools that a workspace may use",
             f"{_HERE}:list_pools",

@@ -137,9 +137,12 @@ async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire
     """The allocations that wait or run, by id."""
     agents = {agent.id: agent for agent in await call.services.agents.list_all(call.caller)}
     pools = call.services.pools
+    live = list(call.services.live.values())
+    seen = await call.services.guard.seen(call.caller, "allocation", [a.id for a in live])
     shown = {
         a.id: _summary(a, agents, pools.scheduler_type(a.request.pool))
-        for a in call.services.live.values()
+        for a in live
+        if a.id in seen
     }
     return task_wire.GetTasksResponse(allocation_id_to_summary=shown)
 

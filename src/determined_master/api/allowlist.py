@@ -96,14 +96,18 @@ def find_foreign(rule: Rule, scope: TaskScope, request: Message) -> tuple[str, s
     """Kind and name of the first thing in a task's request that is not of that task."""
     for field, attribute in rule:
         own = getattr(scope, attribute)
-        for value in _values([request], field.split(".")):
+        for value in values_at(request, field):
             if value is None or value != own:
                 return attribute.removesuffix("_id"), str(value)
     return None
 
 
+def values_at(request: Message, field: str) -> list[Any]:
+    """What stands at a dotted name of a request, of all members of the lists on the way."""
+    return _values([request], field.split("."))
+
+
 def _values(messages: Iterable[Any], names: list[str]) -> list[Any]:
-    """What stands at a dotted name, of all members of the lists on the way."""
     found: list[Any] = []
     for message in messages:
         value = None if message is None else getattr(message, names[0])

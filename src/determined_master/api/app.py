@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,6 +11,8 @@ from starlette.websockets import WebSocket
 
 from determined_master import entropy
 from determined_master.api import gateway, plain
+from determined_master.api.access_rules import claims_of
+from determined_master.api.access_table import RULES
 from determined_master.api.allowlist import PAID_EDITION, is_open
 from determined_master.api.errors import plain_body, route_body, status_of
 from determined_master.api.gateway import GatewayRoute
@@ -104,6 +106,7 @@ class Api:
                 raise Unimplemented("Not Implemented")
             request = await target.read(http, match.values, receive, self._threads)
             target.check_scope(caller, request)
+            await self._check_roles(caller, target.route, request, {})
             call = Call(caller, self._services, http)
             route = target.route
             if route.kind == "stream":
@@ -163,7 +166,9 @@ class Api:
     ) -> None:
         caller = await self._plain_caller(route, http)
         body = b"" if http.method in ("GET", "HEAD") else await read_body(receive, http)
-        call = Call(caller, self._services, http, _parameters(route, values), body)
+        parameters = _parameters(route, values)
+        await self._check_roles(caller, route, None, parameters)
+        call = Call(caller, self._services, http, parameters, body)
         await plain.send_answer(send, receive, http, await route.handler(call))
 
     async def _plain_caller(self, route: Route, http: Http) -> Caller:
@@ -179,6 +184,23 @@ class Api:
         if caller.scope is not None:
             raise PermissionDenied("the token of a task is good for its own task's routes only")
         return caller
+
+    async def _check_roles(
+        self, caller: Caller, route: Route, request: Any, parameters: Mapping[str, str]
+    ) -> None:
+        """Where roles decide: do nothing when the caller sees what the request names, and may.
+
+        Raises:
+            NotFound, PermissionDenied: as `Guard.check`.
+        """
+        if caller.rights is None or caller.is_admin:
+            return
+        rule = RULES.get((route.method, route.path))
+        if rule is None:
+            raise PermissionDenied(f"{route.method} {route.path} is for admins alone")
+        if not isinstance(rule, str):
+            claims = claims_of(rule, request, parameters)
+            await self._services.guard.check(caller, claims)
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = Http(scope)

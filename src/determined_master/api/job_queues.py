@@ -18,6 +18,7 @@ from determined_wire.rest.types.job import (
     JobState,
     JobSummary,
     JobType,
+    LimitedJob,
     QueueStats,
     RBACJob,
 )
@@ -35,11 +36,13 @@ async def get_jobs(call: Call, request: wire.GetJobsRequest) -> wire.GetJobsResp
 
 @route("GET", "/api/v1/job-queues-v2")
 async def get_jobs_v2(call: Call, request: wire.GetJobsV2Request) -> wire.GetJobsV2Response:
-    """The same; what the caller may not see in full would be limited."""
+    """The same; what the caller may not see is limited to the place that it takes."""
     jobs, pagination = await _jobs(call, request)
-    return wire.GetJobsV2Response(
-        pagination=pagination, jobs=[RBACJob(full=_job(job)) for job in jobs]
-    )
+    shown = [
+        RBACJob(limited=_limited(job)) if job.is_limited else RBACJob(full=_job(job))
+        for job in jobs
+    ]
+    return wire.GetJobsV2Response(pagination=pagination, jobs=shown)
 
 
 @route("GET", "/api/v1/job-queues/stats")
@@ -115,7 +118,7 @@ def _job(job: JobFacts) -> Job:
     return Job(
         summary=JobSummary(state=JobState[f"STATE_{job.state}"], jobs_ahead=job.jobs_ahead),
         type=JobType[f"TYPE_{job.type}"],
-        submission_time=job.submitted_at,
+        submission_time=None if job.is_limited else job.submitted_at,
         username=job.username,
         user_id=job.user_id,
         resource_pool=job.pool,
@@ -127,6 +130,22 @@ def _job(job: JobFacts) -> Job:
         requested_slots=job.requested_slots,
         allocated_slots=job.allocated_slots,
         name=job.name,
+        progress=job.progress,
+        workspace_id=job.workspace_id,
+    )
+
+
+def _limited(job: JobFacts) -> LimitedJob:
+    return LimitedJob(
+        summary=JobSummary(state=JobState[f"STATE_{job.state}"], jobs_ahead=job.jobs_ahead),
+        type=JobType[f"TYPE_{job.type}"],
+        resource_pool=job.pool,
+        is_preemptible=job.is_preemptible,
+        priority=job.priority,
+        weight=job.weight,
+        job_id=job.job_id,
+        requested_slots=job.requested_slots,
+        allocated_slots=job.allocated_slots,
         progress=job.progress,
         workspace_id=job.workspace_id,
     )

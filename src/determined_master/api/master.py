@@ -58,6 +58,8 @@ async def get_master(call: Call, request: GetMasterRequest) -> GetMasterResponse
         branding="determined",
         feature_switches=facts.feature_switches,
         user_management_enabled=True,
+        rbac_enabled=facts.shows_roles,
+        strict_job_queue_control=facts.is_queue_strict,
         cluster_message=shown_message(await call.services.cluster_messages.current()),
     )
 

@@ -90,5 +90,8 @@ async def _notebook(call: Call, row: InteractiveRow) -> Notebook:
 
 
 def _with_address(call: Call, row: ListedTask, fields: dict[str, Any]) -> Notebook:
-    token = call.services.interactive_tasks.secrets.notebook_token(row.id)
-    return Notebook(**fields, service_address=f"/proxy/{row.id}/?token={token}")
+    tasks = call.services.interactive_tasks
+    address = f"/proxy/{row.id}/"
+    if tasks.may_enter(call.caller, row):
+        address += f"?token={tasks.secrets.notebook_token(row.id)}"
+    return Notebook(**fields, service_address=address)

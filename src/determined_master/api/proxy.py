@@ -12,7 +12,9 @@ from determined_master.api.proxying.forwarding import Errand, forward
 from determined_master.api.proxying.tunnel import carry_tcp, refuse_plain
 from determined_master.api.proxying.upgrade import carry_upgrade
 from determined_master.api.routes import Call, service_route
+from determined_master.domain.access import Action
 from determined_master.domain.errors import NotFound
+from determined_master.services.guard import Claim
 from determined_master.services.proxies import Proxies, Target
 
 OWN_TOKEN = b"token "
@@ -37,6 +39,10 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
     target = proxies.find(service_id)
     if entry.caller is not None:
         target = proxies.check(entry.caller, service_id, target)
+        action: Action = "read" if target.is_only_shown else "control"
+        claim = Claim("task", [target.task_id], action, "task")
+        if not await call.services.guard.can(entry.caller, claim):
+            target = None
     if target is None:
         raise NotFound(f"service not found: {service_id}")
     heads.check_framing(call.http.headers)

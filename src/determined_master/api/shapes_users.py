@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from determined_master.services.users import AGENT_FIELDS, UserChange
+from determined_master.store.groups import GroupRow
 from determined_master.store.users import UserRow
+from determined_wire.rest.types.group import GroupDetails
 from determined_wire.rest.types.user import AgentUserGroup, PatchUser, User
 
 
@@ -26,6 +30,13 @@ def user_message(row: UserRow) -> User:
         modified_at=row.modified_at,
         remote=row.remote,
         last_auth_at=row.last_auth_at,
+    )
+
+
+def group_message(row: GroupRow, members: Sequence[UserRow]) -> GroupDetails:
+    """A group with its members."""
+    return GroupDetails(
+        group_id=row.id, name=row.name, users=[user_message(member) for member in members]
     )
 
 

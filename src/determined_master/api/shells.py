@@ -63,11 +63,11 @@ async def set_shell_priority(
 
 
 async def _shell(call: Call, row: InteractiveRow) -> Shell:
-    keys = await call.services.interactive_tasks.secrets.ssh_keys(row.id)
-    user = await call.services.interactive_tasks.agent_user(row)
+    tasks = call.services.interactive_tasks
+    keys, user = await tasks.secrets.ssh_keys(row.id), await tasks.agent_user(row)
     return Shell(
         **await shown(call, row),
-        private_key=keys.private.decode(),
+        private_key=keys.private.decode() if tasks.may_enter(call.caller, row) else "",
         public_key=keys.public.decode(),
         addresses=addresses_of(call, row),
         agent_user_group={

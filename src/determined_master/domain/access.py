@@ -1,7 +1,8 @@
 """Who may do what. Every service function asks here before it acts.
 
-Known for now: an admin may do everything; an owner what concerns their own things; others what
-an open cluster leaves to everybody. Roles of a workspace will be one more line here.
+An admin may do everything. Without roles (`security.authz.type: basic`) an owner may do what
+concerns their own things, and others what an open cluster leaves to everybody. Where roles decide
+(`rbac`) a caller carries `rights`, and everything in a workspace needs a permission there.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.domain.errors import PermissionDenied
+from determined_master.domain.errors import NotFound, PermissionDenied
+from determined_master.domain.needs import NEEDS, NEEDS_OF_OTHERS
+from determined_master.domain.rights import Rights
 
-Action = Literal["read", "create", "edit", "control", "delete", "report", "configure"]
+Action = Literal["read", "create", "edit", "control", "delete", "report", "configure", "assign"]
 Kind = Literal[
     "cluster",
     "agent",
     "user",
+    "group",
+    "role",
     "token",
     "workspace",
     "project",
@@ -39,7 +44,12 @@ ADMIN_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
         ("edit", "pool"),
         ("create", "user"),
         ("configure", "user"),  # activate, make admin, rename: what users cannot do themselves
+        ("read", "token"),
+        ("create", "token"),
         ("edit", "token"),
+        ("edit", "group"),
+        ("assign", "role"),
+        ("configure", "queue"),  # where its places are kept strictly
         ("delete", "log"),
     }
 )
@@ -55,6 +65,8 @@ OWNER_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
     }
 )
 REFUSAL = "user does not have permission"
+NOWHERE = 0
+"""No workspace has this id."""
 
 
 class TaskScope(msgspec.Struct, frozen=True):
@@ -75,14 +87,31 @@ class Caller(msgspec.Struct, frozen=True):
     is_active: bool = True
     session_id: int | None = None
     scope: TaskScope | None = None
+    rights: Rights | None = None
+    """What their roles give; None where roles decide nothing, and for a task's token, which
+    is held to its task's routes."""
 
 
-def can(caller: Caller, action: Action, thing: Kind, *, owner_id: int | None = None) -> bool:
-    """Whether the caller may do this to a thing of that kind, which `owner_id` owns."""
+def can(
+    caller: Caller,
+    action: Action,
+    thing: Kind,
+    *,
+    owner_id: int | None = None,
+    workspace_id: int | None = None,
+) -> bool:
+    """Whether the caller may do this to a thing of that kind, which `owner_id` owns.
+
+    Where roles decide, a thing in a workspace needs a permission in that workspace. A use case
+    that does not know the workspace yet leaves it out: then reading is left to the filter of
+    its list or to the door of the API, and for all else the permission must be held somewhere.
+    """
     if not caller.is_active:
         return False
     if caller.is_admin:
         return True
+    if caller.rights is not None:
+        return _can_by_roles(caller, caller.rights, action, thing, owner_id, workspace_id)
     if (action, thing) in ADMIN_ONLY:
         return False
     return (action, thing) not in OWNER_ONLY or owner_id == caller.user_id
@@ -94,6 +123,7 @@ def may(
     thing: Kind,
     *,
     owner_id: int | None = None,
+    workspace_id: int | None = None,
     refusal: str = REFUSAL,
 ) -> None:
     """Do nothing when the caller may do this.
@@ -101,5 +131,53 @@ def may(
     Raises:
         PermissionDenied: with `refusal` as its text.
     """
-    if not can(caller, action, thing, owner_id=owner_id):
+    if not can(caller, action, thing, owner_id=owner_id, workspace_id=workspace_id):
         raise PermissionDenied(refusal)
+
+
+def may_see(caller: Caller, thing: Kind, workspace_id: int | None, missing: str) -> None:
+    """Do nothing when the caller may see a thing of that workspace.
+
+    A thing that is in no workspace (None, 0) is seen, where roles decide, by those who see all.
+
+    Raises:
+        NotFound: with `missing` as its text, which is that of a thing that is not there.
+    """
+    if not can(caller, "read", thing, workspace_id=workspace_id or NOWHERE):
+        raise NotFound(missing)
+
+
+def visible(caller: Caller, thing: Kind) -> list[int] | None:
+    """The workspaces whose things of that kind the caller sees; None for all of them."""
+    if caller.is_admin or caller.rights is None:
+        return None
+    found: set[int] = set()
+    for permission in NEEDS.get(("read", thing), ()):
+        workspaces = caller.rights.workspaces(permission)
+        if workspaces is None:
+            return None
+        found |= workspaces
+    return sorted(found)
+
+
+def _can_by_roles(
+    caller: Caller,
+    rights: Rights,
+    action: Action,
+    thing: Kind,
+    owner_id: int | None,
+    workspace_id: int | None,
+) -> bool:
+    needed = NEEDS.get((action, thing))
+    if owner_id is not None and owner_id != caller.user_id:
+        needed = NEEDS_OF_OTHERS.get((action, thing), needed)
+    if needed is None:
+        return False
+    if not needed or (thing == "user" and action == "edit" and owner_id == caller.user_id):
+        return True
+    if workspace_id is not None:
+        return any(rights.holds(permission, workspace_id) for permission in needed)
+    is_of_workspaces = not any(permission.is_of_cluster for permission in needed)
+    if action == "read" and is_of_workspaces:
+        return True
+    return any(rights.holds_anywhere(permission) for permission in needed)

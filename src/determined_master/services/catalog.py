@@ -24,6 +24,8 @@ from determined_master.services.experiment_lists import ExperimentLists
 from determined_master.services.experiment_search import ExperimentSearch
 from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
+from determined_master.services.groups import Groups
+from determined_master.services.guard import Guard
 from determined_master.services.identities import Identities
 from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
@@ -41,6 +43,7 @@ from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
 from determined_master.services.projects import Projects
 from determined_master.services.proxies import Proxies
+from determined_master.services.roles import Roles
 from determined_master.services.run_bulk import RunBulk
 from determined_master.services.runs import Runs
 from determined_master.services.search_previews import SearchPreviews
@@ -65,6 +68,9 @@ class Services:
 
     auth: Auth
     users: Users
+    groups: Groups
+    roles: Roles
+    guard: Guard
     master: Master
     cluster_messages: ClusterMessages
     identities: Identities

@@ -116,7 +116,13 @@ class Collections:
             row = await experiments.find_experiment(conn, experiment_id)
         if row is None:
             raise NotFound(f"experiment '{experiment_id}' not found")
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        access.may(
+            caller,
+            "control",
+            "experiment",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id,
+        )
         if row.state not in TERMINAL:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is {row.state} and still writes TensorBoard files: "

@@ -124,7 +124,7 @@ async def _check_mine(conn: Conn, caller: Caller, workspace_id: int | None) -> s
     if found is None:
         access.may(caller, "configure", "cluster")
         return CLUSTER
-    access.may(caller, "edit", "workspace", owner_id=found.user_id)
+    access.may(caller, "edit", "workspace", owner_id=found.user_id, workspace_id=workspace_id)
     if found.archived:
         raise FailedPrecondition(
             f"workspace ({workspace_id}) is archived and cannot be changed: unarchive it first"

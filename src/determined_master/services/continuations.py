@@ -78,7 +78,13 @@ class Continuations:
             if row is None:
                 raise NotFound(f"experiment '{experiment_id}' not found")
             closed = await trials.list_ends(conn, experiment_id)
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        access.may(
+            caller,
+            "control",
+            "experiment",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id,
+        )
         if row.state not in TERMINAL:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is {row.state}: only an experiment in terminal "

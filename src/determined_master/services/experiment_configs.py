@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
+from determined_master.domain import access
 from determined_master.domain.config.experiment import BuiltExperiment, build_experiment
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
@@ -22,6 +23,7 @@ from determined_master.store.projects import Place
 if TYPE_CHECKING:
     import asyncpg
 
+    from determined_master.domain.access import Caller
     from determined_master.domain.config.experiment import ConfigLayers
     from determined_master.domain.config.policy import Workload
     from determined_master.store.pool import Conn
@@ -49,7 +51,13 @@ class ExperimentConfigs:
         self._layers = layers
 
     async def prepare(
-        self, text: str, template: str | None, project_id: int = 0, *, is_managed: bool = True
+        self,
+        text: str,
+        template: str | None,
+        project_id: int = 0,
+        *,
+        is_managed: bool = True,
+        caller: Caller | None = None,
     ) -> Prepared:
         """Check a configuration and fill it up; that of a detached one needs no entrypoint.
 
@@ -58,12 +66,13 @@ class ExperimentConfigs:
 
         Raises:
             InvalidArgument: it has errors; all of them are named with their paths.
-            NotFound: the template or the project does not exist.
+            NotFound: the template or the project does not exist, or the caller does not see it.
+            PermissionDenied: the caller may not create experiments there.
             FailedPrecondition: the project is archived or being deleted.
         """
-        layers = await self._with_template(template) if template else self._layers
+        layers = await self._with_template(template, caller) if template else self._layers
         parsed = await asyncio.to_thread(parse_yaml, text)  # 5 ms for 25 lines
-        place = await self._place(project_id, (parsed.value, layers.template))
+        place = await self._place(project_id, (parsed.value, layers.template), caller)
         async with self._pool.acquire() as conn:
             layers = await in_workspace(conn, layers, place)
         name = f"Experiment ({pet_name()})"
@@ -99,14 +108,19 @@ class ExperimentConfigs:
         built = build_experiment(parsed.value or {}, layers=layers, seed=seed, name=config["name"])
         return Prepared(built, (*parsed.warnings, *built.warnings))
 
-    async def _with_template(self, name: str) -> ConfigLayers:
+    async def _with_template(self, name: str, caller: Caller | None) -> ConfigLayers:
         async with self._pool.acquire() as conn:
             row = await templates.find_template(conn, name)
+        missing = f"template '{name}' not found"
         if row is None:
-            raise NotFound(f"template '{name}' not found")
+            raise NotFound(missing)
+        if caller is not None:
+            access.may_see(caller, "template", row.workspace_id, missing)
         return msgspec.structs.replace(self._layers, template=row.config)
 
-    async def _place(self, project_id: int, configs: Sequence[Any]) -> Place:
+    async def _place(
+        self, project_id: int, configs: Sequence[Any], caller: Caller | None
+    ) -> Place:
         async with self._pool.acquire() as conn:
             if project_id:
                 found = await projects.find_place(conn, project_id)
@@ -115,10 +129,10 @@ class ExperimentConfigs:
                 workspace, project = (_named(configs, key) for key in ("workspace", "project"))
                 if not (workspace and project):  # that one is lacking is told with other errors
                     found = await projects.find_place(conn, FIRST_PROJECT_ID)
-                    return _must(found, f"project '{FIRST_PROJECT_ID}' not found")
+                    return _must(found, f"project '{FIRST_PROJECT_ID}' not found", caller)
                 found = await projects.find_named_place(conn, workspace, project)
                 missing = f"workspace/project '{workspace}/{project}' not found"
-        return _must(found, missing)
+        return _must(found, missing, caller)
 
 
 def _named(configs: Sequence[Any], key: str) -> str:
@@ -130,9 +144,12 @@ def _named(configs: Sequence[Any], key: str) -> str:
     return ""
 
 
-def _must(found: Place | None, missing: str) -> Place:
+def _must(found: Place | None, missing: str, caller: Caller | None) -> Place:
     if found is None:
         raise NotFound(missing)
+    if caller is not None:
+        access.may_see(caller, "project", found.workspace_id, missing)
+        access.may(caller, "create", "experiment", workspace_id=found.workspace_id)
     return found
 
 

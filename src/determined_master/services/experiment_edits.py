@@ -104,7 +104,13 @@ async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.Experime
     row = await rows.lock_experiment(conn, experiment_id)
     if row is None:
         raise NotFound(f"experiment '{experiment_id}' not found")
-    access.may(caller, "control", "experiment", owner_id=row.user_id)
+    access.may(
+        caller,
+        "control",
+        "experiment",
+        owner_id=row.user_id,
+        workspace_id=row.workspace_id,
+    )
     if row.state in LEAVING:
         raise FailedPrecondition(f"experiment {experiment_id} is being deleted ({row.state})")
     return row

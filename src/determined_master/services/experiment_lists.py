@@ -65,6 +65,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     not_ids: Sequence[int] = ()
     id_from: int | None = None
     id_to: int | None = None
+    workspace_ids: Sequence[int] | None = None
+    """Those that the caller sees; None for all."""
     sort: str = "id"
     descending: bool = False
     offset: int = 0
@@ -115,6 +117,8 @@ class ExperimentLists:
     ) -> ExperimentList:
         """The experiments that match, one page of them."""
         access.may(caller, "read", "experiment")
+        seen = access.visible(caller, "experiment")
+        wanted = msgspec.structs.replace(wanted, workspace_ids=seen)
         async with self._pool.acquire() as conn:
             ids, page = await _page(conn, wanted)
             return ExperimentList(await self.items(conn, ids, render), page)
@@ -197,6 +201,7 @@ def _stored_states(shown: str) -> tuple[str, ...]:
 def _where(wanted: Wanted) -> tuple[str, list[Any]]:
     stored = sorted({s for state in wanted.states for s in _stored_states(state)})
     archived = [] if wanted.archived is None else [wanted.archived]
+    seen = None if wanted.workspace_ids is None else [access.NOWHERE, *wanted.workspace_ids]
     candidates: tuple[tuple[str, Any], ...] = (
         ("position(lower(?) in lower(e.name)) > 0", wanted.name),
         ("position(lower(?) in lower(e.description)) > 0", wanted.description),
@@ -209,6 +214,7 @@ def _where(wanted: Wanted) -> tuple[str, list[Any]]:
         ("e.id = ANY (?)", list(wanted.ids)),
         ("NOT e.id = ANY (?)", list(wanted.not_ids)),
         ("e.id >= ALL (?)", [] if wanted.id_from is None else [wanted.id_from]),
+        ("e.workspace_id = ANY (?)", seen),
         ("e.id <= ALL (?)", [] if wanted.id_to is None else [wanted.id_to]),
     )
     chosen = [(clause, value) for clause, value in candidates if value]

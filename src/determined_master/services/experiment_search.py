@@ -54,8 +54,9 @@ class ExperimentSearch:
             InvalidArgument: the filter, the sort or the page is wrong.
         """
         access.may(caller, "read", "experiment")
+        wanted = search.parsed("experiment", access.visible(caller, "experiment"))
         async with self._pool.acquire() as conn:
-            ids, page = await find_page(conn, EXPERIMENTS, search.parsed("experiment"))
+            ids, page = await find_page(conn, EXPERIMENTS, wanted)
             items = await self._lists.items(conn, ids, render)
         best_ids = [listed.best_trial_id for listed, _ in items if listed.best_trial_id]
         best = await self._trials.pages(best_ids) if best_ids else {}

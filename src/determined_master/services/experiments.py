@@ -89,6 +89,7 @@ class Experiments:
             submission.template,
             submission.project_id,
             is_managed=not submission.is_detached,
+            caller=caller,
         )
         resources = prepared.built.config["resources"]
         prepared = msgspec.structs.replace(
@@ -100,7 +101,7 @@ class Experiments:
                 is_single_node=bool(resources.get("is_single_node")),
             ),
         )
-        await check_source(self._pool, prepared.built.typed.searcher)
+        await check_source(self._pool, caller, prepared.built.typed.searcher)
         if submission.parent_id:
             await self._check_parent(caller, submission.parent_id)
         if submission.validate_only:
@@ -125,7 +126,8 @@ class Experiments:
             row = await rows.find_experiment(conn, experiment_id)
         if row is None:
             raise NotFound(f"experiment '{experiment_id}' not found")
-        access.may(caller, "read", "experiment", owner_id=row.user_id)
+        missing = f"experiment '{experiment_id}' not found"
+        access.may_see(caller, "experiment", row.workspace_id, missing)
         return row
 
     async def trial_ids(self, caller: Caller, experiment_id: int) -> list[int]:
@@ -190,13 +192,19 @@ class Experiments:
             PermissionDenied: it is somebody else's.
         """
         row = await self.get(caller, experiment_id)
-        access.may(caller, "delete", "experiment", owner_id=row.user_id)
+        access.may(
+            caller,
+            "delete",
+            "experiment",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id,
+        )
         await self._steer(caller, experiment_id, exp.DeletionRequested())
 
     async def archive(self, caller: Caller, experiment_id: int, *, archived: bool) -> None:
         """Hide an ended experiment from lists, or show it again."""
         row = await self.get(caller, experiment_id)
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        _may_control(caller, row)
         if row.state not in TERMINAL:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is in state {row.state}: cancel it or let it end, "
@@ -214,7 +222,7 @@ class Experiments:
     ) -> list[str]:
         """Give it a label, or take it away; its labels then."""
         row = await self.get(caller, experiment_id)
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        _may_control(caller, row)
         if not label.strip():
             raise InvalidArgument("a label must not be blank: give it some text")
         async with self._pool.acquire() as conn:
@@ -225,7 +233,9 @@ class Experiments:
         """Labels of a project's experiments, of all for project 0; the most used first."""
         access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
-            return await rows.list_labels(conn, project_id or None)
+            return await rows.list_labels(
+                conn, project_id or None, among=access.visible(caller, "experiment")
+            )
 
     async def _make(self, caller: Caller, submission: Submission, prepared: Prepared) -> int:
         tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
@@ -239,7 +249,7 @@ class Experiments:
 
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        _may_control(caller, row)
         cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
         await self._engine.post("experiment", str(experiment_id), event, cause=cause)
 
@@ -323,6 +333,12 @@ class Experiments:
                 return None
             answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
         return None if answer is None else int(answer["experiment_id"])
+
+
+def _may_control(caller: Caller, row: rows.ExperimentRow) -> None:
+    access.may(
+        caller, "control", "experiment", owner_id=row.user_id, workspace_id=row.workspace_id
+    )
 
 
 def _creation(

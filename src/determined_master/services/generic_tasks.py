@@ -85,8 +85,11 @@ class GenericTasks:
             forked = await self._related(conn, new.forked_from)
             parent = await self._related(conn, new.parent_id)
             place = await projects.find_place(conn, new.project_id or FIRST_PROJECT_ID)
+            missing = f"project '{new.project_id or FIRST_PROJECT_ID}' not found"
             if place is None:
-                raise NotFound(f"project '{new.project_id}' not found")
+                raise NotFound(missing)
+            access.may_see(caller, "project", place.workspace_id, missing)
+            access.may(caller, "create", "task", workspace_id=place.workspace_id)
             check_place(place)
             layers = await in_workspace(conn, self._layers, place, "NTSC")
         context = await self._context(new, forked, parent)

@@ -14,9 +14,12 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import Caller, TaskScope
 from determined_master.domain.errors import Unauthenticated
+from determined_master.domain.rights import Rights, rights_of
+from determined_master.domain.roles import CLUSTER_ADMIN_ID
 from determined_master.services.tokens import token_hash
 from determined_master.store.allocations import find_token_owner
-from determined_master.store.pool import Pool
+from determined_master.store.pool import Conn, Pool
+from determined_master.store.roles import list_grants
 from determined_master.store.sessions import find_session
 from determined_master.store.users import UserRow, find_user
 
@@ -33,10 +36,15 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class Identities:
-    """An `Authenticator` over the tables of sessions and allocations."""
+    """An `Authenticator` over the tables of sessions and allocations.
 
-    def __init__(self, pool: Pool) -> None:
+    Where roles decide, a caller comes with what their roles give: that is read with the token
+    and kept as long, so a request costs no more queries than without roles.
+    """
+
+    def __init__(self, pool: Pool, *, has_roles: bool = False) -> None:
         self._pool = pool
+        self._has_roles = has_roles
         self._known: dict[bytes, Identity] = {}
         self._users: dict[int, Identity] = {}
         self._changes = 0
@@ -70,6 +78,13 @@ class Identities:
             if known.user.id == user_id:
                 del self._known[digest]
 
+    def forget_rights(self) -> None:
+        """Roles or groups were changed: whom that concerns is not asked, it happens seldom."""
+        if self._has_roles:
+            self._changes += 1
+            self._known.clear()
+            self._users.clear()
+
     def forget_token(self, token: str) -> None:
         """A session was ended."""
         self._changes += 1
@@ -99,15 +114,26 @@ class Identities:
                     return None
                 user = await find_user(conn, owner.pop("user_id"))
                 return None if user is None else _identity(user, TaskScope(**owner))
-        if session.revoked_at is not None:
-            is_access = session.kind == "access"
-            raise Unauthenticated(
-                "user access token revoked" if is_access else "invalid credentials"
-            )
-        left = session.expires_at - clock.now()
-        if left <= timedelta(0):
-            return None
-        return _identity(session.user, None, session.id, left.total_seconds())
+            if session.revoked_at is not None:
+                is_access = session.kind == "access"
+                raise Unauthenticated(
+                    "user access token revoked" if is_access else "invalid credentials"
+                )
+            left = session.expires_at - clock.now()
+            if left <= timedelta(0):
+                return None
+            rights, is_admin = await self._rights(conn, session.user)
+        known = _identity(session.user, None, session.id, left.total_seconds())
+        caller = msgspec.structs.replace(known.caller, rights=rights, is_admin=is_admin)
+        return msgspec.structs.replace(known, caller=caller)
+
+    async def _rights(self, conn: Conn, user: UserRow) -> tuple[Rights | None, bool]:
+        """What a user's roles give, and whether they may do everything."""
+        if not self._has_roles:
+            return None, user.admin
+        grants = await list_grants(conn, user.id)
+        is_admin = any(g.role_id == CLUSTER_ADMIN_ID and not g.workspace_id for g in grants)
+        return rights_of(grants), user.admin or is_admin
 
 
 def _identity(

@@ -10,7 +10,6 @@ import msgspec
 
 from determined_master import clock, entropy
 from determined_master.domain import access
-from determined_master.domain.allocation.messages import JobTerms
 from determined_master.domain.config.policy import check_change
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.errors import InvalidArgument, NotFound
@@ -20,7 +19,13 @@ from determined_master.domain.interactive.messages import (
     TaskLaunched,
 )
 from determined_master.services.config_policies import policies_of
-from determined_master.services.interactive_configs import InteractiveConfigs, Launch, Prepared
+from determined_master.services.interactive_configs import (
+    FIRST_WORKSPACE_ID,
+    REFUSED,
+    InteractiveConfigs,
+    Launch,
+    Prepared,
+)
 from determined_master.store import experiments, job_queue, workspaces
 from determined_master.store import interactive_tasks as rows
 from determined_wire.agent_link import TaskUser
@@ -89,6 +94,7 @@ class InteractiveTasks:
             InvalidArgument, NotFound, FailedPrecondition: as `launch`.
         """
         access.may(caller, "create", "task")
+        _check_place(caller, new)
         return await self._configs.prepare(new)
 
     async def launch(self, caller: Caller, new: Launch, sources: Sources = NO_SOURCES) -> Launched:
@@ -106,6 +112,7 @@ class InteractiveTasks:
             FailedPrecondition: the workspace is archived or being deleted.
         """
         access.may(caller, "create", "task")
+        _check_place(caller, new)
         prepared = await self._configs.prepare(new)
         task_id = str(entropy.new_uuid())
 
@@ -156,7 +163,9 @@ class InteractiveTasks:
         """
         access.may(caller, "read", "task")
         async with self._pool.acquire() as conn:
-            return await rows.list_interactive_tasks(conn, wanted)
+            return await rows.list_interactive_tasks(
+                conn, msgspec.structs.replace(wanted, among=access.visible(caller, "task"))
+            )
 
     async def kill(
         self, caller: Caller, kind: InteractiveKind | None, task_id: str
@@ -167,7 +176,13 @@ class InteractiveTasks:
             NotFound: there is no such task of that kind.
         """
         row = await self.get(caller, kind, task_id)
-        access.may(caller, "control", "task", owner_id=row.user_id)
+        access.may(
+            caller,
+            "control",
+            "task",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id or access.NOWHERE,
+        )
         await self.end(task_id, f"request:{caller.user_id}:{entropy.new_uuid()}", USER_KILL)
         return await self.get(caller, kind, task_id)
 
@@ -185,7 +200,13 @@ class InteractiveTasks:
             InvalidArgument: it is not from 1 to 99, or more urgent than a policy allows.
         """
         row = await self.get(caller, kind, task_id)
-        access.may(caller, "control", "task", owner_id=row.user_id)
+        access.may(
+            caller,
+            "control",
+            "task",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id or access.NOWHERE,
+        )
         if not 1 <= priority <= 99:
             raise InvalidArgument(f"priority must be between 1 and 99, but found {priority}")
         if row.state == "OVER":
@@ -196,12 +217,26 @@ class InteractiveTasks:
             has_order = self._pools.has_order(row.resource_pool)
             check_change("resources", changes, policies, has_priorities=has_order)
             config = typed_task(row.config)
+            is_same = priority == config.priority
             await job_queue.update_task_terms(
-                conn, row.job_id, priority=priority, weight=config.weight, position=None
+                conn,
+                row.job_id,
+                priority=priority,
+                weight=config.weight,
+                position=row.queue_position if is_same else None,  # it joins its equals by age
             )
-        terms = JobTerms(priority, config.weight, config.max_slots)
-        await self._terms.tell(row.job_id, terms)
+        await self._terms.sync([row.job_id])
         return await self.get(caller, kind, task_id)
+
+    def may_enter(self, caller: Caller, row: rows.ListedTask) -> bool:
+        """Whether the caller may be given the keys of a task: who may only see it may not."""
+        return access.can(
+            caller,
+            "control",
+            "task",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id or access.NOWHERE,
+        )
 
     async def report_use(self, caller: Caller, task_id: str) -> None:
         """Take note that somebody uses a notebook now.
@@ -228,3 +263,11 @@ class InteractiveTasks:
         used = await rows.list_used_ports(conn) | self.secrets.defaults.reserved_ports
         free = [port for port in given if port not in used] or list(given)
         return free[entropy.choice_index(len(free))]
+
+
+def _check_place(caller: Caller, new: Launch) -> None:
+    """Do nothing when the caller may start tasks in the workspace."""
+    workspace_id = new.workspace_id or FIRST_WORKSPACE_ID
+    missing = f"{REFUSED}workspace '{workspace_id}' not found"
+    access.may_see(caller, "workspace", workspace_id, missing)
+    access.may(caller, "create", "task", workspace_id=workspace_id)

@@ -62,7 +62,11 @@ class JobChanges:
         pools: Pools,
         bindings: PoolBindings,
         terms: JobTermsSync,
+        *,
+        is_strict: bool = False,
     ) -> None:
+        """`is_strict`: changing places needs a permission of its own."""
+        self._is_strict = is_strict
         self._pool = pool
         self._queue = queue
         self._pools = pools
@@ -76,7 +80,7 @@ class JobChanges:
             DetError: the error of the one that failed; InvalidArgument with all texts when
                 several did.
         """
-        access.may(caller, "control", "queue")
+        access.may(caller, "configure" if self._is_strict else "control", "queue")
         failures: list[DetError] = []
         for change in changes:
             try:
@@ -91,6 +95,8 @@ class JobChanges:
 
     async def _apply(self, caller: Caller, change: JobChange) -> None:
         job = await self._queue.find(change.job_id)
+        missing = f"job {change.job_id} not found"
+        access.may_see(caller, "task", job.workspace_id, missing)
         _check(change, job)
         anchor = change.ahead_of if change.ahead_of is not None else change.behind_of
         moved: tuple[int, Decimal] | None = None
@@ -99,7 +105,13 @@ class JobChanges:
         if change.pool is not None:
             self._check_pool(change.pool, job)
         if job.type != "EXPERIMENT":
-            access.may(caller, "control", "task", owner_id=job.user_id)
+            access.may(
+                caller,
+                "control",
+                "task",
+                owner_id=job.user_id,
+                workspace_id=job.workspace_id,
+            )
             await self._change_task(job, _terms(job, change, moved))
             return
         async with self._pool.acquire() as conn, conn.transaction():
@@ -144,7 +156,13 @@ class JobChanges:
         row = await experiments.lock_experiment(conn, experiment_id)
         if row is None or row.state in TERMINAL:
             raise NotFound(f"job {change.job_id} not found")
-        access.may(caller, "control", "experiment", owner_id=row.user_id)
+        access.may(
+            caller,
+            "control",
+            "experiment",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id,
+        )
         resources: dict[str, Any] = dict(row.config["resources"])
         pool, position = row.resource_pool, row.queue_position
         if change.priority is not None and change.priority != resources["priority"]:

@@ -58,6 +58,9 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     progress: float
     jobs_ahead: int = NO_ORDER
     """From 0; -1 where the scheduler knows no order."""
+    is_limited: bool = False
+    """Whether who asks may not see it: then it has no name and no user, and its times and what
+    it is of are not told."""
 
     @property
     def state(self) -> JobState:
@@ -99,7 +102,8 @@ class JobQueue:
     async def list_jobs(
         self, caller: Caller, pool: str, states: Collection[str] = (), *, descending: bool = False
     ) -> list[JobFacts]:
-        """The jobs of a pool that have requests, in the order of the queue.
+        """The jobs of a pool that have requests, in the order of the queue; of those that the
+        caller may not see no more than the place that they take.
 
         Args:
             caller: who asks.
@@ -113,7 +117,7 @@ class JobQueue:
         access.may(caller, "read", "queue")
         name = self._pools.named(pool)
         found = await self._jobs(name)
-        kept = [job for job in found if not states or job.state in states]
+        kept = [_limited(caller, job) for job in found if not states or job.state in states]
         return kept[::-1] if descending else kept
 
     async def find(self, job_id: str) -> JobFacts:
@@ -190,6 +194,15 @@ class JobQueue:
 
     def _shown(self, pool: str) -> list[Allocation]:
         return [a for a in self._live.values() if a.request.pool == pool and _is_shown(a)]
+
+
+def _limited(caller: Caller, job: JobFacts) -> JobFacts:
+    kind: access.Kind = "experiment" if job.type == "EXPERIMENT" else "task"
+    if access.can(caller, "read", kind, workspace_id=job.workspace_id):
+        return job
+    return msgspec.structs.replace(
+        job, name="", username="", user_id=0, entity_id="", is_limited=True
+    )
 
 
 def is_uuid(id: str) -> bool:

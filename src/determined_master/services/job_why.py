@@ -16,6 +16,7 @@ from determined_master.domain.schedule.view import PoolView
 from determined_master.domain.schedule.why import Why, explain
 from determined_master.services.job_queue import is_uuid
 from determined_master.store import job_queue as rows
+from determined_master.store.places import Thing, find_workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -63,6 +64,7 @@ class JobWhy:
         """
         access.may(caller, "read", "queue")
         found = await self._find(id)
+        await self._check_seen(caller, id, found)
         if not found:
             return await self._idle(id)
         waiting = sorted(
@@ -102,6 +104,16 @@ class JobWhy:
             with_smaller=len(decision.view.pending) <= MANY,
         )
         return None if why is None else sentence(why)
+
+    async def _check_seen(self, caller: Caller, id: str, found: Sequence[Allocation]) -> None:
+        if access.visible(caller, "task") is None:
+            return
+        thing: Thing = "allocation" if found else "experiment" if _is_number(id) else "job"
+        name = found[0].id if found else id
+        async with self._pool.acquire() as conn:
+            where = await find_workspaces(conn, thing, [name])
+        missing = f"job {id} not found: nothing of it waits or runs"
+        access.may_see(caller, "task", where.get(name), missing)
 
     async def _idle(self, id: str) -> JobState:
         """A job of which nothing waits or runs."""

@@ -34,6 +34,10 @@ class MasterFacts(msgspec.Struct, frozen=True):
     cluster_id: str
     cluster_name: str = ""
     feature_switches: tuple[str, ...] = ()
+    shows_roles: bool = False
+    """Whether clients show roles and who has them."""
+    is_queue_strict: bool = False
+    """Whether changing places in the job queue needs a permission of its own."""
 
 
 class Health(msgspec.Struct, frozen=True):

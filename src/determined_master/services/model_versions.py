@@ -142,7 +142,13 @@ class ModelVersions:
             row = (await _get(conn, model, version)).row
             is_mine = caller.user_id in (row.user_id, model.user_id)
             owner_id = caller.user_id if is_mine else model.user_id
-            access.may(caller, "delete", "model", owner_id=owner_id)
+            access.may(
+                caller,
+                "delete",
+                "model",
+                owner_id=owner_id,
+                workspace_id=model.workspace_id,
+            )
             await rows.delete_version(conn, row.id)
 
 

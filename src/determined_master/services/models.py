@@ -73,13 +73,21 @@ class Models:
         """Models that match, in order."""
         access.may(caller, "read", "model")
         async with self._pool.acquire() as conn:
-            return await rows.list_models(conn, wanted, sort=sort, descending=descending)
+            return await rows.list_models(
+                conn,
+                wanted,
+                sort=sort,
+                descending=descending,
+                among=access.visible(caller, "model"),
+            )
 
     async def labels(self, caller: Caller, workspace_id: int | None) -> list[str]:
         """Labels of models, the most used first."""
         access.may(caller, "read", "model")
         async with self._pool.acquire() as conn:
-            return await rows.list_labels(conn, workspace_id)
+            return await rows.list_labels(
+                conn, workspace_id, among=access.visible(caller, "model")
+            )
 
     async def create(self, caller: Caller, model: Model) -> ModelRow:
         """Make a model.
@@ -91,6 +99,11 @@ class Models:
         access.may(caller, "create", "model")
         _check_name(model.name)
         async with self._pool.acquire() as conn:
+            workspace_id = (
+                await _workspace(conn, caller, model.workspace_name, model.workspace_id)
+                or DEFAULT_WORKSPACE_ID
+            )
+            access.may(caller, "create", "model", workspace_id=workspace_id)
             new = rows.NewModel(
                 name=model.name,
                 description=model.description,
@@ -98,8 +111,7 @@ class Models:
                 labels=list(dict.fromkeys(model.labels)),
                 notes=model.notes,
                 user_id=caller.user_id,
-                workspace_id=await _workspace(conn, model.workspace_name, model.workspace_id)
-                or DEFAULT_WORKSPACE_ID,
+                workspace_id=workspace_id,
                 created_at=clock.now(),
             )
             try:
@@ -122,8 +134,10 @@ class Models:
             model = await get_open_model(conn, name)
             plain = msgspec.structs.asdict(changes)
             workspace = await _workspace(
-                conn, plain.pop("workspace_name"), plain.pop("workspace_id")
+                conn, caller, plain.pop("workspace_name"), plain.pop("workspace_id")
             )
+            if workspace is not None:
+                access.may(caller, "create", "model", workspace_id=workspace)
             written = {key: value for key, value in plain.items() if value is not None}
             if workspace is not None:
                 written["workspace_id"] = workspace
@@ -156,6 +170,7 @@ class Models:
                 "delete",
                 "model",
                 owner_id=model.user_id,
+                workspace_id=model.workspace_id,
                 refusal=f"only admins may delete the model {model.name!r} of {model.username}",
             )
             await rows.delete_model(conn, model.id)
@@ -192,13 +207,17 @@ def _check_name(name: str) -> None:
         )
 
 
-async def _workspace(conn: Conn, name: str | None, workspace_id: int | None) -> int | None:
+async def _workspace(
+    conn: Conn, caller: Caller, name: str | None, workspace_id: int | None
+) -> int | None:
     """The id of the workspace that is meant; None when none is named."""
     if name is None and workspace_id is None:
         return None
     found = await rows.find_workspace_id(conn, name, workspace_id)
+    missing = f"workspace '{workspace_id if name is None else name}' not found"
     if found is None:
-        raise NotFound(f"workspace '{workspace_id if name is None else name}' not found")
+        raise NotFound(missing)
+    access.may_see(caller, "workspace", found, missing)
     return found
 
 

@@ -83,7 +83,7 @@ class PoolBindings:
                 )
 
     async def workspaces_of(self, caller: Caller, name: str) -> list[int]:
-        """Ids of the workspaces that a pool is bound to, ascending.
+        """Ids of the workspaces that a pool is bound to and the caller sees, ascending.
 
         Raises:
             NotFound: there is no such pool.
@@ -92,7 +92,9 @@ class PoolBindings:
         if name not in self._pools.names:
             raise NotFound(f"pool with name {name} doesn't exist or is not available")
         async with self._pool.acquire() as conn:
-            return await rows.list_workspaces_of(conn, name)
+            bound = await rows.list_workspaces_of(conn, name)
+        seen = access.visible(caller, "workspace")
+        return bound if seen is None else [i for i in bound if i in set(seen)]
 
     async def pools_of(self, caller: Caller, workspace_id: int) -> list[str]:
         """Pools that tasks of a workspace may use, in the order of the settings.

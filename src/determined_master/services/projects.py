@@ -205,6 +205,8 @@ class Projects:
             row = await _lock(conn, project_id, caller)
             if target is None:
                 raise NotFound(f"workspace '{workspace_id}' not found")
+            if caller.rights is not None:  # without roles everybody may put projects anywhere
+                access.may(caller, "create", "project", workspace_id=workspace_id)
             _check_changeable(row)
             check_open(f"workspace '{target.name}'", target.archived, target.state)
             if target.immutable:
@@ -231,7 +233,13 @@ class Projects:
             row = await experiments.lock_experiment(conn, experiment_id)
             if row is None:
                 raise NotFound(f"experiment '{experiment_id}' not found")
-            access.may(caller, "control", "experiment", owner_id=row.user_id)
+            access.may(
+                caller,
+                "control",
+                "experiment",
+                owner_id=row.user_id,
+                workspace_id=row.workspace_id,
+            )
             if place is None:
                 raise NotFound(f"project '{project_id}' not found")
             if row.parent_archived:
@@ -316,7 +324,14 @@ async def _lock(
     is_own = caller.user_id in (row.user_id, row.workspace_user_id)
     owner_id = caller.user_id if is_own else row.user_id
     refusal = "only admins may change or delete other user's projects"
-    access.may(caller, action, "project", owner_id=owner_id, refusal=refusal)
+    access.may(
+        caller,
+        action,
+        "project",
+        owner_id=owner_id,
+        workspace_id=row.workspace_id,
+        refusal=refusal,
+    )
     return row
 
 

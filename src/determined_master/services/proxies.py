@@ -40,6 +40,8 @@ class Target(msgspec.Struct, frozen=True):
     is_trial: bool
     has_own_token: bool
     """A notebook: it may be reached with its own token, too."""
+    is_only_shown: bool = True
+    """Whether who reaches it only looks: at a TensorBoard, or what a trial shows."""
 
     @property
     def where(self) -> str:
@@ -78,6 +80,7 @@ class Proxies:
                     host_port=host_port,
                     is_trial=allocation.request.task_type == "TRIAL",
                     has_own_token=allocation.request.task_type == "NOTEBOOK",
+                    is_only_shown=allocation.request.task_type in ("TRIAL", "TENSORBOARD"),
                 )
         return None
 

@@ -47,7 +47,11 @@ class RunBulk:
         """Do `act` to each run; those that do not exist come first in the answer."""
         members, results = await self._members(caller, selection)
         for member in members:
-            results.append(Result(member.id, await _try(caller, member.id, act)))
+            if access.can(caller, "control", "experiment", workspace_id=member.workspace_id):
+                error = await _try(caller, member.id, act)
+            else:
+                error = access.REFUSAL
+            results.append(Result(member.id, error))
         return results
 
     async def each_search(
@@ -92,14 +96,15 @@ class RunBulk:
         self, caller: Caller, selection: RunSelection
     ) -> tuple[list[Member], list[Result]]:
         access.may(caller, "read", "experiment")
+        seen = access.visible(caller, "experiment")
         project_id = selection.project_id or None
         async with self._pool.acquire() as conn:
             if selection.filter is None:
                 asked = list(dict.fromkeys(selection.ids))
             else:
                 search = Search(project_id, selection.filter, limit=-1)
-                asked, _ = await find_page(conn, rows.RUNS, search.parsed("run"))
-            members = await rows.list_members(conn, asked, project_id)
+                asked, _ = await find_page(conn, rows.RUNS, search.parsed("run", seen))
+            members = await rows.list_members(conn, asked, project_id, among=seen)
         known = {member.id for member in members}
         return members, [Result(i, f"run '{i}' not found") for i in asked if i not in known]
 

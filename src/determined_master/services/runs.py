@@ -31,8 +31,8 @@ class Search(msgspec.Struct, frozen=True):
     offset: int = 0
     limit: int = 0
 
-    def parsed(self, table: Table) -> Wanted:
-        """The request with its texts read.
+    def parsed(self, table: Table, workspace_ids: Sequence[int] | None) -> Wanted:
+        """The request with its texts read, in the workspaces that its caller sees (None: all).
 
         Raises:
             InvalidArgument: the filter or the sort is none, or names what does not exist.
@@ -41,6 +41,7 @@ class Search(msgspec.Struct, frozen=True):
             filter=parse_filter(self.filter, table),
             sorts=parse_sort(self.sort, table),
             project_id=self.project_id or None,
+            workspace_ids=workspace_ids,
             offset=self.offset,
             limit=self.limit,
         )
@@ -74,7 +75,7 @@ class Runs:
             InvalidArgument: the filter, the sort or the page is wrong.
         """
         access.may(caller, "read", "experiment")
-        wanted = search.parsed("run")
+        wanted = search.parsed("run", access.visible(caller, "experiment"))
         async with self._pool.acquire() as conn:
             ids, page = await find_page(conn, rows.RUNS, wanted)
             found = await rows.list_runs(conn, ids)

@@ -5,38 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument
 from determined_master.store import checkpoints, collections
+from determined_master.store.places import Thing, find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg
 
+    from determined_master.domain.access import Caller
     from determined_master.domain.config.searcher import SearcherConfig
     from determined_master.store.pool import Conn
 
 _PREFIX = "invalid experiment configuration: "
 
 
-async def check_source(pool: asyncpg.Pool, searcher: SearcherConfig) -> None:
+async def check_source(pool: asyncpg.Pool, caller: Caller, searcher: SearcherConfig) -> None:
     """Refuse a search whose trials would start from what is not there.
 
     A trial counts before a checkpoint when both are given, as in `CreateTrial`.
 
     Raises:
         InvalidArgument: the source trial has no complete checkpoint, or the source checkpoint is
-            unknown.
+            unknown; what the caller does not see is not there.
     """
     trial_id, uuid = searcher.source_trial_id, searcher.source_checkpoint_uuid
     if not trial_id and not uuid:
         return
     async with pool.acquire() as conn:
         if trial_id:
-            if await checkpoints.find_resume_point(conn, trial_id) is None:
+            has_checkpoint = await checkpoints.find_resume_point(conn, trial_id) is not None
+            if not (has_checkpoint and await _is_seen(conn, caller, "trial", str(trial_id))):
                 raise InvalidArgument(
                     f"{_PREFIX}searcher.source_trial_id is {trial_id}, and trial {trial_id} has "
                     "no checkpoint to start from: name a trial that has saved one"
                 )
         elif uuid:
+            if not await _is_seen(conn, caller, "checkpoint", uuid):
+                raise _unknown(uuid)
             await _check_checkpoint(conn, uuid)
 
 
@@ -56,10 +62,22 @@ async def _check_checkpoint(conn: Conn, uuid: str) -> None:
     at = f"{_PREFIX}searcher.source_checkpoint_uuid"
     found = await checkpoints.find_checkpoint(conn, uuid)
     if found is None:
-        raise InvalidArgument(
-            f"{at}: checkpoint '{uuid}' not found; `det experiment list-checkpoints` shows those "
-            "of an experiment"
-        )
+        raise _unknown(uuid)
     if not await collections.is_to_stay(conn, uuid):
         state = f"is {found.state}" if found.state != "COMPLETED" else "is being deleted"
         raise InvalidArgument(f"{at}: checkpoint '{uuid}' {state}: name one that is complete")
+
+
+async def _is_seen(conn: Conn, caller: Caller, thing: Thing, name: str) -> bool:
+    """Whether the caller may read the files of it; what is not there is told by who looks next."""
+    if access.visible(caller, "checkpoint") is None:
+        return True
+    found = await find_workspaces(conn, thing, [name])
+    return access.can(caller, "read", "checkpoint", workspace_id=found.get(name, access.NOWHERE))
+
+
+def _unknown(uuid: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{_PREFIX}searcher.source_checkpoint_uuid: checkpoint '{uuid}' not found; "
+        "`det experiment list-checkpoints` shows those of an experiment"
+    )

@@ -14,6 +14,7 @@ from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.log_lines import split_prefix
 from determined_master.store import task_logs as rows
+from determined_master.store.places import find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg
@@ -90,8 +91,12 @@ class TaskLogs:
         now = clock.now()
         records = [_posted(line, now) for line in lines]
         async with self._pool.acquire() as conn:
-            if not await conn.fetchval("SELECT EXISTS (SELECT FROM tasks WHERE id = $1)", task_id):
-                raise NotFound(f"task '{task_id}' not found")
+            where = await find_workspaces(conn, "task", [task_id])
+            missing = f"task '{task_id}' not found"
+            if task_id not in where:
+                raise NotFound(missing)
+            access.may_see(caller, "task", where[task_id], missing)
+            access.may(caller, "report", "task", workspace_id=where[task_id])
             await rows.copy_lines(conn, records)
         await self._policies.look_at(task_id, lines[0].agent_id, [line.log for line in lines])
         self.tell(task_id)

@@ -42,7 +42,11 @@ class Templates:
         access.may(caller, "read", "template")
         async with self._pool.acquire() as conn:
             return await rows.list_templates(
-                conn, name, workspace_ids, newest_name_first=descending
+                conn,
+                name,
+                workspace_ids,
+                newest_name_first=descending,
+                among=access.visible(caller, "template"),
             )
 
     async def create(
@@ -57,7 +61,7 @@ class Templates:
         access.may(caller, "create", "template")
         new = _checked(name, workspace_id, config)
         async with self._pool.acquire() as conn:
-            await _check_workspace(conn, new.workspace_id)
+            await _check_workspace(conn, caller, new.workspace_id)
             if not await rows.insert_template(conn, new):
                 raise _taken(name)
         return new
@@ -69,7 +73,8 @@ class Templates:
         access.may(caller, "edit", "template")
         new = _checked(name, workspace_id, config)
         async with self._pool.acquire() as conn:
-            await _check_workspace(conn, new.workspace_id)
+            if await rows.find_template(conn, name) is None:
+                await _check_workspace(conn, caller, new.workspace_id)
             return await rows.upsert_template(conn, new)
 
     async def replace(self, caller: Caller, name: str, config: Mapping[str, Any]) -> TemplateRow:
@@ -114,9 +119,13 @@ def _check_name(name: str) -> None:
         raise InvalidArgument("a template's name must not be blank: give it some text")
 
 
-async def _check_workspace(conn: Conn, workspace_id: int) -> None:
+async def _check_workspace(conn: Conn, caller: Caller, workspace_id: int) -> None:
+    """Do nothing when the caller may make a template there."""
+    missing = f"workspace '{workspace_id}' not found"
     if not await rows.has_workspace(conn, workspace_id):
-        raise NotFound(f"workspace '{workspace_id}' not found")
+        raise NotFound(missing)
+    access.may_see(caller, "workspace", workspace_id, missing)
+    access.may(caller, "create", "template", workspace_id=workspace_id)
 
 
 def _missing(name: str) -> NotFound:

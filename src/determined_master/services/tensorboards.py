@@ -47,7 +47,7 @@ class Tensorboards:
         if not (shown.experiment_ids or shown.trial_ids or shown.filter is not None):
             raise InvalidArgument("must set experiment, trial ids, or filters")
         async with self._pool.acquire() as conn:
-            experiment_ids = await _experiments(conn, shown)
+            experiment_ids = await _experiments(conn, caller, shown)
             of_trials = await _experiments_of(conn, shown.trial_ids)
             newest = max((*experiment_ids, *of_trials))
             row = await experiments.find_experiment(conn, newest)
@@ -83,10 +83,11 @@ def inherited(
     return {**config, "environment": taken}
 
 
-async def _experiments(conn: Conn, shown: Shown) -> list[int]:
+async def _experiments(conn: Conn, caller: Caller, shown: Shown) -> list[int]:
     """Ids of the experiments, ascending."""
     if shown.filter is not None:
-        found = await list_ids(conn, shown.filter)
+        seen = access.visible(caller, "checkpoint")
+        found = await list_ids(conn, msgspec.structs.replace(shown.filter, workspace_ids=seen))
         if not found and not shown.trial_ids:
             raise InvalidArgument("the filters match no experiment: there is nothing to show")
         return sorted(found)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.services.pool_bindings import PoolBindings
     from determined_master.services.project_deletions import ProjectDeletions
+    from determined_master.services.roles import Roles
     from determined_master.store.pool import Conn
 
 NOT_YET = 0
@@ -50,17 +51,24 @@ class Workspaces:
     """The workspaces of the cluster; the first is there always."""
 
     def __init__(
-        self, pool: asyncpg.Pool, bindings: PoolBindings, deletions: ProjectDeletions
+        self,
+        pool: asyncpg.Pool,
+        bindings: PoolBindings,
+        deletions: ProjectDeletions,
+        roles: Roles,
     ) -> None:
         self._pool = pool
+        self._roles = roles
         self._bindings = bindings
         self._deletions = deletions
 
     async def list_all(self, caller: Caller) -> list[rows.WorkspaceRow]:
-        """All workspaces by id."""
+        """All workspaces that the caller sees, by id."""
         access.may(caller, "read", "workspace")
         async with self._pool.acquire() as conn:
-            return await rows.list_workspaces(conn, caller.user_id)
+            return await rows.list_workspaces(
+                conn, caller.user_id, among=access.visible(caller, "workspace")
+            )
 
     async def get(self, caller: Caller, workspace_id: int) -> rows.WorkspaceRow:
         """One workspace.
@@ -91,7 +99,10 @@ class Workspaces:
             except asyncpg.UniqueViolationError:
                 raise _taken(values["name"]) from None
             await rows.insert_pin(conn, workspace_id, caller.user_id, clock.now())
-            return await _must_find(conn, workspace_id, caller)
+            await self._roles.welcome(conn, caller.user_id, workspace_id)
+            made = await _must_find(conn, workspace_id, caller)
+        self._roles.forget()
+        return made
 
     async def change(
         self, caller: Caller, workspace_id: int, changes: WorkspaceChange
@@ -231,7 +242,14 @@ async def _lock(
     row = await rows.lock_workspace(conn, workspace_id, caller.user_id)
     if row is None:
         raise _missing(workspace_id)
-    access.may(caller, action, "workspace", owner_id=row.user_id, refusal=refusal)
+    access.may(
+        caller,
+        action,
+        "workspace",
+        owner_id=row.user_id,
+        workspace_id=workspace_id,
+        refusal=refusal,
+    )
     if action == "edit" and row.state == "DELETING":
         raise FailedPrecondition(f"workspace ({workspace_id}) is being deleted")
     return row

@@ -36,6 +36,7 @@ EXPERIMENTS = TableSql(
     },
     joins={"u": "JOIN users u ON u.id = e.user_id"},
     run_of_metric="e.best_trial_id",
+    project="e.project_id",
     has_run="e.id IN (SELECT x.experiment_id FROM runs x WHERE x.id IN ({runs}))",
 )
 """A metric is that of the best trial; a hyperparameter is had when one of the runs has it."""

@@ -321,14 +321,19 @@ async def update_label(
     return found
 
 
-async def list_labels(conn: Conn, project_id: int | None) -> list[str]:
-    """Labels of a project's experiments, or of all; the most used first."""
+async def list_labels(
+    conn: Conn, project_id: int | None, *, among: Sequence[int] | None = None
+) -> list[str]:
+    """Labels of experiments of a project, or of all, in these workspaces, or in all; the most
+    used first."""
     query = """
         SELECT label FROM experiments e, unnest(e.labels) label
-         WHERE $1::int IS NULL OR e.project_id = $1
+         WHERE ($1::int IS NULL OR e.project_id = $1)
+           AND ($2::int[] IS NULL OR e.workspace_id = ANY ($2))
          GROUP BY label ORDER BY count(*) DESC, label
     """
-    return [row["label"] for row in await conn.fetch(query, project_id)]
+    values = project_id, None if among is None else list(among)
+    return [row["label"] for row in await conn.fetch(query, *values)]
 
 
 async def update_details(conn: Conn, experiment_id: int, changes: dict[str, Any]) -> None:

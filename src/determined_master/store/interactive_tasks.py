@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -60,6 +61,7 @@ class InteractiveRow(ListedTask, frozen=True, kw_only=True):
     port: int | None
     active_at: datetime | None
     """When its program last said that it is used."""
+    queue_position: Decimal | None
 
 
 class WatchedTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +83,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     user_ids: Sequence[int] = ()
     workspace_id: int = 0
     """0 for all."""
+    among: Sequence[int] | None = None
+    """The workspaces that may be looked into; None for all."""
     sort: str = "id"
     """One of `SORTS`."""
     descending: bool = False
@@ -114,6 +118,7 @@ _MATCHING = """
        AND (cardinality($3::text[]) = 0 AND cardinality($4::int[]) = 0
             OR u.username = ANY ($3) OR k.user_id = ANY ($4))
        AND ($5 = 0 OR i.workspace_id = $5)
+       AND ($6::int[] IS NULL OR i.workspace_id = ANY ($6))
 """
 
 
@@ -143,7 +148,7 @@ async def insert_interactive_task(conn: Conn, new: NewInteractiveTask) -> None:
 
 async def find_interactive_task(conn: Conn, task_id: str) -> InteractiveRow | None:
     """The interactive task of that id."""
-    columns = f"{_LISTED}, i.config, i.context, i.port, i.active_at"
+    columns = f"{_LISTED}, i.config, i.context, i.port, i.active_at, i.queue_position"
     row = await conn.fetchrow(f"SELECT {columns} {_FROM} WHERE i.task_id = $1", task_id)
     return InteractiveRow(**row) if row else None
 
@@ -160,23 +165,25 @@ async def list_interactive_tasks(conn: Conn, wanted: Wanted) -> tuple[list[Liste
         list(wanted.users),
         list(wanted.user_ids),
         wanted.workspace_id,
+        None if wanted.among is None else list(wanted.among),
     )
     total = await conn.fetchval(f"SELECT count(*) {_FROM} {_MATCHING}", *values)
     page = page_of(total, wanted.offset, wanted.limit)
     direction = "DESC" if wanted.descending else "ASC"
     query = f"""
         SELECT {_LISTED} {_FROM} {_MATCHING}
-         ORDER BY {SORTS[wanted.sort]} {direction}, i.task_id {direction} OFFSET $6 LIMIT $7
+         ORDER BY {SORTS[wanted.sort]} {direction}, i.task_id {direction} OFFSET $7 LIMIT $8
     """
     found = await conn.fetch(query, *values, page.start, page.end - page.start)
     return [ListedTask(**row) for row in found], page
 
 
-async def list_open(conn: Conn, workspace_id: int) -> list[str]:
-    """Ids of the tasks of a workspace that are not over, the oldest first."""
+async def list_unended(conn: Conn, workspace_id: int) -> list[str]:
+    """Ids of a workspace's tasks that are not over, and that nobody ends; the oldest first."""
     query = """
         SELECT k.id FROM interactive_tasks i JOIN tasks k ON k.id = i.task_id
-         WHERE i.workspace_id = $1 AND k.ended_at IS NULL ORDER BY k.started_at, k.id
+         WHERE i.workspace_id = $1 AND k.ended_at IS NULL AND i.state = 'ACTIVE'
+         ORDER BY k.started_at, k.id
     """
     return [row["id"] for row in await conn.fetch(query, workspace_id)]
 

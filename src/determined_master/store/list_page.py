@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 100
 FEW = 2000
+_PROJECTS_IN = "SELECT x.id FROM projects x WHERE x.workspace_id = ANY ({}::int[])"
 _BEGIN = """
     BEGIN READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = on;
     SET LOCAL enable_bitmapscan = on; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
@@ -31,6 +32,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     sorts: Sequence[Sort] = ()
     project_id: int | None = None
     """None for all projects."""
+    workspace_ids: Sequence[int] | None = None
+    """The workspaces that may be looked into; None for all."""
     offset: int = 0
     limit: int = 0
 
@@ -96,6 +99,9 @@ class _Matches(msgspec.Struct, frozen=True):
         if wanted.project_id is not None:
             project = table.expressions["projectId"]
             composed.add(f"{project} = {composed.add_value(wanted.project_id)}")
+        if wanted.workspace_ids is not None:
+            seen = composed.add_value(list(wanted.workspace_ids))
+            composed.add(f"{table.project} IN ({_PROJECTS_IN.format(seen)})")
         if not (wanted.filter.show_archived or with_archived):
             composed.add(f"NOT {table.archived}")
         composed.add_tree(wanted.filter.root)
@@ -135,9 +141,11 @@ async def _read_total(conn: Conn, wanted: Wanted, totals: str) -> int:
     shown = "listed" if wanted.filter.show_archived else "listed - archived"
     query = f"""
         SELECT coalesce(sum({shown}), 0) FROM {totals}
-         WHERE $1::int IS NULL OR project_id = $1
+         WHERE ($1::int IS NULL OR project_id = $1)
+           AND ($2::int[] IS NULL OR project_id IN ({_PROJECTS_IN.format("$2")}))
     """
-    return int(await conn.fetchval(query, wanted.project_id))
+    seen = None if wanted.workspace_ids is None else list(wanted.workspace_ids)
+    return int(await conn.fetchval(query, wanted.project_id, seen))
 
 
 async def _find_having(conn: Conn, matches: _Matches) -> tuple[list[int], Page] | None:
@@ -150,6 +158,8 @@ async def _find_having(conn: Conn, matches: _Matches) -> tuple[list[int], Page] 
     if condition is None or condition.column in table.expressions or table.name != "run":
         return None
     if wanted.project_id is None or condition.operator == "isEmpty" or wanted.offset < 0:
+        return None
+    if wanted.workspace_ids is not None:  # its way leads past the project's workspace
         return None
     sort = wanted.sorts[0] if wanted.sorts else Sort("id")
     if sort.column != "id":

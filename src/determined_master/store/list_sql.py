@@ -42,6 +42,8 @@ class TableSql(msgspec.Struct, frozen=True):
     """The run whose metrics count for a row."""
     has_run: str
     """Holds for a row when `{runs}`, a query of run ids, has one of its runs."""
+    project: str
+    """The project that a row is in."""
     of_experiment: str = ""
     """The experiment that a row belongs to, where it is no experiment itself."""
     totals: str = ""

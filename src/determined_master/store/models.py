@@ -119,9 +119,14 @@ async def find_model(conn: Conn, name: str, *, is_locked: bool = False) -> Model
 
 
 async def list_models(
-    conn: Conn, wanted: ModelFilter, *, sort: str, descending: bool
+    conn: Conn,
+    wanted: ModelFilter,
+    *,
+    sort: str,
+    descending: bool,
+    among: Sequence[int] | None = None,
 ) -> list[ModelRow]:
-    """Models that match, in the order of one of `SORTS`."""
+    """Models that match, in these workspaces or in all, in the order of one of `SORTS`."""
     direction = "DESC" if descending else "ASC"
     query = f"""
         SELECT {COLUMNS} FROM {TABLES}
@@ -134,6 +139,7 @@ async def list_models(
            AND (cardinality($7::int[]) = 0 OR m.workspace_id = ANY ($7))
            AND (cardinality($8::text[]) = 0 OR w.name = ANY ($8))
            AND ($9 = 0 OR m.id = $9)
+           AND ($10::int[] IS NULL OR m.workspace_id = ANY ($10))
          ORDER BY {SORTS[sort]} {direction}, m.id {direction}
     """
     rows = await conn.fetch(
@@ -147,6 +153,7 @@ async def list_models(
         list(wanted.workspace_ids),
         list(wanted.workspace_names),
         wanted.id,
+        None if among is None else list(among),
     )
     return [ModelRow(**row) for row in rows]
 
@@ -168,14 +175,18 @@ async def delete_model(conn: Conn, model_id: int) -> None:
     await conn.execute("DELETE FROM models WHERE id = $1", model_id)
 
 
-async def list_labels(conn: Conn, workspace_id: int | None) -> list[str]:
-    """Labels of the models of a workspace, or of all; the most used first."""
+async def list_labels(
+    conn: Conn, workspace_id: int | None, *, among: Sequence[int] | None = None
+) -> list[str]:
+    """Labels of the models of a workspace, or of all these, or of all; the most used first."""
     query = """
         SELECT label FROM models m, unnest(m.labels) label
-         WHERE $1::int IS NULL OR m.workspace_id = $1
+         WHERE ($1::int IS NULL OR m.workspace_id = $1)
+           AND ($2::int[] IS NULL OR m.workspace_id = ANY ($2))
          GROUP BY label ORDER BY count(*) DESC, label
     """
-    return [row["label"] for row in await conn.fetch(query, workspace_id)]
+    values = workspace_id, None if among is None else list(among)
+    return [row["label"] for row in await conn.fetch(query, *values)]
 
 
 async def find_workspace_id(conn: Conn, name: str | None, workspace_id: int | None) -> int | None:

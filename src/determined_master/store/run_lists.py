@@ -57,6 +57,7 @@ RUNS = TableSql(
     has_run="r.id IN ({runs})",
     of_experiment="r.experiment_id",
     totals="run_numbers",
+    project="r.project_id",
 )
 
 
@@ -129,18 +130,25 @@ class Member(msgspec.Struct, frozen=True):
     siblings: int
     """How many runs the experiment has, this one among them."""
     is_multitrial: bool
+    workspace_id: int
 
 
 async def list_members(
-    conn: Conn, ids: Sequence[int], project_id: int | None = None
+    conn: Conn,
+    ids: Sequence[int],
+    project_id: int | None = None,
+    *,
+    among: Sequence[int] | None = None,
 ) -> list[Member]:
-    """Those of the runs that are there, and in the project, by id."""
+    """Those of the runs that are there, in the project and in these workspaces, by id."""
     query = """
         SELECT r.id, r.experiment_id,
                (SELECT count(*) FROM runs x WHERE x.experiment_id = r.experiment_id),
-               e.searcher_type <> 'single'
+               e.searcher_type <> 'single', e.workspace_id
           FROM runs r JOIN experiments e ON e.id = r.experiment_id
          WHERE r.id = ANY ($1) AND ($2::int IS NULL OR r.project_id = $2)
+           AND ($3::int[] IS NULL OR e.workspace_id = ANY ($3))
          ORDER BY r.id
     """
-    return [Member(*row) for row in await conn.fetch(query, ids, project_id)]
+    seen = None if among is None else list(among)
+    return [Member(*row) for row in await conn.fetch(query, ids, project_id, seen)]

@@ -26,16 +26,24 @@ async def find_template(conn: Conn, name: str) -> TemplateRow | None:
 
 
 async def list_templates(
-    conn: Conn, name: str, workspace_ids: Sequence[int], *, newest_name_first: bool
+    conn: Conn,
+    name: str,
+    workspace_ids: Sequence[int],
+    *,
+    newest_name_first: bool,
+    among: Sequence[int] | None = None,
 ) -> list[TemplateRow]:
-    """Templates whose name contains `name`, of some workspaces or of all, by name."""
+    """Templates whose name contains `name`, of some workspaces (none: of all) that are among
+    these (None: all), by name."""
     query = f"""
         SELECT name, workspace_id, config FROM templates
          WHERE strpos(lower(name), lower($1)) > 0
            AND (cardinality($2::int[]) = 0 OR workspace_id = ANY ($2))
+           AND ($3::int[] IS NULL OR workspace_id = ANY ($3))
          ORDER BY name {"DESC" if newest_name_first else "ASC"}
     """
-    return [TemplateRow(**row) for row in await conn.fetch(query, name, list(workspace_ids))]
+    values = name, list(workspace_ids), None if among is None else list(among)
+    return [TemplateRow(**row) for row in await conn.fetch(query, *values)]
 
 
 async def insert_template(conn: Conn, new: TemplateRow) -> bool:

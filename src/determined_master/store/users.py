@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -83,6 +83,18 @@ async def find_user_by_name(conn: Conn, username: str) -> UserRow | None:
     query = f"SELECT {COLUMNS} FROM users WHERE lower(username) = lower($1)"
     row = await conn.fetchrow(query, username)
     return UserRow(**row) if row else None
+
+
+async def list_known(conn: Conn, user_ids: Sequence[int]) -> set[int]:
+    """Those of these ids that are a user's."""
+    query = "SELECT id FROM users WHERE id = ANY ($1)"
+    return {row["id"] for row in await conn.fetch(query, list(user_ids))}
+
+
+async def list_users_of(conn: Conn, user_ids: Sequence[int]) -> list[UserRow]:
+    """Users by their ids, in the order of these; one that is not there is left out."""
+    query = f"SELECT {COLUMNS} FROM users WHERE id = ANY ($1) ORDER BY id"
+    return [UserRow(**row) for row in await conn.fetch(query, list(user_ids))]
 
 
 async def find_password(conn: Conn, username: str) -> tuple[UserRow, str | None] | None:

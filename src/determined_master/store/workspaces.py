@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -64,9 +64,15 @@ _SHOWN = """
 """
 
 
-async def list_workspaces(conn: Conn, viewer_id: int) -> list[WorkspaceRow]:
-    """All workspaces by id; pins are those of the viewer."""
-    rows = await conn.fetch(f"{_SHOWN} ORDER BY w.id", viewer_id)
+async def list_workspaces(
+    conn: Conn, viewer_id: int, *, among: Sequence[int] | None = None
+) -> list[WorkspaceRow]:
+    """Workspaces by id, all or those among these; pins are those of the viewer."""
+    if among is None:
+        rows = await conn.fetch(f"{_SHOWN} ORDER BY w.id", viewer_id)
+    else:
+        query = f"{_SHOWN} WHERE w.id = ANY ($2) ORDER BY w.id"
+        rows = await conn.fetch(query, viewer_id, list(among))
     return [WorkspaceRow(**row) for row in rows]
 
 

@@ -1,0 +1,116 @@
+"""Routes of roles and of who has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import pagination
+from determined_master.api.shapes_roles import (
+    assigned_message,
+    role_message,
+    rows_of,
+    summaries,
+)
+from determined_master.api.shapes_users import group_message, user_message
+from determined_master.domain.roles import ROLES
+from determined_master.store.roles import AssignmentRow
+from determined_wire.rest import roles as wire
+from determined_wire.rest.types.rbac import Role
+
+
+@route("GET", "/api/v1/permissions/summary")
+async def get_permissions_summary(
+    call: Call, request: wire.GetPermissionsSummaryRequest
+) -> wire.GetPermissionsSummaryResponse:
+    """What the caller may do where."""
+    found = await call.services.roles.summary(call.caller)
+    return wire.GetPermissionsSummaryResponse(roles=_roles(found), assignments=summaries(found))
+
+
+@route("GET", "/api/v1/roles/workspace/{workspace_id}")
+async def get_groups_and_users_assigned_to_workspace(
+    call: Call, request: wire.GetGroupsAndUsersAssignedToWorkspaceRequest
+) -> wire.GetGroupsAndUsersAssignedToWorkspaceResponse:
+    """Who has a role in a workspace."""
+    found = await call.services.roles.in_workspace(call.caller, request.workspace_id, request.name)
+    return wire.GetGroupsAndUsersAssignedToWorkspaceResponse(
+        groups=[group_message(*one) for one in found.groups],
+        users_assigned_directly=[user_message(row) for row in found.users],
+        assignments=[assigned_message(*one) for one in found.assigned],
+    )
+
+
+@route("POST", "/api/v1/roles/search/by-ids")
+async def get_roles_by_id(
+    call: Call, request: wire.GetRolesByIDRequest
+) -> wire.GetRolesByIDResponse:
+    """Roles, and who has them."""
+    found = await call.services.roles.by_ids(call.caller, request.role_ids)
+    return wire.GetRolesByIDResponse(roles=[assigned_message(*one) for one in found])
+
+
+@route("GET", "/api/v1/roles/search/by-user/{user_id}")
+async def get_roles_assigned_to_user(
+    call: Call, request: wire.GetRolesAssignedToUserRequest
+) -> wire.GetRolesAssignedToUserResponse:
+    """The roles of a user, by their groups too."""
+    found = await call.services.roles.of_user(call.caller, request.user_id)
+    return wire.GetRolesAssignedToUserResponse(roles=[assigned_message(*one) for one in found])
+
+
+@route("GET", "/api/v1/roles/search/by-group/{group_id}")
+async def get_roles_assigned_to_group(
+    call: Call, request: wire.GetRolesAssignedToGroupRequest
+) -> wire.GetRolesAssignedToGroupResponse:
+    """The roles of a group."""
+    found = await call.services.roles.of_group(call.caller, request.group_id)
+    return wire.GetRolesAssignedToGroupResponse(roles=_roles(found), assignments=summaries(found))
+
+
+@route("POST", "/api/v1/roles/search/by-assignability")
+async def search_roles_assignable_to_scope(
+    call: Call, request: wire.SearchRolesAssignableToScopeRequest
+) -> wire.SearchRolesAssignableToScopeResponse:
+    """Roles that can be given in a workspace, or in the cluster."""
+    found, page = await call.services.roles.list_all(
+        call.caller,
+        offset=request.offset,
+        limit=request.limit,
+        for_workspace=bool(request.workspace_id),
+    )
+    return wire.SearchRolesAssignableToScopeResponse(
+        pagination=pagination(page), roles=[role_message(role) for role in found]
+    )
+
+
+@route("POST", "/api/v1/roles/search")
+async def list_roles(call: Call, request: wire.ListRolesRequest) -> wire.ListRolesResponse:
+    """All roles by name."""
+    found, page = await call.services.roles.list_all(
+        call.caller, offset=request.offset, limit=request.limit
+    )
+    return wire.ListRolesResponse(
+        roles=[role_message(role) for role in found], pagination=pagination(page)
+    )
+
+
+@route("POST", "/api/v1/roles/add-assignments")
+async def assign_roles(call: Call, request: wire.AssignRolesRequest) -> wire.AssignRolesResponse:
+    """Give roles to users and groups."""
+    await call.services.roles.assign(call.caller, rows_of(request))
+    return wire.AssignRolesResponse()
+
+
+@route("POST", "/api/v1/roles/remove-assignments")
+async def remove_assignments(
+    call: Call, request: wire.RemoveAssignmentsRequest
+) -> wire.RemoveAssignmentsResponse:
+    """Take roles away from users and groups."""
+    await call.services.roles.remove(call.caller, rows_of(request))
+    return wire.RemoveAssignmentsResponse()
+
+
+def _roles(found: Sequence[AssignmentRow]) -> list[Role]:
+    ids = dict.fromkeys(row.role_id for row in found)
+    return [role_message(ROLES[i]) for i in ids if i in ROLES]

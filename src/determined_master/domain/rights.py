@@ -1,0 +1,64 @@
+"""What somebody holds by their roles: everywhere, and in single workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from determined_master.domain.permissions import Permission
+from determined_master.domain.roles import ROLES
+
+NOTHING: frozenset[Permission] = frozenset()
+
+
+class Grant(msgspec.Struct, frozen=True, order=True):
+    """One role, in one workspace or (`workspace_id` 0) in the whole cluster."""
+
+    role_id: int
+    workspace_id: int = 0
+
+
+class Rights(msgspec.Struct, frozen=True):
+    """What somebody may do, and where."""
+
+    everywhere: frozenset[Permission] = NOTHING
+    within: Mapping[int, frozenset[Permission]] = {}
+    """By workspace, beside what holds everywhere."""
+
+    def holds(self, permission: Permission, workspace_id: int | None = None) -> bool:
+        """Whether it is held in a workspace; in the cluster as a whole when none is named."""
+        if permission in self.everywhere:
+            return True
+        return workspace_id is not None and permission in self.within.get(workspace_id, NOTHING)
+
+    def holds_anywhere(self, permission: Permission) -> bool:
+        """Whether it is held in any workspace, or in the cluster."""
+        return permission in self.everywhere or any(
+            permission in held for held in self.within.values()
+        )
+
+    def workspaces(self, permission: Permission) -> frozenset[int] | None:
+        """The workspaces in which it is held; None when that is all of them."""
+        if permission in self.everywhere:
+            return None
+        return frozenset(i for i, held in self.within.items() if permission in held)
+
+
+def rights_of(grants: Iterable[Grant]) -> Rights:
+    """The sum of what roles give; a role that this version does not know gives nothing.
+
+    What is of the cluster counts only where a role is given in the whole cluster.
+    """
+    everywhere: frozenset[Permission] = NOTHING
+    within: dict[int, frozenset[Permission]] = {}
+    for grant in grants:
+        role = ROLES.get(grant.role_id)
+        if role is None:
+            continue
+        if grant.workspace_id:
+            held = frozenset(p for p in role.permissions if not p.is_of_cluster)
+            within[grant.workspace_id] = within.get(grant.workspace_id, NOTHING) | held
+        else:
+            everywhere |= role.permissions
+    return Rights(everywhere, within)

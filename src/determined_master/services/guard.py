@@ -1,0 +1,105 @@
+"""Where roles decide: whether a caller sees what a request names, and may do what it asks.
+
+One look before the request is handled, for every route alike: what is hidden from a caller is
+told as what is not there is, in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master.domain import access
+from determined_master.domain.access import Action, Kind
+from determined_master.domain.errors import NotFound, PermissionDenied
+from determined_master.store.places import Thing, find_workspaces
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.store.pool import Pool
+
+HINT = "it does not exist, or no role of yours shows it"
+
+_SEEN: Mapping[Thing, tuple[Kind, str]] = {
+    "workspace": ("workspace", "workspace '{}' not found"),
+    "project": ("project", "project '{}' not found"),
+    "project_key": ("project", "project '{}' not found"),
+    "experiment": ("experiment", "experiment '{}' not found"),
+    "external_experiment": ("experiment", "experiment with external id '{}' not found"),
+    "trial": ("experiment", "trial '{}' not found"),
+    "checkpoint": ("experiment", "checkpoint '{}' not found"),
+    "task": ("task", "task '{}' not found"),
+    "allocation": ("task", "allocation '{}' not found"),
+    "command": ("task", "command '{}' not found"),
+    "notebook": ("task", "notebook '{}' not found"),
+    "shell": ("task", "shell '{}' not found"),
+    "tensorboard": ("task", "tensorboard '{}' not found"),
+    "job": ("task", "job {} not found"),
+    "template": ("template", "template '{}' not found"),
+    "model": ("model", 'model "{}" not found'),
+}
+"""What must be readable to see a thing, and what is said when it is not."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Things that a request names, and what it does with them."""
+
+    thing: Thing
+    names: Sequence[str]
+    action: Action = "read"
+    kind: Kind | None = None
+    """Of what the action is; None for seeing the thing itself."""
+    may_be_missing: bool = False
+    """Whether a thing that is not there is none of the guard's business."""
+
+
+class Guard:
+    """Looks up the workspaces of what requests name."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def seen(self, caller: Caller, thing: Thing, names: Sequence[str]) -> set[str]:
+        """Those of these things that the caller sees."""
+        kind, _ = _SEEN[thing]
+        if access.visible(caller, kind) is None:
+            return set(names)
+        async with self._pool.acquire() as conn:
+            found = await find_workspaces(conn, thing, names)
+        return {n for n, i in found.items() if access.can(caller, "read", kind, workspace_id=i)}
+
+    async def can(self, caller: Caller, claim: Claim) -> bool:
+        """Whether `check` would do nothing."""
+        if caller.rights is None or caller.is_admin:
+            return True
+        try:
+            await self.check(caller, [claim])
+        except (NotFound, PermissionDenied):
+            return False
+        return True
+
+    async def check(self, caller: Caller, claims: Sequence[Claim]) -> None:
+        """Do nothing when the caller may do all of this.
+
+        Raises:
+            NotFound: one of the things is not there, or the caller may not see it.
+            PermissionDenied: the caller sees it, and may not do that with it.
+        """
+        async with self._pool.acquire() as conn:
+            for claim in claims:
+                found = await find_workspaces(conn, claim.thing, claim.names)
+                for name in claim.names:
+                    if name in found or not claim.may_be_missing:
+                        _check(caller, claim, name, found.get(name))
+
+
+def _check(caller: Caller, claim: Claim, name: str, workspace_id: int | None) -> None:
+    kind, text = _SEEN[claim.thing]
+    missing = f"{text.format(name)}: {HINT}"
+    if workspace_id is None:
+        raise NotFound(missing)
+    access.may_see(caller, kind, workspace_id, missing)
+    if claim.kind is not None:
+        access.may(caller, claim.action, claim.kind, workspace_id=workspace_id)

@@ -1,0 +1,138 @@
+"""The workspace that a thing is in, whatever it is named by."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from determined_master.store.pool import Conn
+
+Thing = Literal[
+    "workspace",
+    "project",
+    "project_key",
+    "experiment",
+    "external_experiment",
+    "trial",
+    "checkpoint",
+    "task",
+    "allocation",
+    "command",
+    "notebook",
+    "shell",
+    "tensorboard",
+    "job",
+    "template",
+    "model",
+]
+MAX_INT = 2**31 - 1
+_OF_GENERIC = """
+      LEFT JOIN projects p ON p.id = g.project_id
+"""
+_OF_TASK = f"""
+      LEFT JOIN experiments e ON e.id = k.experiment_id
+      LEFT JOIN generic_tasks g ON g.task_id = k.id {_OF_GENERIC}
+      LEFT JOIN interactive_tasks i ON i.task_id = k.id
+"""
+_WORKSPACE = "coalesce(e.workspace_id, p.workspace_id, g.workspace_id) AS workspace_id"
+_WORKSPACE_OF_TASK = _WORKSPACE.replace("g.workspace_id)", "g.workspace_id, i.workspace_id)")
+
+
+class _Search(msgspec.Struct, frozen=True):
+    """How things of one kind are looked for."""
+
+    query: str
+    """Gives (key, workspace_id); `$1` are the keys in their stored form."""
+    stored: Callable[[str], object | None]
+    """The stored form of a name as users give it; None for what can be no name."""
+
+
+def _number(name: str) -> int | None:
+    is_number = name.isascii() and name.isdigit() and len(name) <= 10 and int(name) <= MAX_INT
+    return int(name) if is_number else None
+
+
+def _uuid(name: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(name)
+    except ValueError:
+        return None
+
+
+_TASKS = _Search(
+    f"SELECT k.id AS key, {_WORKSPACE_OF_TASK} FROM tasks k {_OF_TASK}"
+    " WHERE k.id = ANY ($1::text[])",
+    str,
+)
+_SEARCHES: Mapping[Thing, _Search] = {
+    "workspace": _Search(
+        "SELECT id AS key, id AS workspace_id FROM workspaces WHERE id = ANY ($1::int[])", _number
+    ),
+    "project": _Search(
+        "SELECT id AS key, workspace_id FROM projects WHERE id = ANY ($1::int[])", _number
+    ),
+    "project_key": _Search(
+        "SELECT key, workspace_id FROM projects WHERE key = ANY ($1::text[])", str.upper
+    ),
+    "experiment": _Search(
+        "SELECT id AS key, workspace_id FROM experiments WHERE id = ANY ($1::int[])", _number
+    ),
+    "external_experiment": _Search(
+        "SELECT external_id AS key, workspace_id FROM experiments"
+        " WHERE external_id = ANY ($1::text[])",
+        str,
+    ),
+    "trial": _Search(
+        "SELECT t.id AS key, e.workspace_id FROM trials t"
+        " JOIN experiments e ON e.id = t.experiment_id WHERE t.id = ANY ($1::int[])",
+        _number,
+    ),
+    "checkpoint": _Search(
+        f"SELECT c.uuid AS key, {_WORKSPACE} FROM checkpoints c"
+        " LEFT JOIN experiments e ON e.id = c.experiment_id"
+        f" LEFT JOIN generic_tasks g ON g.task_id = c.task_id {_OF_GENERIC}"
+        " WHERE c.uuid = ANY ($1::uuid[])",
+        _uuid,
+    ),
+    "task": _TASKS,
+    "command": _TASKS,
+    "notebook": _TASKS,
+    "shell": _TASKS,
+    "tensorboard": _TASKS,
+    "allocation": _Search(
+        f"SELECT a.id AS key, {_WORKSPACE_OF_TASK} FROM allocations a"
+        f" JOIN tasks k ON k.id = a.task_id {_OF_TASK} WHERE a.id = ANY ($1::text[])",
+        str,
+    ),
+    "job": _Search(
+        "SELECT job_id AS key, workspace_id FROM experiments WHERE job_id = ANY ($1::uuid[])"
+        f" UNION SELECT k.job_id, {_WORKSPACE_OF_TASK} FROM tasks k {_OF_TASK}"
+        " WHERE k.experiment_id IS NULL AND k.job_id = ANY ($1::uuid[])",
+        _uuid,
+    ),
+    "template": _Search(
+        "SELECT name AS key, workspace_id FROM templates WHERE name = ANY ($1::text[])", str
+    ),
+    "model": _Search(
+        "SELECT k.key, m.workspace_id FROM unnest($1::text[]) AS k (key)"
+        " JOIN models m ON m.name = k.key OR m.id::text = k.key",
+        str,
+    ),
+}
+
+
+async def find_workspaces(conn: Conn, thing: Thing, names: Sequence[str]) -> dict[str, int]:
+    """The workspaces of things by the names that were given; 0 for one that is in none.
+
+    A thing that is not there is left out.
+    """
+    search = _SEARCHES[thing]
+    stored = {name: search.stored(name) for name in names}
+    keys = [key for key in stored.values() if key is not None]
+    if not keys:
+        return {}
+    found = {row["key"]: row["workspace_id"] or 0 for row in await conn.fetch(search.query, keys)}
+    return {name: found[key] for name, key in stored.items() if key in found}
