@@ -43,6 +43,7 @@ PUBLIC = (
     "ExperimentConfig",
     "InvalidHP",
     "LOG_FORMAT",
+    "LegacyTrial",
     "RendezvousInfo",
     "ResourcesInfo",
     "TrialContext",
@@ -52,6 +53,7 @@ PUBLIC = (
     "errors",
     "get_cluster_info",
     "import_from_path",
+    "pytorch",
     "util",
 )
 
@@ -66,6 +68,22 @@ def test_the_harness_loads_with_nothing_else_installed(python: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""  # not even these two are loaded
+
+
+@pytest.mark.slow
+def test_training_loops_are_there_without_pytorch_and_say_when_it_lacks(python: str) -> None:
+    code = (
+        "from determined import pytorch; print(pytorch.Epoch(2).should_stop(4)); "
+        "pytorch.PyTorchTrial"
+    )
+    done = subprocess.run(
+        [python, "-S", "-c", code],
+        env={"PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "True\n"
+    assert "ImportError: determined.pytorch needs PyTorch" in done.stderr
 
 
 @pytest.mark.slow

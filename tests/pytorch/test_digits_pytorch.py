@@ -28,6 +28,7 @@ def submit(cluster: Cluster, script: str | None = None, **more: object) -> int:
     config = YAML(typ="safe").load(EXAMPLE / "distributed.yaml")
     variables = [f"DET_PYTHON_EXECUTABLE={TORCH_PYTHON}", "EPOCHS=3"]
     config["environment"] = {"environment_variables": variables}
+    config["reproducibility"] = {"experiment_seed": 1}  # what is learned does not vary
     text = (EXAMPLE / "train.py").read_text() if script is None else script
     return cluster.submit({**config, "max_restarts": 0, **more}, {"train.py": text})
 

@@ -7,6 +7,7 @@ import logging
 import os
 import pathlib
 import tempfile
+import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from determined._constants import run_dir
@@ -24,6 +25,7 @@ logger = logging.getLogger("determined.core")
 Selector = Callable[[pathlib.Path], bool]
 Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 
+PROGRESS_EVERY_S = 1.0
 PROGRESS_TIMEOUT_S = 5.0
 REPORTED_MARK = "reported"
 """A file in the info directory that tells the entry chain that metrics were reported."""
@@ -66,6 +68,7 @@ class TrainContext:
         self._tbd_writer = tbd_writer
         self._has_reported = False
         self._has_told = False
+        self._progress_told_at = -PROGRESS_EVERY_S
 
     def set_status(self, status: str) -> None:
         """Show a few words about what the trial is doing, such as `validating`."""
@@ -192,7 +195,11 @@ class TrainContext:
             )
 
     def _try_report_progress(self, progress: float) -> None:
-        """Tell it once, without errors: training does not wait for a master that is away."""
+        """Tell it now and then, once and without errors: training does not wait for the master."""
+        now = time.monotonic()
+        if progress < 1 and now < self._progress_told_at + PROGRESS_EVERY_S:
+            return
+        self._progress_told_at = now
         session = self._session.with_retry(0)
         try:
             session.post(

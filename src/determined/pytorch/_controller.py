@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-from typing import Any, Callable, Dict, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from determined import util
 from determined.pytorch import _judge, _values
@@ -170,14 +170,20 @@ class _PyTorchTrialController:
         value = _judge.searched_value(goal, metrics)
         wants = False
         if dist.rank == 0:
-            bests = (self._at.best, self._core.train.get_experiment_best_validation())
-            wants = _judge.wants_checkpoint(self._plan.checkpoint_policy, goal, value, bests)
+            wants = _judge.wants_checkpoint(
+                self._plan.checkpoint_policy, goal, value, self._best_values()
+            )
             # What a search may count its time in; a trial's own metric of the name goes before.
             time = {"batches": done, "epochs": done // self._scale.epoch_batches}
             self._core.train.report_validation_metrics(done, {**time, **metrics})
         self._wants_checkpoint = bool(dist.broadcast(wants)) or self._wants_checkpoint
         best = _judge.best_of(goal, value, self._at.best)
         self._at = self._at._replace(validated_batches=done, best=best)
+
+    def _best_values(self) -> Iterator[Optional[float]]:
+        """The best of the trial and, asked for only where it matters, of the experiment."""
+        yield self._at.best
+        yield self._core.train.get_experiment_best_validation()
 
     def _save(self) -> None:
         """Save a checkpoint, unless the last one is of here."""

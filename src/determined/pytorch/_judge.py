@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Iterable, Optional
 
 from determined.pytorch._configured import SearchGoal
 
@@ -37,7 +37,7 @@ def best_of(goal: SearchGoal, value: Optional[float], best: Optional[float]) -> 
 
 
 def wants_checkpoint(
-    policy: str, goal: SearchGoal, value: Optional[float], bests: Any = ()
+    policy: str, goal: SearchGoal, value: Optional[float], bests: Iterable[Optional[float]]
 ) -> bool:
     """Whether to save after a validation.
 

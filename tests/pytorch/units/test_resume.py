@@ -141,29 +141,32 @@ def test_a_trial_that_is_killed_between_two_batches_ends_with_the_same_bits(
     (tmp_path / "code" / "train.py").write_text(SCRIPT)
     here = Path(__file__).parent
 
-    def run(place: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def start(place: str, **variables: str) -> subprocess.Popen[str]:
         env = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(here), str(here.parents[2] / "src")]),
             "XDG_DATA_HOME": str(tmp_path / place),
             **variables,
         }
-        return subprocess.run(
-            [sys.executable, "train.py"],
-            cwd=tmp_path / "code",
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=120,
+        pipe = subprocess.PIPE
+        command = [sys.executable, "train.py"]
+        place_of_code = tmp_path / "code"
+        return subprocess.Popen(
+            command, cwd=place_of_code, env=env, stdout=pipe, stderr=pipe, text=True
         )
 
-    whole = run("whole")
-    assert whole.returncode == 0, whole.stderr
-    assert run("parted", DIES_AT="14").returncode == -signal.SIGKILL
+    def said(run: subprocess.Popen[str]) -> list[str]:
+        out, err = run.communicate(timeout=120)
+        assert run.returncode == 0, err
+        return out.split()
+
+    whole, parted = start("whole"), start("parted", DIES_AT="14")
+    parted.communicate(timeout=120)
+    assert parted.returncode == -signal.SIGKILL
     stored = tmp_path / "parted" / "determined" / "checkpoints"
     steps = {json.loads(p.read_text())["steps_completed"]: p for p in stored.glob("*/meta*.json")}
     assert sorted(steps) == [4, 8, 12]
-    resumed = run("parted", LATEST=steps[12].parent.name)
-    assert resumed.returncode == 0, resumed.stderr
-    assert whole.stdout.split()[0] == "30"
-    assert resumed.stdout.split() == ["18", whole.stdout.split()[1]]
+    resumed = start("parted", LATEST=steps[12].parent.name)
+    count, weights = said(whole)
+    assert count == "30"
+    assert said(resumed) == ["18", weights]
