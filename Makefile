@@ -29,19 +29,19 @@ test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made f
 test-compat: $(STAMP)  ## the published client (0.38.1) against this master
 	@$(BIN)/python -m pytest -q tests/compat
 
-test-torch: $(STAMP)  ## PyTorch's launcher on one agent and on two, in an environment of its own
+test-torch: $(STAMP)  ## PyTorch's launcher and trials, in an environment of its own
 	@free=$$(df -Pk . | awk 'NR == 2 { print int($$4 / 1048576) }'); \
 	if [ ! -x $(TORCH_VENV)/bin/python ] && [ $$free -lt $(TORCH_DISK_GB) ]; then \
 	  echo "test-torch is skipped: PyTorch may take $(TORCH_DISK_GB) GB and $$free GB are free"; exit 0; fi; \
 	test -x $(TORCH_VENV)/bin/python || $(PYTHON) -m venv $(TORCH_VENV); \
 	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
-	  torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml && \
+	  torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml pytest && \
 	TORCH_PYTHON=$$PWD/$(TORCH_VENV)/bin/python3 $(BIN)/python -m pytest -q tests/pytorch
 
 check: $(STAMP)  ## format, lint, types, imports, sizes, fast tests
 	@$(BIN)/ruff format --check src tests tools bench examples
 	@$(BIN)/ruff check src tests tools bench examples
-	@$(BIN)/mypy src
+	@$(BIN)/mypy src bench
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest -q tests/repo tests/domain
 

@@ -58,10 +58,10 @@ class Load:
             self._note,
         )
         engine.feed.listen("allocation", self._changed)
-        for effect in (alloc.StartContainer, alloc.SignalContainer):
-            engine.handlers.register(effect, self._carry_out)
-        for effect in (alloc.ForgetContainer, alloc.ReportAllocationEnd):
-            engine.handlers.register(effect, self._ignore)
+        for order in (alloc.StartContainer, alloc.SignalContainer):
+            engine.handlers.register(order, self._carry_out)
+        for rest in (alloc.ForgetContainer, alloc.ReportAllocationEnd):
+            engine.handlers.register(rest, self._ignore)
 
     async def feed(self) -> None:
         """Keep so many requests waiting, for ever."""

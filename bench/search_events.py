@@ -59,7 +59,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 SEED = 42
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 FILL = 1000
-SUBMITTED = {
+SUBMITTED: dict[str, Any] = {
     "name": "search",
     "entrypoint": "python3 train.py",
     "hyperparameters": {
@@ -155,6 +155,7 @@ async def measure(trials: int) -> None:
             address = embedded_address(server.connection_options)
             pool = await open_pool(address)
             try:
+                assert server.pid is not None
                 await _measure(address, pool, trials, server.pid)
             finally:
                 await pool.close()
@@ -252,7 +253,7 @@ def _cpu_s(pid: int) -> float:
     """Of a server and the processes it has now."""
     server = psutil.Process(pid)
     times = [process.cpu_times() for process in (server, *server.children(recursive=True))]
-    return sum(time.user + time.system for time in times)
+    return float(sum(time.user + time.system for time in times))
 
 
 async def _wait_for_effects(pool: Pool) -> None:

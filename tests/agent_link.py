@@ -95,7 +95,8 @@ class Recorder:
         reports = [r for _, _, r in self.changes if r.container_id == container_id]
         reports += [r for _, rs in self.joined for r in rs if r.container_id == container_id]
         ended = [r for r in reports if r.state == "TERMINATED"]
-        return (ended or reports or [None])[-1]
+        found = ended or reports
+        return found[-1] if found else None
 
 
 class OpenDoor:

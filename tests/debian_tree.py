@@ -11,8 +11,10 @@ from pathlib import Path
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where its programs are."""
-_PACKAGES = ("python3-minimal", "python3", "bash", "dash", "coreutils", "base-files")
-_PACKAGES += ("openssh-server", "openssh-client", "libstdc++6")
+_PACKAGES = (
+    *("python3-minimal", "python3", "bash", "dash", "coreutils", "base-files"),
+    *("openssh-server", "openssh-client", "libstdc++6"),
+)
 
 
 class CannotRun(Exception):
@@ -79,7 +81,16 @@ def _with_dependencies() -> list[str]:
         capture_output=True,
         text=True,
     ).stdout
-    left_out = ("debconf", "perl", "libperl", "dpkg", "tar", "mawk", "gawk", "original-awk")
+    left_out: tuple[str, ...] = (
+        "debconf",
+        "perl",
+        "libperl",
+        "dpkg",
+        "tar",
+        "mawk",
+        "gawk",
+        "original-awk",
+    )
     left_out += ("adduser", "passwd", "procps", "ucf", "sensible-utils", "lsb-base", "runit")
     left_out += ("usrmerge", "usr-is-merged", "libnewt", "libslang", "libtextwrap", "libdebian")
     left_out += ("libelogind", "libproc2", "libfile-find", "libnumber-compare", "libtext-glob")

@@ -86,7 +86,7 @@ def main() -> None:
     import os
     import threading
 
-    from moto.server import DomainDispatcherApplication, create_backend_app
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
     application = DomainDispatcherApplication(create_backend_app)

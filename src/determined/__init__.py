@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from determined._info import TrialInfo as TrialInfo
     from determined._info import get_cluster_info as get_cluster_info
     from determined._invalid_hp import InvalidHP as InvalidHP
+    from determined._legacy_trial import LegacyTrial as LegacyTrial
     from determined._trial_context import TrialContext as TrialContext
 
 _HOMES = {
@@ -28,6 +29,7 @@ _HOMES = {
     "ExperimentConfig": "_experiment_config",
     "InvalidHP": "_invalid_hp",
     "LOG_FORMAT": "_constants",
+    "LegacyTrial": "_legacy_trial",
     "RendezvousInfo": "_info",
     "ResourcesInfo": "_info",
     "TrialContext": "_trial_context",
@@ -35,7 +37,10 @@ _HOMES = {
     "get_cluster_info": "_info",
     "import_from_path": "_import",
 }
-_MODULES = ("common", "core", "errors", "experimental", "ipc", "launch", "tensorboard", "util")
+_MODULES = (
+    *("common", "core", "errors", "experimental", "ipc", "launch", "pytorch", "tensorboard"),
+    "util",
+)
 
 
 def __getattr__(name: str) -> object:

@@ -287,7 +287,8 @@ async def test_the_next_run_knows_what_its_job_was_given_in_the_queue(world, cli
 async def test_a_paused_task_keeps_its_place_and_is_given_another(world, client) -> None:
     first, second, third = [await create(client) for _ in range(3)]
     names = await run(world, f"{third}.1")
-    jobs = {j["entityId"]: j["jobId"] for j in (await client("GET", QUEUES)).json()["jobs"]}
+    queued = await scene.until(client, QUEUES, _queued(first, second, third))
+    jobs = {j["entityId"]: j["jobId"] for j in queued}
 
     async def paused(names: dict[str, str]) -> None:
         await done(client, third, "pause")
@@ -330,8 +331,8 @@ async def test_tasks_are_held_to_the_config_policies_of_tasks(world, client) -> 
     urgent = CONFIG.replace("slots: 0", "slots: 0, priority: 39")
     assert "exceeds the limit of 40" in await refused(client, config=urgent, projectId=there)
     task_id, free = await create(client, projectId=there), await create(client, urgent)
-    await scene.until(client, QUEUES, _queued(task_id))
-    jobs = {j["entityId"]: j["jobId"] for j in (await client("GET", QUEUES)).json()["jobs"]}
+    queued = await scene.until(client, QUEUES, _queued(task_id, free))
+    jobs = {j["entityId"]: j["jobId"] for j in queued}
     for change, status in (
         ({"priority": 39}, 400),
         ({"aheadOf": jobs[free]}, 400),
@@ -365,9 +366,9 @@ async def test_a_paused_task_tells_why_it_does_not_run_and_an_ended_one_is_no_jo
     assert (answer.status, answer.text) == (404, f"job {job['jobId']} not found")
 
 
-def _queued(task_id: str) -> Callable[[Any], Any]:
+def _queued(*task_ids: str) -> Callable[[Any], Any]:
     def found(got: Any) -> Any:
-        return got["jobs"] if any(j["entityId"] == task_id for j in got["jobs"]) else None
+        return got["jobs"] if {*task_ids} <= {j["entityId"] for j in got["jobs"]} else None
 
     return found
 

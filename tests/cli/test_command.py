@@ -26,7 +26,8 @@ def test_it_prints_what_the_program_says_and_ends_as_it_does(
     assert outcome.status == status
     assert "INFO: first\n" in outcome.out
     assert outcome.out.count("INFO: ") == 2
-    assert f"Launched command {ID}" in outcome.err
+    launched = f"Launched command (id: {ID}, name: Command (oddly-calm-heron)).\n"
+    assert outcome.out.startswith(launched)
     (call,) = master.made("GET", f"/api/v1/tasks/{ID}/logs")
     assert call.query["follow"] == ["true"]
 

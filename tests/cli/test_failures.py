@@ -93,12 +93,12 @@ def test_waiting_asks_until_the_end(det: Det, master: FakeMaster) -> None:
     assert states == []
 
 
-def test_what_is_not_served_is_refused_before_anything_is_sent(
+def test_a_wrong_port_is_refused_before_anything_is_sent(
     det: Det, master: FakeMaster, tmp_path: object
 ) -> None:
-    outcome = det("e", "create", "config.yaml", "--publish", "8080")
+    outcome = det("e", "create", "config.yaml", "--publish", "http")
     assert outcome.status == 1
-    assert "--publish is not served" in outcome.err
+    assert "--publish http: give PORT or LOCAL:PORT" in outcome.err
     assert master.calls == []
 
 

@@ -18,11 +18,11 @@ MISSING = error(404, 5, "NotFound", "shell 'nope' not found")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_list_is_of_ones_own_tasks(det: Det, master: FakeMaster, kind: str) -> None:
     canned_tasks.serve(master, kind)
-    boards = "Experiment IDs,Trial IDs," if kind == "tensorboard" else ""
+    boards = "experimentIds,trialIds," if kind == "tensorboard" else ""
     shown = '"7, 8",11,' if boards else ""
     title = canned_tasks.TITLES[kind]
     assert det(kind, "list", "--csv").out.splitlines() == [
-        f"Id,Owner,Description,State,{boards}Exit Status,Resource Pool,Workspace",
+        f"id,username,description,state,{boards}exitStatus,resourcePool,workspaceName",
         f"{ID},determined,{title} (oddly-calm-heron),RUNNING,{shown},default,Uncategorized",
     ]
     (call,) = master.made("GET", f"/api/v1/{kind}s")
@@ -51,9 +51,10 @@ def test_a_list_is_sorted_and_may_be_ids_alone(det: Det, master: FakeMaster) -> 
 
 def test_json_has_all_that_the_master_tells(det: Det, master: FakeMaster) -> None:
     canned_tasks.serve(master, "command")
-    expected = {**canned_tasks.task("command"), "workspaceName": "Uncategorized"}
+    added = {"state": "RUNNING", "workspaceName": "Uncategorized"}
+    expected = {**canned_tasks.task("command"), **added}
     assert json.loads(det("cmd", "list", "--json").out) == [expected]
-    assert json.loads(det("cmd", "describe", ID, "--json").out) == [expected]
+    assert json.loads(det("cmd", "describe", ID, "--json").out) == expected
 
 
 def test_a_bare_noun_lists(det: Det, master: FakeMaster) -> None:

@@ -45,7 +45,7 @@ def test_each_change_is_told_until_it_is_ready(
     outcome = det("notebook", "start")
     address = f"{master.url}/proxy/{ID}/?token=t0"
     assert outcome.out == (
-        f"Launched notebook {ID}: JupyterLab (oddly-calm-heron)\n"
+        f"Launched notebook (id: {ID}, name: JupyterLab (oddly-calm-heron)).\n"
         f"Notebook is running at: {address}\n"
     )
     assert outcome.err.splitlines() == [

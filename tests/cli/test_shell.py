@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ def test_start_opens_what_it_has_started(det: Det, master: FakeMaster, ssh: Ssh)
     outcome = det("shell", "start", "--show-ssh-command")
     assert outcome.status == 7
     assert f"ada@{ID}" in ssh.called()["words"]
-    assert outcome.out.startswith("ssh -o ")
+    launched, shown = outcome.out.splitlines()
+    assert launched == f"Launched shell (id: {ID}, name: Shell (oddly-calm-heron))."
+    assert shown.startswith('ssh -o "ProxyCommand=')
     assert master.made("GET", f"/api/v1/shells/{ID}") == []
 
 
@@ -121,6 +124,13 @@ def test_the_tunnel_trusts_the_master_as_the_command_did(
     assert words[2].endswith(f"determined.cli.tunnel https://m:1 %h{trust.format(tmp_path)}")
     if "master.pem" in trust:
         assert (tmp_path / "master.pem").read_text() == "PEM\n"
+
+
+def test_a_shown_command_is_read_as_it_is_meant() -> None:
+    words = ["ssh", "-o", "a b", 'q"u', "$HOME", "`x`", "back\\", "p%h", "it's", ""]
+    script = f"printf '%s|' {ssh_command.text_of(words)}"
+    read = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert read.stdout.split("|") == [*words, ""]
 
 
 def test_what_ssh_would_expand_is_kept_from_it(tmp_path: Path) -> None:

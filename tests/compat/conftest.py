@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compat.client import MODEL, Client, NotInstalled, Said, install
+from tests.compat.client import MODEL, Client, Said, install
 from tests.e2e.cluster import PASSWORD, Cluster
 from tests.e2e.conftest import running
+from tests.environments import NotInstalled
 
 SETTINGS = """\
 resource_pools: [{pool_name: default}, {pool_name: rig}]

@@ -293,6 +293,11 @@ class Cluster(ClusterApi):
         log = self.root / f"{name}.log"
         return log.read_text(errors="replace") if log.exists() else ""
 
+    def task_text(self, task: str) -> str:
+        """A task's log as far as it is stored."""
+        lines = self.session().get(f"/api/v1/tasks/{task}/logs").text.splitlines()
+        return "".join(json.loads(line)["result"]["message"] for line in lines)
+
     def _answers(self) -> bool:
         master = self.processes["master"]
         assert master.poll() is None, f"the master ended: {self.log()[-3000:]}"
@@ -321,7 +326,7 @@ class Cluster(ClusterApi):
         log = (self.root / f"{name}.log").open("ab")
         account = self._account
         way = self.ways.get(name, Way())
-        program = ("-m", module)
+        program: tuple[str, ...] = ("-m", module)
         if way.tuning:
             program = (str(ROOT / "tests/e2e/tuned.py"), json.dumps(way.tuning), module)
         with log:

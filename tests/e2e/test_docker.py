@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -14,6 +16,7 @@ from tests.e2e import scripts
 from tests.e2e.cluster import Cluster, until
 from tests.e2e.docker_cluster import config, docker_cluster, gang
 from tests.e2e.ports import first_port
+from tests.harness.conftest import SOURCE
 
 pytestmark = [
     pytest.mark.e2e,
@@ -184,3 +187,51 @@ def test_a_workspaces_agent_user_owns_what_its_tasks_do(cluster: Cluster) -> Non
     assert "owns 54321 54321" in lines
     [saved] = (cluster.root / "hers").glob("*/weights")
     assert (saved.stat().st_uid, saved.stat().st_gid) == (54321, 54322)
+
+
+def test_a_shell_is_entered_in_its_container(cluster: Cluster) -> None:
+    """An image with OpenSSH's server, and the master's tunnel."""
+    environment = {"environment_variables": ["MINE=a b"]}
+    started = cluster.post("/api/v1/shells", {"config": {"environment": environment}})
+    shell = started["shell"]["id"]
+    until(lambda: is_ready(cluster, shell), what="its server")
+    key = cluster.root / "shell-key"
+    key.write_text(started["shell"]["privateKey"])
+    key.chmod(0o600)
+    tunnel = f"{sys.executable} -m determined.cli.tunnel {cluster.address} %h"
+    options = ("IdentitiesOnly=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null")
+    command = ["ssh", "-F", "none", "-i", str(key), "-o", f"ProxyCommand={tunnel}"]
+    for option in (*options, "LogLevel=ERROR", "BatchMode=yes"):
+        command += ["-o", option]
+    script = "echo $MINE; python3 -c 'import determined as d; print(d.__file__)'; id -u"
+    said = subprocess.run(
+        [*command, f"root@{shell}", script],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr + cluster.task_text(shell)
+    assert said.stdout == "a b\n/opt/determined/harness/determined/__init__.py\n0\n"
+    cluster.post(f"/api/v1/shells/{shell}/kill")
+    until(lambda: is_over(cluster, "shell", shell), what="its end")
+
+
+def test_an_image_without_jupyterlab_is_told_so(cluster: Cluster) -> None:
+    notebook = cluster.post("/api/v1/notebooks", {"config": {}})["notebook"]["id"]
+    until(lambda: is_over(cluster, "notebook", notebook), what="its end")
+    found = cluster.get(f"/api/v1/notebooks/{notebook}")["notebook"]
+    assert found["exitStatus"].endswith("127 (exit code 127)")
+    assert "install JupyterLab in the image" in cluster.task_text(notebook)
+
+
+def is_ready(cluster: Cluster, task_id: str) -> bool:
+    allocations = cluster.get(f"/api/v1/tasks/{task_id}")["task"]["allocations"]
+    return any(a.get("isReady") for a in allocations)
+
+
+def is_over(cluster: Cluster, kind: str, task_id: str) -> bool:
+    found = cluster.get(f"/api/v1/{kind}s/{task_id}")[kind]
+    return bool(found["state"] == "STATE_TERMINATED")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.certificates import Authority
 from tests.docker_daemon import Daemon
 from tests.e2e.cluster import Cluster, until
 from tests.e2e.docker_cluster import config, docker_cluster, gang
@@ -44,9 +45,10 @@ with core.init(distributed=distributed) as context:
 """
 DISTRUSTS = """
 import os
-os.environ["DET_MASTER_CERT_FILE"] = ""
+os.environ["DET_MASTER_CERT_FILE"] = "other.crt"
 from determined import core
 with core.init() as context:
+    context.train.report_validation_metrics(1, {"loss": 1.0})
     print("it was trusted all the same", flush=True)
 """
 
@@ -81,8 +83,11 @@ def test_ranks_in_two_containers_meet_over_a_tls_master(cluster: Cluster) -> Non
     assert "gathered [0, 1]" in cluster.text(trial["id"])
 
 
-def test_a_task_without_the_certificate_is_told_what_it_lacks(cluster: Cluster) -> None:
-    experiment = cluster.submit(config("python3 t.py"), {"t.py": DISTRUSTS})
+def test_a_task_that_trusts_somebody_else_is_told_what_it_lacks(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    files = {"t.py": DISTRUSTS, "other.crt": Authority(tmp_path, "other").pem.decode()}
+    experiment = cluster.submit(config("python3 t.py"), files)
     assert cluster.wait(experiment) == "ERROR"
     [trial] = cluster.trials(experiment)
     text = cluster.text(trial["id"])

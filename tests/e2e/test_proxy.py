@@ -61,7 +61,12 @@ def served() -> Iterator[Served]:
         }
         experiment = cluster.submit(config, {"t.py": SERVES})
         [trial] = until(lambda: cluster.trials(experiment), what="the trial")
-        next(line for line in cluster.lines(trial["id"]) if "serving" in line["log"])
+        said = []
+        for line in cluster.lines(trial["id"]):
+            said.append(line["log"])
+            if line["log"].strip() == "serving":
+                break
+        assert "serving" in said[-1], "".join(said)
         task_id = trial["taskId"]
         names = [f"{task_id}:{port}" for port in ports]
         yield Served(cluster, experiment, task_id, *names)

@@ -173,13 +173,42 @@ def test_storage_that_cannot_be_written_is_named(task: Task, python: str) -> Non
     assert "Traceback" not in done.stderr
 
 
-def test_a_trial_class_is_refused_with_the_remedy(task: Task, python: str) -> None:
-    task.config["entrypoint"] = "model_def:MyTrial"
+# Stands for torch's launcher: tells its arguments, and runs the one rank.
+LAUNCHER = """
+import os, subprocess, sys
+print("torch's launcher:", *sys.argv[1:sys.argv.index("--module")])
+rank = [sys.executable, "-m", *sys.argv[sys.argv.index("--module") + 1 :]]
+sys.exit(subprocess.call(rank, env={**os.environ, "RANK": "0"}))
+"""
+
+
+@covers("experiment-config 3.trial_class")
+def test_a_trial_class_is_run_by_torchs_launcher_and_deprecated(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    master.serve_files(
+        {
+            "model_def.py": "class Plain:\n    pass\n",
+            "torch/__init__.py": "",
+            "torch/distributed/__init__.py": "",
+            "torch/distributed/run.py": LAUNCHER,
+        }
+    )
+    task.config["entrypoint"] = "model_def:Plain"
     task.env["DET_PYTHON_EXECUTABLE"] = python
     done = task.enter(python)
     assert done.returncode == 1
-    assert "names a trial class" in done.stderr
-    assert "python3 train.py" in done.stderr
+    assert "--nnodes 1 --nproc_per_node 1 --node_rank 0 --max_restarts 0" in done.stdout
+    assert "FutureWarning: --trial is deprecated" in done.stderr
+    assert "names no subclass of determined.pytorch.PyTorchTrial" in done.stderr
+
+
+def test_a_trial_class_without_pytorch_is_told_what_it_lacks(task: Task, python: str) -> None:
+    task.config["entrypoint"] = "model_def:Model"
+    task.env["DET_PYTHON_EXECUTABLE"] = python
+    done = task.enter(python)
+    assert done.returncode == 1
+    assert "needs PyTorch, which this Python does not have" in done.stderr
 
 
 def test_a_command_runs_in_its_directory(task: Task, master: MasterDouble, python: str) -> None:

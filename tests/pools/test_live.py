@@ -216,3 +216,12 @@ def test_who_waits_for_an_agent_that_rests_is_told_so() -> None:
     said = reasons.impossible(Demand(1, False, frozenset()), "default", [seen])
     assert "on a the last starts failed" in said
     assert "repair or replace" in said
+
+
+def test_a_tasks_allocations_are_found_until_they_are_over() -> None:
+    held = live(running("a"))
+    [state] = held.of_task(running("a").request.task_id)
+    assert state == running("a")
+    over, _ = run(exited("a", 0), state=state)
+    held.changed(over, 2)
+    assert held.of_task(state.request.task_id) == []

@@ -61,9 +61,8 @@ def test_one_rank_learns_without_a_cluster(tmp_path: Path) -> None:
     assert float(done.stderr.rpartition("validation accuracy ")[2].split()[0]) > 0.9
 
 
-def test_two_ranks_of_one_agent_learn() -> None:
-    with running(agents=1, slots=2) as cluster:
-        assert_learned(cluster, submit(cluster), {"agent-0"})
+def test_two_ranks_of_one_agent_learn(cluster: Cluster) -> None:
+    assert_learned(cluster, submit(cluster), {"agent-0"})
 
 
 def test_two_agents_learn_and_a_rank_that_dies_ends_the_other() -> None:

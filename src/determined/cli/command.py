@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.detach:
         print(task_id)
         return 0
-    declare.warn(f"Launched command {task_id}: {task['description']}")
+    interactive_launch.announce(_KIND, task)
     if not log_stream.print_task(session, task_id, log_stream.everything(of_task=True)):
         declare.warn(
             f"The command goes on: 'det command logs -f {task_id}' comes back to it, "

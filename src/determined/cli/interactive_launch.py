@@ -15,6 +15,7 @@ from determined.cli import (
     packing,
     places,
 )
+from determined.cli.interactive import Kind
 from determined.common import config_text
 from determined.common.api import Session
 
@@ -54,6 +55,11 @@ def launch(
     answer: Dict[str, Any] = session.post(kind.path, json=body, timeout=600.0).json()
     launch_warnings.tell(answer, kind.title)
     return session, answer
+
+
+def announce(kind: Kind, task: Mapping[str, Any]) -> None:
+    """Say what was started; scripts read the ID from it."""
+    print(f"Launched {kind.title} (id: {task['id']}, name: {task['description']}).", flush=True)
 
 
 def _config(args: argparse.Namespace, entrypoint: Optional[List[str]]) -> Dict[str, Any]:

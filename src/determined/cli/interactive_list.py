@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Mapping
 
 from determined.cli import (
     connect,
@@ -17,17 +17,18 @@ from determined.cli import (
 from determined.cli.interactive import Kind
 from determined.common.api import BaseSession, Session
 
-_HEADERS = {
-    "id": "Id",
-    "username": "Owner",
-    "description": "Description",
-    "state": "State",
-    "experimentIds": "Experiment IDs",
-    "trialIds": "Trial IDs",
-    "exitStatus": "Exit Status",
-    "resourcePool": "Resource Pool",
-    "workspaceName": "Workspace",
-}
+_KEYS = (
+    "id",
+    "username",
+    "description",
+    "state",
+    "experimentIds",
+    "trialIds",
+    "exitStatus",
+    "resourcePool",
+    "workspaceName",
+)
+"""Columns, by the names that scripts know them by."""
 _OF_TENSORBOARDS = ("experimentIds", "trialIds")
 
 
@@ -40,7 +41,10 @@ def list_all(args: argparse.Namespace) -> None:
         for task in found:
             print(task["id"])
         return
-    _show(kind, found, args)
+    if args.json:
+        show.as_json(found)
+    else:
+        _table(kind, found, args)
 
 
 def describe(args: argparse.Namespace) -> None:
@@ -49,7 +53,11 @@ def describe(args: argparse.Namespace) -> None:
     session = connect.session(args)
     task_id = interactive_ids.full(session, kind, getattr(args, kind.id_name))
     task = session.get(kind.path_of(task_id)).json()[kind.word]
-    _show(kind, [{**task, "workspaceName": _names(session).get(task["workspaceId"])}], args)
+    shown = _shown(task, _names(session))
+    if args.json:
+        show.as_json(shown)
+    else:
+        _table(kind, [shown], args)
 
 
 def _fetch(session: Session, kind: Kind, args: argparse.Namespace) -> List[Dict[str, Any]]:
@@ -60,7 +68,7 @@ def _fetch(session: Session, kind: Kind, args: argparse.Namespace) -> List[Dict[
         params["users"] = [experiment_show.own_name(session)]
     found = pages.fetch(session, kind.path, kind.many, params)
     names = _names(session)
-    shown = [{**task, "workspaceName": names.get(task["workspaceId"])} for task in found]
+    shown = [_shown(task, names) for task in found]
     key = args.sort_by
     return sorted(
         shown,
@@ -74,20 +82,17 @@ def _names(session: BaseSession) -> Dict[int, str]:
     return {workspace["id"]: workspace["name"] for workspace in found}
 
 
-def _show(kind: Kind, tasks: List[Dict[str, Any]], args: argparse.Namespace) -> None:
-    if args.json:
-        show.as_json(tasks)
-        return
+def _shown(task: Mapping[str, Any], names: Mapping[int, str]) -> Dict[str, Any]:
+    """A task as scripts know it."""
+    workspace = names.get(task["workspaceId"])
+    return {**task, "state": show.state(task["state"]), "workspaceName": workspace}
+
+
+def _table(kind: Kind, tasks: List[Dict[str, Any]], args: argparse.Namespace) -> None:
     is_board = kind is interactive.TENSORBOARD
-    keys = [key for key in _HEADERS if is_board or key not in _OF_TENSORBOARDS]
-    rows = [[_cell(task, key) for key in keys] for task in tasks]
-    show.table([_HEADERS[key] for key in keys], rows, as_csv=args.csv)
+    keys = [key for key in _KEYS if is_board or key not in _OF_TENSORBOARDS]
+    show.table(keys, [[_cell(task[key]) for key in keys] for task in tasks], as_csv=args.csv)
 
 
-def _cell(task: Dict[str, Any], key: str) -> Any:
-    value = task.get(key)
-    if key == "state":
-        return show.state(value)
-    if key in _OF_TENSORBOARDS:
-        return ", ".join(map(str, value or ()))
-    return value
+def _cell(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list) else value

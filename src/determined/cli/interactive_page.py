@@ -38,7 +38,7 @@ def start(args: argparse.Namespace, more: Mapping[str, Any]) -> None:
     if args.detach:
         print(task["id"])
         return
-    print(f"Launched {kind.title} {task['id']}: {task['description']}", flush=True)
+    interactive_launch.announce(kind, task)
     _open(session, kind, task, is_wanted=not args.no_browser)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import shlex
 import subprocess
 import tempfile
 from typing import Any, Mapping, Sequence
@@ -70,7 +69,7 @@ def start(args: argparse.Namespace) -> int:
     if args.detach:
         print(shell["id"])
         return 0
-    declare.warn(f"Launched shell {shell['id']}: {shell['description']}")
+    interactive_launch.announce(_KIND, shell)
     return _open(session, shell, args)
 
 
@@ -126,7 +125,7 @@ def _run(command: Sequence[str]) -> int:
 def _kept_command(session: Session, shell: Mapping[str, Any], options: Sequence[str]) -> str:
     folder = ssh_command.kept_folder(shell["id"])
     files = ssh_command.write_files(folder, shell, session.cert)
-    return shlex.join(ssh_command.words(session, shell, files, options))
+    return ssh_command.text_of(ssh_command.words(session, shell, files, options))
 
 
 def _get(session: Session, args: argparse.Namespace) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import sys
@@ -13,6 +14,7 @@ from typing import Any, List, Mapping, Optional, Sequence
 from determined.common.api import Session
 from determined.common.api.certs import NOVERIFY, Cert
 
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _KEY, _CERT = "key", "master.pem"
 
 
@@ -67,6 +69,11 @@ def words(
     ]
 
 
+def text_of(command: Sequence[str]) -> str:
+    """A command as shells and editors read it: what needs quotes is in double ones."""
+    return " ".join(map(_quoted, command))
+
+
 def kept_folder(task_id: str) -> pathlib.Path:
     """Where the files of a shell stay whose command was shown."""
     home = pathlib.Path.home()
@@ -88,6 +95,12 @@ def _tunnel(session: Session, files: Files) -> str:
         trust += ["--cert-name", session.cert.name]
     before, after = (shlex.join(part).replace("%", "%%") for part in (program, trust))
     return f"{before} %h {after}".rstrip()
+
+
+def _quoted(word: str) -> str:
+    if _PLAIN.fullmatch(word):
+        return word
+    return '"' + re.sub(r'(["\\$`])', r"\\\1", word) + '"'
 
 
 def _write(path: pathlib.Path, text: str) -> None:

@@ -24,6 +24,7 @@ logger = logging.getLogger("determined.core")
 Selector = Callable[[pathlib.Path], bool]
 Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 
+PROGRESS_TIMEOUT_S = 5.0
 REPORTED_MARK = "reported"
 """A file in the info directory that tells the entry chain that metrics were reported."""
 
@@ -40,6 +41,9 @@ class TrainContext:
 
     Only the chief (rank 0) reports; on other ranks a report changes nothing.
     """
+
+    _writes_events = True
+    """Whether reports go into TensorBoard's files as well."""
 
     def __init__(
         self,
@@ -187,6 +191,20 @@ class TrainContext:
                 json={"progress": float(progress), "is_raw": True},
             )
 
+    def _try_report_progress(self, progress: float) -> None:
+        """Tell it once, without errors: training does not wait for a master that is away."""
+        session = self._session.with_retry(0)
+        try:
+            session.post(
+                f"/api/v1/trials/{self._trial_id}/progress",
+                json={"progress": float(progress), "is_raw": True},
+                timeout=PROGRESS_TIMEOUT_S,
+            )
+        except Exception as error:
+            logger.debug("the progress was not told: %s", error)
+        finally:
+            session.close()
+
     def get_experiment_best_validation(self) -> Optional[float]:
         """The best value of the searcher's metric in the whole experiment, None before any."""
         try:
@@ -223,7 +241,7 @@ class TrainContext:
             _leave_mark()
         if self._tensorboard_mode is not TensorboardMode.AUTO:
             return
-        if self._tbd_writer is not None:
+        if self._tbd_writer is not None and self._writes_events:
             if group == "training":
                 self._tbd_writer.on_train_step_end(steps_completed, metrics, batch_metrics)
             elif group == "validation":
@@ -290,6 +308,9 @@ class DummyTrainContext(TrainContext):
         if not 0 <= progress <= 1:
             raise ValueError(f"progress must be from 0 to 1, got {progress}")
         logger.info("progress: %.0f %%", progress * 100)
+
+    def _try_report_progress(self, progress: float) -> None:
+        self.report_progress(progress)
 
     def get_experiment_best_validation(self) -> Optional[float]:
         """None: there is no experiment."""

@@ -1,26 +1,100 @@
-"""Trains a trial class given as `module:Class`."""
+"""Trains a trial class given as `module:Class`, as a rank of torch's launcher."""
 
 from __future__ import annotations
 
+import importlib
+import logging
+import os
 import sys
-from typing import List
+from typing import Any, List
 
-from determined.exec._notes import note
+from determined import _constants
+from determined._info import ClusterInfo, get_cluster_info
+from determined.exec._notes import EntryFailed, note
 
-NOT_SERVED = 1
+
+def load_class(spec: str) -> Any:
+    """The class that `module:Class` names; modules are looked for in the working directory first.
+
+    Raises:
+        EntryFailed: there is no such module, or no such class in it.
+    """
+    name, _, path = spec.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
+            raise
+        raise EntryFailed(
+            f"the entrypoint {spec!r} names the module {name!r}, which is not in the model "
+            "directory"
+        ) from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise EntryFailed(f"the entrypoint {spec!r}: {name!r} has no class {path!r}")
+        found = getattr(found, part)
+    return found
+
+
+def train(trial_class: Any, info: ClusterInfo) -> None:
+    """Train a PyTorch trial by the experiment's configuration.
+
+    Raises:
+        EntryFailed: the configuration does not say how long.
+    """
+    from determined import pytorch
+    from determined.pytorch._configured import fit_arguments
+
+    config = info.trial._config
+    try:
+        arguments = fit_arguments(config)
+    except ValueError as error:
+        raise EntryFailed(str(error)) from error
+    optimizations = config.get("optimizations") or {}
+    aggregation = int(optimizations.get("aggregation_frequency") or 1)
+    with pytorch.init(aggregation_frequency=aggregation) as context:
+        trainer = pytorch.Trainer(trial_class(context), context)
+        trainer.fit(**arguments, latest_checkpoint=info.latest_checkpoint)
+
+
+def is_pytorch(trial_class: Any) -> bool:
+    """Whether this is a class of PyTorch trials."""
+    if "determined.pytorch._trial" not in sys.modules:
+        return False
+    from determined.pytorch import PyTorchTrial
+
+    return isinstance(trial_class, type) and issubclass(trial_class, PyTorchTrial)
 
 
 def main(argv: List[str]) -> int:
-    """Refuse: this version trains scripts only."""
-    spec = argv[0] if argv else "module:Class"
-    note(
-        f"the entrypoint {spec!r} names a trial class, which this version cannot train. Write a "
-        "script that calls determined.core.init() (or your framework's trainer) and make it the "
-        "entrypoint, such as 'python3 train.py'",
-        "ERROR",
-    )
-    return NOT_SERVED
+    """Train the class; returns the exit code.
+
+    Raises:
+        EntryFailed: it cannot be trained here.
+    """
+    if len(argv) != 1 or ":" not in argv[0]:
+        raise EntryFailed("determined.exec.harness takes one argument, module:Class")
+    info = get_cluster_info()
+    if info is None or info.task_type != "TRIAL":
+        raise EntryFailed("determined.exec.harness trains the class of a trial, and this is none")
+    level = logging.DEBUG if info.trial._debug else logging.INFO
+    logging.basicConfig(level=level, format=_constants.LOG_FORMAT)
+    trial_class = load_class(argv[0])
+    if not is_pytorch(trial_class):
+        raise EntryFailed(
+            f"the entrypoint {argv[0]!r} names no subclass of determined.pytorch.PyTorchTrial: "
+            "other trial classes are not supported. Write a script that calls "
+            "determined.core.init() and make it the entrypoint, such as 'python3 train.py'"
+        )
+    train(trial_class, info)
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except EntryFailed as error:
+        note(str(error), "ERROR")
+        sys.exit(error.code)

@@ -53,6 +53,8 @@ def validate_storage(config: Dict[str, Any]) -> None:
 def command_of(entrypoint: Union[str, List[str], None]) -> List[str]:
     """The command that an entrypoint stands for: a text is a shell's, a list runs as it is.
 
+    A text of the old form `module:Class` is trained by torch's launcher.
+
     Raises:
         EntryFailed: there is none.
     """
@@ -64,7 +66,8 @@ def command_of(entrypoint: Union[str, List[str], None]) -> List[str]:
         )
     if is_trial_class(entrypoint):
         python = os.environ.get("DET_PYTHON_EXECUTABLE") or "python3"
-        return [python, "-m", "determined.exec.harness", entrypoint]
+        launcher = [python, "-m", "determined.launch.torch_distributed"]
+        return [*launcher, "--", "--trial", entrypoint]
     return ["sh", "-c", entrypoint]
 
 

@@ -5,7 +5,9 @@ usage: python3 -m determined.launch.torch_distributed [TORCH_ARGS --] SCRIPT...
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from typing import List, Tuple
@@ -51,17 +53,25 @@ def create_pid_client_cmd(allocation_id: str) -> List[str]:
 
 
 def main(override_args: List[str], script: List[str]) -> int:
-    """Start the ranks of this container and wait for them; return the exit code."""
+    """Start the ranks of this container and wait for them; return the exit code.
+
+    A container without slots has one rank.
+
+    Raises:
+        SystemExit: PyTorch is not installed.
+    """
     info = _arguments.require_cluster_info("determined.launch.torch_distributed")
+    _require_torch()
+    ranks = max(1, len(info.slot_ids))
     chief_ip = info.container_addrs[0]
     os.environ["USE_TORCH_DISTRIBUTED"] = "True"
     os.environ["DET_CHIEF_IP"] = chief_ip
     nodes = len(info.container_addrs)
     command = [
-        *create_pid_server_cmd(info.allocation_id, len(info.slot_ids)),
+        *create_pid_server_cmd(info.allocation_id, ranks),
         *create_launch_cmd(
             nodes,
-            len(info.slot_ids),
+            ranks,
             info.container_rank,
             "localhost" if nodes == 1 else chief_ip,
             override_args,
@@ -79,6 +89,15 @@ def parse_args(args: List[str]) -> Tuple[List[str], List[str]]:
     """Split the arguments into those of torch and each rank's command."""
     override_args, rest = _arguments.split_overrides(args)
     return override_args, _arguments.script_of(rest, "torch_distributed [TORCH_ARGS --] SCRIPT...")
+
+
+def _require_torch() -> None:
+    is_mine = shutil.which(_arguments.python()) == sys.executable
+    if is_mine and importlib.util.find_spec("torch") is None:
+        raise SystemExit(
+            "determined.launch.torch_distributed needs PyTorch, which this Python does not have: "
+            "choose an image with it, or name another Python in DET_PYTHON_EXECUTABLE"
+        )
 
 
 if __name__ == "__main__":

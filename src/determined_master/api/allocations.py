@@ -118,7 +118,10 @@ async def accelerators(
 async def proxy_address(
     call: Call, request: wire.PostAllocationProxyAddressRequest
 ) -> wire.PostAllocationProxyAddressResponse:
-    """Where a task's own server listens; nothing is proxied yet, so it is not kept."""
+    """Where a task says that it is reached; its agent knows, so it is not kept.
+
+    Who could name any address would have the master call it.
+    """
     await call.services.allocations.get(call.caller, request.allocation_id)
     return wire.PostAllocationProxyAddressResponse()
 

@@ -10,7 +10,6 @@ import msgspec
 
 from determined_master import clock, entropy
 from determined_master.domain import access
-from determined_master.domain.allocation.messages import JobTerms
 from determined_master.domain.config.policy import check_change
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.errors import InvalidArgument, NotFound
@@ -218,11 +217,15 @@ class InteractiveTasks:
             has_order = self._pools.has_order(row.resource_pool)
             check_change("resources", changes, policies, has_priorities=has_order)
             config = typed_task(row.config)
+            is_same = priority == config.priority
             await job_queue.update_task_terms(
-                conn, row.job_id, priority=priority, weight=config.weight, position=None
+                conn,
+                row.job_id,
+                priority=priority,
+                weight=config.weight,
+                position=row.queue_position if is_same else None,  # it joins its equals by age
             )
-        terms = JobTerms(priority, config.weight, config.max_slots)
-        await self._terms.tell(row.job_id, terms)
+        await self._terms.sync([row.job_id])
         return await self.get(caller, kind, task_id)
 
     def may_enter(self, caller: Caller, row: rows.ListedTask) -> bool:

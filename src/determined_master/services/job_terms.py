@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master import entropy
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import DetError
+from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
 from determined_master.engine import Posting
 from determined_master.store import job_queue
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from determined_master.pools.live import LiveAllocations
     from determined_master.store.pool import Pool
 
-SYNCED = frozenset({"TRIAL", "GENERIC"})
+SYNCED = frozenset({"TRIAL", "GENERIC"}) | INTERACTIVE_KINDS
 """Types of tasks whose jobs have their terms in rows."""
 POOL_CHANGED = "allocation resource pool changed"
 
@@ -69,7 +70,7 @@ class JobTermsSync:
 
 
 def terms_of(row: job_queue.JobRow) -> alloc.JobTerms:
-    """What the row of an experiment or a generic task says of its place in the queue."""
+    """What the row of an experiment or a task says of its place in the queue."""
     resources = row.resources or {}
     return alloc.JobTerms(
         priority=int(resources["priority"]),

@@ -125,9 +125,9 @@ class ProjectDeletions:
 
     async def _end_interactive(self, conn: Conn, workspace_id: int) -> None:
         """The same for commands, notebooks, shells and TensorBoards of a workspace."""
-        killed = interactive.TaskKilled(reason=f"workspace {workspace_id} is deleted")
-        for task_id in await interactive_tasks.list_open(conn, workspace_id):
-            await self._engine.post("interactive", task_id, killed, cause="workspace-deletion")
+        ended = interactive.TaskKilled(reason=f"workspace {workspace_id} is deleted")
+        for task_id in await interactive_tasks.list_unended(conn, workspace_id):
+            await self._engine.post("interactive", task_id, ended, cause="workspace-deletion")
 
     async def _delete_experiments(self, ids: Sequence[int]) -> None:
         for experiment_id in ids:
@@ -180,7 +180,7 @@ async def _settle_project(conn: Conn, project_id: int) -> bool:
 async def _settle_workspace(conn: Conn, workspace_id: int) -> bool:
     """The same for a workspace, whose projects are settled."""
     states = await rows.list_project_states(conn, workspace_id)
-    if not states and not await interactive_tasks.list_open(conn, workspace_id):
+    if not states and not await interactive_tasks.list_unended(conn, workspace_id):
         left = await pool_bindings.list_pools_of_alone(conn, workspace_id)
         await workspaces.delete_workspace(conn, workspace_id)
         for pool in left:

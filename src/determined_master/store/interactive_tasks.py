@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -60,6 +61,7 @@ class InteractiveRow(ListedTask, frozen=True, kw_only=True):
     port: int | None
     active_at: datetime | None
     """When its program last said that it is used."""
+    queue_position: Decimal | None
 
 
 class WatchedTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +148,7 @@ async def insert_interactive_task(conn: Conn, new: NewInteractiveTask) -> None:
 
 async def find_interactive_task(conn: Conn, task_id: str) -> InteractiveRow | None:
     """The interactive task of that id."""
-    columns = f"{_LISTED}, i.config, i.context, i.port, i.active_at"
+    columns = f"{_LISTED}, i.config, i.context, i.port, i.active_at, i.queue_position"
     row = await conn.fetchrow(f"SELECT {columns} {_FROM} WHERE i.task_id = $1", task_id)
     return InteractiveRow(**row) if row else None
 
@@ -176,11 +178,12 @@ async def list_interactive_tasks(conn: Conn, wanted: Wanted) -> tuple[list[Liste
     return [ListedTask(**row) for row in found], page
 
 
-async def list_open(conn: Conn, workspace_id: int) -> list[str]:
-    """Ids of the tasks of a workspace that are not over, the oldest first."""
+async def list_unended(conn: Conn, workspace_id: int) -> list[str]:
+    """Ids of a workspace's tasks that are not over, and that nobody ends; the oldest first."""
     query = """
         SELECT k.id FROM interactive_tasks i JOIN tasks k ON k.id = i.task_id
-         WHERE i.workspace_id = $1 AND k.ended_at IS NULL ORDER BY k.started_at, k.id
+         WHERE i.workspace_id = $1 AND k.ended_at IS NULL AND i.state = 'ACTIVE'
+         ORDER BY k.started_at, k.id
     """
     return [row["id"] for row in await conn.fetch(query, workspace_id)]
 

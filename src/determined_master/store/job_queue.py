@@ -44,10 +44,12 @@ async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
          WHERE e.job_id = ANY ($1::uuid[])
         UNION ALL
         SELECT DISTINCT ON (k.job_id) k.job_id::text, NULL, k.id, k.type,
-               coalesce(g.state, ''), k.type, k.user_id, u.username,
+               coalesce(g.state, CASE i.state WHEN 'OVER' THEN 'COMPLETED' ELSE i.state END, ''),
+               k.type, k.user_id, u.username,
                coalesce(g.workspace_id, i.workspace_id, 1), 0, k.started_at,
-               g.config #>> '{resources,resource_pool}', g.config -> 'resources',
-               g.queue_position
+               coalesce(g.config, i.config) #>> '{resources,resource_pool}',
+               coalesce(g.config, i.config) -> 'resources',
+               coalesce(g.queue_position, i.queue_position)
           FROM tasks k JOIN users u ON u.id = k.user_id
           LEFT JOIN generic_tasks g ON g.task_id = k.id
           LEFT JOIN interactive_tasks i ON i.task_id = k.id
@@ -92,7 +94,8 @@ async def update_task_terms(
     query = """
         WITH interactive AS (
             UPDATE interactive_tasks i
-               SET config = jsonb_set(i.config, '{resources}', i.config -> 'resources' || $2)
+               SET config = jsonb_set(i.config, '{resources}', i.config -> 'resources' || $2),
+                   queue_position = $3
               FROM tasks k WHERE k.id = i.task_id AND k.job_id = $1::uuid
         )
         UPDATE generic_tasks g

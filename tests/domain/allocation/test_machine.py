@@ -20,6 +20,7 @@ from determined_master.domain.allocation import container_rows
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation.machine import step
 from determined_master.domain.errors import FailedPrecondition, NotFound
+from determined_master.domain.proxy_port import ProxyPort
 
 NAME = "Trial 3 (Experiment 7)"
 
@@ -92,6 +93,17 @@ def test_the_start_is_logged_once_when_all_containers_run() -> None:
         "10.0.0.1",
         ((1734, 9),),
     )
+
+
+def test_a_proxied_port_that_is_not_published_is_told_once() -> None:
+    ports = (ProxyPort(8000), ProxyPort(8001))
+    state, _ = run(assigned("a", "b"), state=waiting(slots=2, proxy_ports=ports))
+    state, chief = step(state, changed("a", "RUNNING", ports=((8000, 32000),)))
+    _, other = step(state, changed("b", "RUNNING"))
+    [(level, said)] = log_of(chief)
+    assert level == "WARNING"
+    assert said.startswith("port 8001 cannot be reached through the master")
+    assert [level for level, _ in log_of(other)] == ["INFO"]
 
 
 @pytest.mark.parametrize("late", ["PULLING", "STARTING", "RUNNING"])
@@ -330,6 +342,14 @@ def test_words_of_the_agent_are_kept_when_they_say_more_than_the_code() -> None:
     event = changed("a", "TERMINATED", failure=failure("container_failed", "out of memory", 137))
     state, _ = step(running(), event)
     assert "exit code: 137: out of memory (exit code 137)" in state.outcome.message
+
+
+def test_what_an_agent_says_beside_the_exit_code_is_told() -> None:
+    said = "container failed with non-zero exit code: 137 (the kernel ended it)"
+    event = changed("a", "TERMINATED", failure=failure("container_failed", said, 137))
+    state, _ = step(running(), event)
+    assert state.outcome is not None
+    assert state.outcome.message.endswith(f"exit code: {said} (exit code 137)")
 
 
 def test_the_state_of_a_gang_on_40_agents_stays_below_its_bound() -> None:

@@ -44,11 +44,11 @@ def test_a_program_is_printed_and_its_status_is_the_commands_own(person: Person)
     options = ("--config-file", config, *NO_SLOTS, "-c", folder, "-i", extra)
     said = person.det("cmd", "run", *options, "python3", "train.py", "-d", "x", code=3)
     assert "says ['-d', 'x'] more loud" in said.out
-    [task_id] = [word.strip(":") for word in said.err.split() if word.count("-") == 4]
+    task_id = said.out.partition("(id: ")[2].partition(",")[0]
     [row] = person.det("cmd", "describe", task_id, "--csv").rows()
-    assert row["State"] == "TERMINATED"
-    assert "exit code 3" in row["Exit Status"]
-    assert row["Workspace"] == "Uncategorized"
+    assert row["state"] == "TERMINATED"
+    assert "exit code 3" in row["exitStatus"]
+    assert row["workspaceName"] == "Uncategorized"
     assert "TONE=loud" in person.det("cmd", "config", task_id).out
     assert "says ['-d', 'x']" in person.det("cmd", "logs", task_id[:8]).out
     wrong = person.det("cmd", "run", "--config", "nope=1", "true", code=1).err
@@ -64,10 +64,10 @@ def test_one_word_is_read_by_a_shell(person: Person) -> None:
 @live("command list", "command kill", "command set priority")
 def test_commands_are_listed_moved_and_killed(person: Person) -> None:
     first, second = waiting(person), waiting(person)
-    rows = {row["Id"]: row for row in person.det("cmd", "list", "--csv").rows()}
+    rows = {row["id"]: row for row in person.det("cmd", "list", "--csv").rows()}
     assert {first, second} <= rows.keys()
-    assert rows[first]["Owner"] == "admin"
-    assert rows[first]["Description"].startswith("Command (")
+    assert rows[first]["username"] == "admin"
+    assert rows[first]["description"].startswith("Command (")
     assert person.det("cmd", "list", "-q", "--order-by", "desc").out.split()[:2] == [second, first]
     said = person.det("cmd", "set", "priority", first, "7").out
     assert said == f"Set priority of command {first} to 7\n"

@@ -61,7 +61,7 @@ def started(person: Person) -> Iterator[list[tuple[str, str]]]:
 
 
 def id_of(text: str) -> str:
-    return next(word.strip(":") for word in text.split() if word.count("-") == 4)
+    return text.partition("(id: ")[2].partition(",")[0]
 
 
 def fetch(address: str, token: str = "") -> str:
@@ -95,8 +95,8 @@ def test_a_notebook_is_opened_through_the_master(
     person.det("notebook", "open", task_id[:8])
     assert opened == [address, address]
     assert "JupyterLab answers" in person.det("notebook", "logs", task_id).out
-    rows = {row["Id"]: row for row in person.det("notebook", "list", "--csv").rows()}
-    assert rows[task_id]["State"] == "RUNNING"
+    rows = {row["id"]: row for row in person.det("notebook", "list", "--csv").rows()}
+    assert rows[task_id]["state"] == "RUNNING"
     person.det("notebook", "kill", task_id)
     until(lambda: state(person, "notebook", task_id) == "TERMINATED", what="the end")
     ended = person.det("notebook", "open", task_id, code=1).err
@@ -142,8 +142,8 @@ def test_a_tensorboard_shows_an_experiment(
     assert address.startswith(f"{person.cluster.address}/proxy/{task_id}/")
     token = person.cluster.session().token
     assert "TensorBoard" in fetch(address.partition("?")[0], token)
-    rows = {row["Id"]: row for row in person.det("tensorboard", "list", "--csv").rows()}
-    assert rows[task_id]["Experiment IDs"] == str(number)
+    rows = {row["id"]: row for row in person.det("tensorboard", "list", "--csv").rows()}
+    assert rows[task_id]["experimentIds"] == str(number)
     person.det("tensorboard", "set", "priority", task_id, 12)
     assert "priority: 12" in person.det("tensorboard", "config", task_id).out
     assert task_id in person.det("tensorboard", "logs", task_id).out

@@ -91,14 +91,14 @@ def test_start_opens_what_it_has_started_with_its_files(person: Person, ssh: Non
     words = ("shell", "start", *NO_SLOTS, "-c", folder, "--", "ls $DET_WORKDIR")
     said = det(person, *words)
     assert "train.py" in said.stdout
-    [task_id] = [w.strip(":") for w in said.stderr.splitlines()[0].split() if w.count("-") == 4]
+    task_id = said.stdout.partition("(id: ")[2].partition(",")[0]
     person.det("shell", "kill", task_id)
 
 
 @live("shell list", "shell config", "shell logs", "shell set priority")
 def test_a_shell_is_listed_and_tells_of_itself(person: Person, shell: str) -> None:
-    rows = {row["Id"]: row for row in person.det("shell", "list", "--csv").rows()}
-    assert rows[shell]["Description"].startswith("Shell (")
+    rows = {row["id"]: row for row in person.det("shell", "list", "--csv").rows()}
+    assert rows[shell]["description"].startswith("Shell (")
     person.det("shell", "show_ssh_command", shell)  # once it is ready
     assert "the ssh server listens" in person.det("shell", "logs", shell).out
     person.det("shell", "set", "priority", shell, 9)

@@ -38,8 +38,7 @@ def describe(failure: ContainerFailure | None) -> str:
     code, words = failure.exit_code, failure.message
     if failure.type == "container_failed" and code is not None:
         said = f"container failed with non-zero exit code: {code}"
-        # The code alone is said already; words such as "out of memory" are not.
-        words = said if not words or str(code) in words else f"{said}: {words}"
+        words = words if words.startswith(said) else f"{said}: {words}" if words else said
     tail = "" if code is None else f" (exit code {code})"
     return f"{PHRASES[failure.type]}: {words}{tail}"
 

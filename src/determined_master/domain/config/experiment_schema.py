@@ -86,6 +86,7 @@ def _same(label: Any) -> Any:
 
 
 _HARNESS = "has no effect any more: set it in the training script"
+_CLASSES = "is for trial classes (module:Class) alone: a script gives it to its trainer"
 
 EXPERIMENT = Object(
     {
@@ -123,10 +124,10 @@ EXPERIMENT = Object(
         "pbs": Field(PBS, {}, "Options of PBS; kept for launchers that use it."),
         "debug": Field(Boolean(), False, "Whether the harness logs more."),
         "optimizations": Field(OPTIMIZATIONS, {}, "Options of older trainers."),
-        "scheduling_unit": Field(Integer(at_least=1), 100, no_effect=_HARNESS),
+        "scheduling_unit": Field(Integer(at_least=1), 100, no_effect=_CLASSES),
         "records_per_epoch": Field(Integer(at_least=0), 0, no_effect=_HARNESS),
-        "min_validation_period": Field(Length(), {"batches": 0}, no_effect=_HARNESS),
-        "min_checkpoint_period": Field(Length(), {"batches": 0}, no_effect=_HARNESS),
+        "min_validation_period": Field(Length(), {"batches": 0}, no_effect=_CLASSES),
+        "min_checkpoint_period": Field(Length(), {"batches": 0}, no_effect=_CLASSES),
         "data_layer": Field(
             Anything(), is_hidden_when_null=True, no_effect="has no effect any more"
         ),

@@ -106,7 +106,7 @@ def _is_uuid(text: str) -> str | None:
     return None if _UUID.fullmatch(text) else f'must be the UUID of a checkpoint, found "{text}"'
 
 
-_NO_LENGTH = "has no effect: the training script decides how long it trains"
+_NO_LENGTH = "has no effect on the search: it tells trial classes how long to train"
 _MAX_TRIALS = Field(Integer(at_least=1), is_required=True, doc="Trials in all.")
 _CONCURRENT = Field(Integer(at_least=0), 16, "Trials at once; 0 for no limit.")
 _DIVISOR = Field(Number(above=1), 4, "One of so many trials goes on at each rung.")

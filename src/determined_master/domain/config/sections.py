@@ -12,6 +12,7 @@ from determined_master.domain.config.schema import Boolean, Integer, OneOf, Text
 
 MAX_SEED = 2**32 - 1
 _OLD = "has no effect any more: set it in the training script"
+_CLASSES = "is for trial classes (module:Class) alone: a script decides by itself"
 
 
 def _ordered_batches(profiling: dict[str, Any], at: str, report: Report) -> None:
@@ -35,8 +36,8 @@ PROFILING = Object(
 
 OPTIMIZATIONS = Object(
     {
-        "aggregation_frequency": Field(Integer(at_least=1), 1, no_effect=_OLD),
-        "average_aggregated_gradients": Field(Boolean(), True, no_effect=_OLD),
+        "aggregation_frequency": Field(Integer(at_least=1), 1, no_effect=_CLASSES),
+        "average_aggregated_gradients": Field(Boolean(), True, no_effect=_CLASSES),
         "average_training_metrics": Field(Boolean(), True, no_effect=_OLD),
         "gradient_compression": Field(Boolean(), False, no_effect=_OLD),
         "mixed_precision": Field(OneOf(("O0", "O1", "O2", "O3")), "O0", no_effect=_OLD),

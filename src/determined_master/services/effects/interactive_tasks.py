@@ -62,6 +62,7 @@ def _request(row: interactive_tasks.InteractiveRow) -> alloc.AllocationRequest:
         priority=config.priority,
         weight=config.weight,
         max_slots=config.max_slots,
+        position=row.queue_position,
         proxy_ports=proxied_ports(row),
         requested_at=clock.now(),
     )

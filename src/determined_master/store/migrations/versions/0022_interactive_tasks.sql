@@ -10,7 +10,8 @@ CREATE TABLE interactive_tasks (
     port          int,
     experiment_ids int[] NOT NULL DEFAULT '{}',
     trial_ids     int[] NOT NULL DEFAULT '{}',
-    active_at     timestamptz
+    active_at     timestamptz,
+    queue_position numeric
 );
 COMMENT ON COLUMN interactive_tasks.config IS 'the completed configuration';
 COMMENT ON COLUMN interactive_tasks.context IS 'the directory that it starts in';

@@ -1,0 +1,70 @@
+"""What a batch of data may be: its length, and moving it to a device."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Dict, List, Optional, Set, Tuple, Type, Union
+
+from determined.pytorch._torch import torch
+
+logger = logging.getLogger("determined.pytorch")
+
+TorchData = Union[Dict[str, Any], List[Any], Tuple[Any, ...], Any]
+"""A tensor, or a dict, list or tuple of such."""
+
+_LEFT_ALONE = (str, bytes, int, float, bool, type(None))
+
+
+def data_length(data: Any) -> int:
+    """The number of records of a batch: the first dimension of what it holds.
+
+    Raises:
+        ValueError: its parts differ in length.
+        TypeError: it is of a kind whose length is not known.
+    """
+    if isinstance(data, torch.Tensor) or hasattr(data, "shape"):
+        return int(data.shape[0])
+    if isinstance(data, dict) and data:
+        return _common_length({str(name): part for name, part in data.items()})
+    if isinstance(data, (list, tuple)) and data:
+        if all(hasattr(part, "shape") or isinstance(part, (dict, list, tuple)) for part in data):
+            return _common_length({f"[{at}]": part for at, part in enumerate(data)})
+        return len(data)
+    raise TypeError(
+        f"a batch of type {type(data).__name__} has no length: give the trial a method "
+        "get_batch_length(batch)"
+    )
+
+
+def to_device(
+    data: Any, device: torch.device, warned_types: Optional[Set[Type[Any]]] = None
+) -> Any:
+    """A batch with all of its tensors on a device; what cannot be moved stays as it is.
+
+    Args:
+        warned_types: types that a warning has told of; it grows.
+    """
+    if isinstance(data, torch.Tensor):
+        return data.to(device, non_blocking=True)
+    if isinstance(data, dict):
+        return {name: to_device(part, device, warned_types) for name, part in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*(to_device(part, device, warned_types) for part in data))
+    if isinstance(data, (list, tuple)):
+        return type(data)(to_device(part, device, warned_types) for part in data)
+    if hasattr(data, "to"):
+        return data.to(device)
+    kind = type(data)
+    if warned_types is not None and kind not in warned_types and kind not in _LEFT_ALONE:
+        warned_types.add(kind)
+        logger.warning(
+            "data of type %s.%s is not moved to %s", kind.__module__, kind.__qualname__, device
+        )
+    return data
+
+
+def _common_length(parts: Dict[str, Any]) -> int:
+    lengths = {name: data_length(part) for name, part in parts.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the parts of a batch differ in length: {lengths}")
+    return next(iter(lengths.values()))

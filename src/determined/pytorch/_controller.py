@@ -1,0 +1,262 @@
+"""The training loop of a PyTorch trial."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+from typing import Any, Callable, Dict, Iterator, List
+
+from determined import util
+from determined.pytorch import _judge, _values
+from determined.pytorch._callback import PyTorchCallback
+from determined.pytorch._checkpointing import Checkpointer, Position
+from determined.pytorch._context import PyTorchTrialContext
+from determined.pytorch._data import DataLoader
+from determined.pytorch._lr_scheduler import passed
+from determined.pytorch._plan import FitPlan
+from determined.pytorch._torch import torch
+from determined.pytorch._trial import PyTorchTrial
+from determined.pytorch._units import Scale
+from determined.pytorch._validation import Validation, autocast
+
+logger = logging.getLogger("determined.pytorch")
+
+ASK_EVERY_BATCHES = 10
+"""Several ranks agree on leaving by a message; one rank alone looks after every batch."""
+
+
+class _PyTorchTrialController:
+    """Trains a trial by a plan, on every rank alike.
+
+    After each batch it does what is due, in this order: report, validate, save, leave.
+    A checkpoint is saved, and the trial left, only where no gathered gradients would be lost.
+    """
+
+    def __init__(self, trial: PyTorchTrial, context: PyTorchTrialContext, plan: FitPlan) -> None:
+        self._trial = trial
+        self._context = context
+        self._plan = plan
+        self._core = context._core
+        named: Dict[str, PyTorchCallback] = dict(trial.build_callbacks())
+        self._callbacks = list(named.values())
+        self._loader = self._adopted(trial.build_training_data_loader(), "training")
+        validating = self._adopted(trial.build_validation_data_loader(), "validation")
+        self._validation = Validation(trial, context, self._callbacks, validating, plan.test_mode)
+        self._scale = Scale(self._epoch_batches(), self._batch_records())
+        context._epoch_len = self._scale.epoch_batches
+        self._total = 1 if plan.test_mode else self._scale.batches_of(plan.max_length)
+        self._checkpointer = Checkpointer(context, named, type(trial))
+        self._at = Position()
+        self._saved_batches = -1
+        self._window: List[Dict[str, Any]] = []
+        self._wants_checkpoint = False
+        self._is_asked = False
+        self._is_leaving = False
+
+    def run(self) -> None:
+        """Train to the end, or until asked to leave."""
+        uuid = self._plan.latest_checkpoint
+        if uuid is not None:
+            self._at = self._checkpointer.load(uuid)
+            self._saved_batches = self._at.batches or -1
+        self._context._steps_completed = self._at.batches
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._tell, lambda callback: callback.on_trial_shutdown())
+            self._tell(lambda callback: callback.on_trial_startup(self._at.batches, uuid))
+            self._profile(stack)
+            for model in self._context.models:
+                model.train()
+            batches = self._batches()
+            self._tell(lambda callback: callback.on_training_start())
+            if self._plan.step_zero_validation and self._at == Position():
+                self._validate()
+            self._checkpointer.restore_generators()  # after all that draws while it begins
+            if self._at.batches >= self._total:
+                self._finish()
+            while self._at.batches < self._total and not self._is_leaving:
+                self._train_batch(next(batches))
+                self._pass_bounds()
+
+    def _train_batch(self, batch: Any) -> None:
+        context, done = self._context, self._at.batches
+        epoch, place = divmod(done, self._scale.epoch_batches)
+        context._current_batch = done
+        if place == 0:
+            self._tell(lambda callback: callback.on_training_epoch_start(epoch))
+        if context.experimental._auto_to_device:
+            batch = context.to_device(batch)
+        with self._exchange_of_gradients(), autocast(context):
+            metrics = self._trial.train_batch(batch, epoch, done)
+        if isinstance(metrics, torch.Tensor):
+            metrics = {"loss": metrics}
+        if not isinstance(metrics, dict):
+            raise TypeError(
+                "train_batch must return the loss as a tensor or a dict of metrics, got "
+                f"{type(metrics).__name__}"
+            )
+        if context.experimental._auto_amp and context._ends_aggregation():
+            context._scaler.update()
+        done += 1
+        at = passed(done, self._scale.epoch_batches, context._aggregation_frequency)
+        for scheduler in context.lr_schedulers:
+            if scheduler._is_due(at):
+                scheduler.step()
+        self._window.append(_values.detached(metrics))
+        self._at = self._at._replace(batches=done)
+        if at.epochs:
+            self._tell(lambda callback: callback.on_training_epoch_end(epoch))
+        if context.profiler is not None:
+            context.profiler.step()
+
+    def _pass_bounds(self) -> None:
+        """Do what is due after a batch."""
+        done, plan = self._at.batches, self._plan
+        is_last = done >= self._total
+        validates = is_last or self._scale.is_due(plan.validation_period, done)
+        saves = is_last or self._scale.is_due(plan.checkpoint_period, done)
+        reports = is_last or self._scale.is_due(plan.reporting_period, done)
+        if reports:
+            self._report()
+        if validates:
+            self._validate()
+        if not is_last and not self._is_asked:
+            self._is_asked = self._ask(validates or saves or reports)
+        self._wants_checkpoint = self._wants_checkpoint or saves or self._is_asked
+        is_step = done % self._context._aggregation_frequency == 0
+        if self._wants_checkpoint and (is_step or is_last):
+            self._save()
+        self._is_leaving = self._is_asked and is_step
+
+    def _ask(self, is_bound: bool) -> bool:
+        """Whether the trial, the search or the scheduler wants training to end here."""
+        dist = self._context.distributed
+        if dist.size > 1 and not is_bound and self._at.batches % ASK_EVERY_BATCHES:
+            return False
+        if any(dist.allgather(self._context.get_stop_requested())):
+            logger.info("the trial asked to stop after batch %d", self._at.batches)
+            return True
+        return self._core.preempt.should_preempt()
+
+    def _report(self) -> None:
+        """Report the training since the last report, averaged over batches and ranks."""
+        if not self._window:
+            return
+        dist = self._context.distributed
+        made = util.make_metrics(None, [_values.plain(one) for one in self._window])
+        self._window = []
+        averages = {k: v for k, v in made["avg_metrics"].items() if v is not None}
+        every = dist.gather(averages)
+        reduced = self._context.reduce_metrics(for_training=True)
+        if every is not None:
+            averages = {k: sum(one[k] for one in every) / len(every) for k in averages}
+            averages.update(_values.plain(reduced))
+        averages = dist.broadcast(averages)
+        self._context.reset_reducers(for_training=True)
+        if dist.rank == 0:
+            self._core.train.report_training_metrics(
+                self._at.batches, averages, made["batch_metrics"]
+            )
+            self._core.train._try_report_progress(min(1.0, self._at.batches / self._total))
+        for callback in self._callbacks:
+            callback.on_training_workload_end(averages, made["batch_metrics"])
+
+    def _validate(self) -> None:
+        """Validate, report, and note whether that deserves a checkpoint."""
+        if self._at.validated_batches == self._at.batches:
+            return
+        dist, goal, done = self._context.distributed, self._plan.goal, self._at.batches
+        metrics = self._validation.run()
+        value = _judge.searched_value(goal, metrics)
+        wants = False
+        if dist.rank == 0:
+            bests = (self._at.best, self._core.train.get_experiment_best_validation())
+            wants = _judge.wants_checkpoint(self._plan.checkpoint_policy, goal, value, bests)
+            # What a search may count its time in; a trial's own metric of the name goes before.
+            time = {"batches": done, "epochs": done // self._scale.epoch_batches}
+            self._core.train.report_validation_metrics(done, {**time, **metrics})
+        self._wants_checkpoint = bool(dist.broadcast(wants)) or self._wants_checkpoint
+        best = _judge.best_of(goal, value, self._at.best)
+        self._at = self._at._replace(validated_batches=done, best=best)
+
+    def _save(self) -> None:
+        """Save a checkpoint, unless the last one is of here."""
+        self._wants_checkpoint = False
+        if self._saved_batches == self._at.batches:
+            return
+        self._report()  # who resumes from here does not repeat these batches
+        self._checkpointer.save(self._at)
+        self._saved_batches = self._at.batches
+
+    def _finish(self) -> None:
+        """Make good what a run that had trained all batches did not come to."""
+        self._validate()
+        if self._wants_checkpoint:
+            self._save()
+
+    def _profile(self, stack: contextlib.ExitStack) -> None:
+        if self._plan.profiling_enabled:
+            self._core.profiler.on()
+            stack.callback(self._core.profiler.off)
+        if self._context.profiler is not None:
+            stack.enter_context(self._context.profiler)
+
+    @contextlib.contextmanager
+    def _exchange_of_gradients(self) -> Iterator[None]:
+        """Let ranks exchange gradients in the last batch of an aggregation only."""
+        with contextlib.ExitStack() as stack:
+            if not self._context._ends_aggregation():
+                for model in self._context.models:
+                    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+                        stack.enter_context(model.no_sync())
+            yield
+
+    def _adopted(self, loader: Any, name: str) -> Any:
+        """A data loader with the trial's seed.
+
+        Raises:
+            TypeError: it is none of ours, and the trial did not allow that.
+        """
+        if isinstance(loader, DataLoader):
+            loader._seed = self._context.get_trial_seed()
+            return loader
+        if self._context.experimental._reproducible:
+            raise TypeError(
+                f"build_{name}_data_loader must return a determined.pytorch.DataLoader, got "
+                f"{type(loader).__module__}.{type(loader).__qualname__}; to use another one call "
+                "context.experimental.disable_dataset_reproducibility_checks() first"
+            )
+        return loader
+
+    def _batches(self) -> Iterator[Any]:
+        dist, done = self._context.distributed, self._at.batches
+        if isinstance(self._loader, DataLoader):
+            loader = self._loader.get_data_loader(True, done, dist.size, dist.rank)
+            return iter(loader)
+        if done:
+            logger.warning("the data loader is not resumed: its data begins anew")
+        return itertools.chain.from_iterable(itertools.repeat(self._loader))
+
+    def _epoch_batches(self) -> int:
+        """Batches of an epoch, the same on all ranks.
+
+        Raises:
+            ValueError: there are none.
+        """
+        dist, loader = self._context.distributed, self._loader
+        if isinstance(loader, DataLoader):
+            loader = loader.get_data_loader(num_replicas=dist.size, rank=dist.rank)
+        length: int = max(dist.allgather(len(loader)))
+        if length == 0:
+            raise ValueError("the training data loader gives no batch: there is nothing to train")
+        return length
+
+    def _batch_records(self) -> Any:
+        if "global_batch_size" in self._context.get_hparams():
+            return self._context.get_global_batch_size()
+        size = getattr(self._loader, "batch_size", None)
+        return size and size * self._context.distributed.size
+
+    def _tell(self, what: Callable[[PyTorchCallback], None]) -> None:
+        for callback in self._callbacks:
+            what(callback)

@@ -1,0 +1,12 @@
+"""PyTorch, or an error that says how to get it."""
+
+from __future__ import annotations
+
+try:
+    import torch as torch
+    import torch.utils.data as _  # noqa: F401  # loaded for who writes torch.utils.data
+except ImportError as error:
+    raise ImportError(
+        "determined.pytorch needs PyTorch, which this Python does not have: install torch in the "
+        "image or environment that the task runs in"
+    ) from error

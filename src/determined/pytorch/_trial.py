@@ -1,0 +1,88 @@
+"""The class that users subclass to train a PyTorch model."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, Dict, Union
+
+from determined import util
+from determined._legacy_trial import LegacyTrial
+from determined.pytorch._batches import data_length
+from determined.pytorch._callback import PyTorchCallback
+from determined.pytorch._context import PyTorchTrialContext
+from determined.pytorch._reducers import Reducer
+
+
+class PyTorchTrial(LegacyTrial):
+    """A model, its data and how one batch is trained; the trainer does the rest.
+
+    A subclass implements `train_batch`, both `build_..._data_loader` methods and exactly one of
+    `evaluate_batch` and `evaluate_full_dataset`. Its `__init__` takes a PyTorchTrialContext,
+    builds models, optimizers and schedulers, and wraps them with the context.
+    """
+
+    trial_context_class = PyTorchTrialContext
+
+    @abc.abstractmethod
+    def __init__(self, context: PyTorchTrialContext) -> None:
+        super().__init__(context)
+
+    @abc.abstractmethod
+    def train_batch(self, batch: Any, epoch_idx: int, batch_idx: int) -> Any:
+        """Train one batch: compute a loss, `context.backward`, `context.step_optimizer`.
+
+        Args:
+            batch: what the data loader gives, on this rank's device.
+            epoch_idx: the epoch, from 0.
+            batch_idx: the batch, from 0, counted over all epochs.
+
+        Returns:
+            the loss as a tensor, or a dict of metrics.
+        """
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def build_training_data_loader(self) -> Any:
+        """A `determined.pytorch.DataLoader` with the data to train on."""
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def build_validation_data_loader(self) -> Any:
+        """A `determined.pytorch.DataLoader` with the data to validate with."""
+        raise NotImplementedError
+
+    def build_callbacks(self) -> Dict[str, PyTorchCallback]:
+        """Callbacks by names that stay the same: their states are saved under them."""
+        return {}
+
+    def evaluate_batch(self, batch: Any, batch_idx: int) -> Dict[str, Any]:
+        """Metrics of one batch; the same ones for every batch, which the reducer makes one of."""
+        raise NotImplementedError
+
+    def evaluation_reducer(self) -> Union[Reducer, Dict[str, Reducer]]:
+        """How `evaluate_batch`'s metrics are reduced: one way for all, or one for each name."""
+        return Reducer.AVG
+
+    def evaluate_full_dataset(self, data_loader: Any) -> Dict[str, Any]:
+        """Metrics of all of the data, computed on rank 0; `data_loader` is torch's."""
+        raise NotImplementedError
+
+    def get_batch_length(self, batch: Any) -> int:
+        """The number of records of a batch."""
+        return data_length(batch)
+
+
+def evaluates_batches(trial: PyTorchTrial) -> bool:
+    """Whether a trial evaluates batch by batch.
+
+    Raises:
+        ValueError: it implements both ways to evaluate, or none.
+    """
+    by_batch = util.is_overridden(trial.evaluate_batch, PyTorchTrial)
+    at_once = util.is_overridden(trial.evaluate_full_dataset, PyTorchTrial)
+    if by_batch == at_once:
+        raise ValueError(
+            f"{type(trial).__name__} must implement exactly one of evaluate_batch and "
+            f"evaluate_full_dataset, it implements {'both' if by_batch else 'none'}"
+        )
+    return by_batch

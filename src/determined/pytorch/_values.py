@@ -1,0 +1,74 @@
+"""Values between tensors, what ranks can send each other, and what can be reported."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Dict, List
+
+from determined.pytorch._torch import torch
+
+_TENSOR = "\0tensor"
+
+
+def packed(value: Any) -> Any:
+    """A value with its tensors as bytes, as ranks can send it."""
+    if isinstance(value, torch.Tensor):
+        raw = io.BytesIO()
+        torch.save(value.detach().cpu().clone(), raw)
+        return {_TENSOR: raw.getvalue()}
+    if isinstance(value, dict):
+        return {key: packed(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([packed(part) for part in value])
+    return value
+
+
+def unpacked(value: Any) -> Any:
+    """What was packed; tensors are on the CPU. Nothing but tensors is ever unpickled."""
+    if isinstance(value, dict):
+        if set(value) == {_TENSOR}:
+            return torch.load(io.BytesIO(value[_TENSOR]), weights_only=True)
+        return {key: unpacked(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([unpacked(part) for part in value])
+    return value
+
+
+def as_float64(name: str, value: Any) -> torch.Tensor:
+    """A metric's value as a tensor.
+
+    Raises:
+        TypeError: it is no number and no array of numbers.
+    """
+    try:
+        return torch.as_tensor(value).detach().to("cpu", torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(
+            f"metric {name!r} is of type {type(value).__name__}, which cannot be reduced: give "
+            "numbers or tensors, or use context.wrap_reducer"
+        ) from error
+
+
+def reduced(values: List[torch.Tensor], how: str) -> torch.Tensor:
+    """The sum, max or min of tensors of one shape, item by item."""
+    stacked = torch.stack(values)
+    return {"sum": stacked.sum, "max": stacked.amax, "min": stacked.amin}[how](dim=0)
+
+
+def plain(value: Any) -> Any:
+    """A value as it can be reported: a tensor as a number or lists of numbers."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().tolist()
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return value
+
+
+def detached(metrics: Dict[str, Any]) -> Dict[str, Any]:
+    """Metrics without the graph that made them; they stay on their device until reported."""
+    return {
+        name: value.detach().clone() if isinstance(value, torch.Tensor) else value
+        for name, value in metrics.items()
+    }

@@ -1,0 +1,63 @@
+"""`--publish`: which ports are declared, and what is refused before anything is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from determined.cli import errors, publish
+from determined.cli.publish import Published
+from determined.common import config_text
+
+CONFIG = "name: x\nentrypoint: go\n"
+
+
+def declared(config: str, *ports: str) -> Any:
+    text = publish.with_ports(config, publish.parse(ports))
+    return config_text.load(text, "c")["environment"]["proxy_ports"]
+
+
+def test_a_port_is_the_same_here_unless_another_is_named() -> None:
+    assert publish.parse(["80", "8080:81", "0:82"]) == [
+        Published(80, 80),
+        Published(8080, 81),
+        Published(0, 82),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "a", "80:", ":80", "1:2:3", "-1", "0", "80:0", "1:65536"])
+def test_what_is_no_port_is_refused(text: str) -> None:
+    with pytest.raises(errors.CliError, match="--publish"):
+        publish.parse([text])
+
+
+@pytest.mark.parametrize("texts", [("80", "81:80"), ("80:1", "80:2")])
+def test_a_port_is_published_once(texts: tuple[str, ...]) -> None:
+    with pytest.raises(errors.CliError, match="80 twice"):
+        publish.parse(texts)
+
+
+def test_any_free_port_may_be_asked_for_several_times() -> None:
+    assert len(publish.parse(["0:1", "0:2"])) == 2
+
+
+def test_published_ports_are_added_to_those_of_the_config() -> None:
+    assert declared(CONFIG, "80") == [{"proxy_port": 80, "proxy_tcp": True}]
+    more = (
+        CONFIG + "environment: {proxy_ports: [{proxy_port: 1}, {proxy_port: 80, proxy_tcp: true}]}"
+    )
+    assert declared(more, "80", "81") == [
+        {"proxy_port": 1},
+        {"proxy_port": 80, "proxy_tcp": True},
+        {"proxy_port": 81, "proxy_tcp": True},
+    ]
+
+
+def test_without_published_ports_a_config_is_sent_as_it_is() -> None:
+    assert publish.with_ports("# kept\na:   1\n", []) == "# kept\na:   1\n"
+
+
+def test_a_port_that_is_declared_as_http_cannot_be_published() -> None:
+    with pytest.raises(errors.CliError, match="port 80 stands in"):
+        declared(CONFIG + "environment: {proxy_ports: [{proxy_port: 80}]}", "80")

@@ -1,0 +1,56 @@
+"""Finding the class that an entrypoint names; none of it needs PyTorch."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import pytest
+
+from determined.exec import harness
+from determined.exec._notes import EntryFailed
+
+
+@pytest.fixture(autouse=True)
+def model_dir(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_models").mkdir()
+    (tmp_path / "own_models" / "digits.py").write_text(
+        "class Outer:\n    class Inner:\n        pass\n"
+    )
+    (tmp_path / "own_broken.py").write_text("import not_installed\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+
+
+def test_a_class_is_found_in_the_working_directory() -> None:
+    assert harness.load_class("own_models.digits:Outer").__name__ == "Outer"
+    assert harness.load_class("own_models.digits:Outer.Inner").__name__ == "Inner"
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("nowhere:Model", "the module 'nowhere', which is not in the model directory"),
+        ("own_models.more:Model", "'own_models.more', which is not in the model directory"),
+        ("own_models.digits:Model", "'own_models.digits' has no class 'Model'"),
+    ],
+)
+def test_what_is_not_there_is_named(spec: str, told: str) -> None:
+    with pytest.raises(EntryFailed, match=told):
+        harness.load_class(spec)
+
+
+def test_a_module_that_lacks_another_says_so_itself() -> None:
+    with pytest.raises(ModuleNotFoundError, match="not_installed"):
+        harness.load_class("own_broken:Model")
+
+
+def test_a_class_of_something_else_is_no_trial() -> None:
+    assert not harness.is_pytorch(harness.load_class("own_models.digits:Outer"))
+
+
+@pytest.mark.parametrize("argv", [[], ["train.py"], ["a:B", "c"]])
+def test_arguments_that_name_no_class_are_refused(argv: list[str]) -> None:
+    with pytest.raises(EntryFailed, match="one argument, module:Class"):
+        harness.main(argv)
