@@ -19,6 +19,7 @@ from determined_master.leading import Lead
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
+from determined_master.services.access_tokens import AccessTokens, Lives
 from determined_master.services.agent_stays import AgentStays
 from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import AgentReports, Agents, Join
@@ -125,6 +126,7 @@ class _People(TypedDict):
     groups: Groups
     roles: Roles
     guard: Guard
+    access_tokens: AccessTokens
 
 
 class App:
@@ -295,6 +297,8 @@ class App:
 
     def _people(self, passwords: Passwords) -> _People:
         pool, known = self._pool, self.identities
+        token = self.settings.security.token
+        lives = Lives(token.default_lifespan_days, token.max_lifespan_days)
         return _People(
             auth=Auth(pool, passwords, known),
             identities=known,
@@ -302,6 +306,7 @@ class App:
             groups=Groups(pool, known),
             roles=Roles(pool, known, self.settings.security.authz.creator_role_id),
             guard=Guard(pool),
+            access_tokens=AccessTokens(pool, known, lives),
         )
 
     def _job_changes(self) -> JobChanges:

@@ -23,6 +23,7 @@ from tests.api import (
     cases_search,
     cases_tasks,
     cases_templates,
+    cases_tokens,
     cases_usage,
     cases_users,
 )
@@ -50,6 +51,7 @@ CASES: dict[str, Case] = {
     **cases_search.CASES,
     **cases_tasks.CASES,
     **cases_templates.CASES,
+    **cases_tokens.CASES,
     **cases_cluster.CASES,
     **cases_lists.CASES,
     **cases_projects.CASES,
@@ -58,7 +60,7 @@ CASES: dict[str, Case] = {
     **cases_usage.CASES,
 }
 SAMPLES = load()
-KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task"}
+KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task", "revoked"}
 TABLE = build_table(all_routes())
 
 

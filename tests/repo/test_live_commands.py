@@ -22,6 +22,7 @@ NOUNS = {
     "task",
     "template",
     "tensorboard",
+    "token",
     "trial",
     "user-group",
     "workspace",

@@ -28,6 +28,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("task", "manage tasks", "determined.cli.task"),
     ("template|tpl", "manage config templates", "determined.cli.template"),
     ("tensorboard", "manage TensorBoards", "determined.cli.tensorboard"),
+    ("token|tkn", "manage access tokens", "determined.cli.token"),
     ("trial|t", "manage trials", "determined.cli.trial"),
     ("user|u", "manage users", "determined.cli.user"),
     ("user-group", "manage user groups", "determined.cli.user_group"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from determined_master.api import (
+    access_tokens,
     agents,
     allocations,
     auth,
@@ -59,6 +60,7 @@ MODULES = (
     users,
     groups,
     roles,
+    access_tokens,
     master,
     cluster_messages,
     agents,

@@ -39,7 +39,7 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("read", "role"): NOBODY_SPECIAL,
     ("assign", "role"): _any(P.ASSIGN_ROLES),
     ("read", "token"): _any(P.VIEW_OTHER_TOKEN, P.ADMINISTRATE_TOKEN),
-    ("create", "token"): _any(P.CREATE_OTHER_TOKEN, P.ADMINISTRATE_TOKEN),
+    ("create", "token"): _any(P.CREATE_TOKEN, P.CREATE_OTHER_TOKEN, P.ADMINISTRATE_TOKEN),
     ("edit", "token"): _any(P.ADMINISTRATE_TOKEN),
     ("read", "workspace"): _any(P.VIEW_WORKSPACE),
     ("create", "workspace"): _any(P.CREATE_WORKSPACE),
@@ -77,5 +77,6 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
 
 NEEDS_OF_OTHERS: Mapping[tuple[str, str], Needed] = {
     ("delete", "model"): _any(P.DELETE_OTHER_USER_MODEL_REGISTRY),
+    ("create", "token"): _any(P.CREATE_OTHER_TOKEN, P.ADMINISTRATE_TOKEN),
 }
 """What takes the place of that when the thing is known to be somebody else's."""

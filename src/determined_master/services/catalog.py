@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from determined_master.pools.live import LiveAllocations
+from determined_master.services.access_tokens import AccessTokens
 from determined_master.services.agent_switches import AgentSwitches
 from determined_master.services.agents import Agents
 from determined_master.services.allocations import Allocations
@@ -71,6 +72,7 @@ class Services:
     groups: Groups
     roles: Roles
     guard: Guard
+    access_tokens: AccessTokens
     master: Master
     cluster_messages: ClusterMessages
     identities: Identities

@@ -14,6 +14,7 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.states import TERMINAL
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
+from determined_master.services.search_sources import check_source
 from determined_master.store import experiments as rows
 from determined_master.store import trials
 
@@ -99,6 +100,8 @@ class Continuations:
                 override, row.config, workspace_id=row.workspace_id
             )
             _check_override(prepared)
+            if caller.rights is not None:  # the override may name what the caller does not see
+                await check_source(self._pool, caller, prepared.built.typed.searcher)
         config = prepared.built.config if prepared else row.config
         async with self._pool.acquire() as conn:
             pool = config["resources"]["resource_pool"]

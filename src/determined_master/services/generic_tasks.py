@@ -210,7 +210,13 @@ class GenericTasks:
 
     async def _controlled(self, caller: Caller, task_id: str) -> rows.GenericTaskRow:
         row = await self.get(caller, task_id)
-        access.may(caller, "control", "task", owner_id=row.user_id)
+        access.may(
+            caller,
+            "control",
+            "task",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id or access.NOWHERE,
+        )
         return row
 
     async def _below(

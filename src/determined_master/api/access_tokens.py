@@ -1,0 +1,81 @@
+"""Routes of access tokens."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, route
+from determined_master.api.shapes import pagination
+from determined_master.services.users import ListOrder
+from determined_master.store.access_tokens import TokenRow
+from determined_wire.rest import tokens as wire
+from determined_wire.rest.types.shared import OrderBy
+from determined_wire.rest.types.user import TokenInfo, TokenType
+
+_BY = wire.GetAccessTokensRequestSortBy
+SORTS = {
+    _BY.SORT_BY_UNSPECIFIED: "id",
+    _BY.SORT_BY_USER_ID: "user_id",
+    _BY.SORT_BY_EXPIRY: "expiry",
+    _BY.SORT_BY_CREATED_AT: "created_at",
+    _BY.SORT_BY_TOKEN_TYPE: "kind",
+    _BY.SORT_BY_REVOKED: "revoked",
+    _BY.SORT_BY_DESCRIPTION: "description",
+}
+
+
+@route("POST", "/api/v1/tokens")
+async def post_access_token(
+    call: Call, request: wire.PostAccessTokenRequest
+) -> wire.PostAccessTokenResponse:
+    """Make an access token; this answer alone has it."""
+    token, token_id = await call.services.access_tokens.create(
+        call.caller, request.user_id, request.lifespan or "", request.description
+    )
+    return wire.PostAccessTokenResponse(token=token, token_id=token_id)
+
+
+@route("GET", "/api/v1/tokens")
+async def get_access_tokens(
+    call: Call, request: wire.GetAccessTokensRequest
+) -> wire.GetAccessTokensResponse:
+    """Access tokens that are good, or all of them."""
+    found, page = await call.services.access_tokens.find(
+        call.caller,
+        ids=request.token_ids,
+        username=request.username,
+        with_inactive=request.show_inactive,
+        order=ListOrder(
+            SORTS[request.sort_by],
+            request.order_by is OrderBy.ORDER_BY_DESC,
+            request.offset,
+            request.limit,
+        ),
+    )
+    return wire.GetAccessTokensResponse(
+        token_info=[_info(row) for row in found], pagination=pagination(page)
+    )
+
+
+@route("PATCH", "/api/v1/tokens/{token_id}")
+async def patch_access_token(
+    call: Call, request: wire.PatchAccessTokenRequest
+) -> wire.PatchAccessTokenResponse:
+    """Describe an access token anew, or revoke it."""
+    row = await call.services.access_tokens.change(
+        call.caller,
+        request.token_id,
+        description=request.description,
+        is_revoked=request.set_revoked,
+    )
+    return wire.PatchAccessTokenResponse(token_info=_info(row))
+
+
+def _info(row: TokenRow) -> TokenInfo:
+    return TokenInfo(
+        id=row.id,
+        user_id=row.user_id,
+        expiry=row.expires_at,
+        created_at=row.created_at,
+        token_type=TokenType.TOKEN_TYPE_ACCESS_TOKEN,
+        revoked=row.revoked_at is not None,
+        description=row.description,
+    )
