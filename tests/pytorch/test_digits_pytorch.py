@@ -26,7 +26,7 @@ pytestmark = [
 
 def submit(cluster: Cluster, script: str | None = None, **more: object) -> int:
     config = YAML(typ="safe").load(EXAMPLE / "distributed.yaml")
-    variables = [f"DET_PYTHON_EXECUTABLE={TORCH_PYTHON}", "EPOCHS=3"]
+    variables = [f"DET_PYTHON_EXECUTABLE={TORCH_PYTHON}", "EPOCHS=5"]
     config["environment"] = {"environment_variables": variables}
     config["reproducibility"] = {"experiment_seed": 1}  # what is learned does not vary
     text = (EXAMPLE / "train.py").read_text() if script is None else script
