@@ -21,7 +21,12 @@ OWN_TOKEN = b"token "
 
 
 def find_service(http: Http, proxies: Proxies, service_id: str) -> tuple[Target | None, str]:
-    """The service that is asked for, and the token of its own that the request carries."""
+    """The service that is asked for, and the token of its own that the request carries.
+
+    Raises:
+        InvalidArgument: two servers could read the request in two ways; it is not looked at.
+    """
+    heads.check_framing(http.headers)
     target = proxies.find(service_id)
     if target is None:
         return None, ""
@@ -45,7 +50,6 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
             target = None
     if target is None:
         raise NotFound(f"service not found: {service_id}")
-    heads.check_framing(call.http.headers)
     takeover = call.http.takeover
     errand = Errand(
         call.http, target, proxies.trust_of(target), proxies.ending_of(target), entry.spent
