@@ -354,6 +354,7 @@ def test_what_is_shown_has_the_names_that_were_observed(tmp_path: Path) -> None:
         ".resource_manager.scheduler.default_priority",
         ".resource_manager.scheduler.preemption",
         ".resource_manager.scheduler.gang_patience",
+        ".resource_manager.verify_agent_ids",
     }
     inside = {n for n in names(shown) if n.startswith((".__internal.", ".oidc.", ".saml."))}
     inside |= {n for n in names(shown) if n.startswith(".det_cloud.")}

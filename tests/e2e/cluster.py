@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -255,7 +256,8 @@ class Cluster(ClusterApi):
         left = []
         for process in self.leftovers():
             left.append(" ".join(process.info["cmdline"] or ()))
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # it has just ended by itself
+                process.kill()
         for directory in self.root.glob("*/agent-*/*"):
             remove_group(directory.name.removeprefix("gone-"))
         if self._watchdog is not None:

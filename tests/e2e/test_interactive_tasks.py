@@ -50,8 +50,8 @@ def log(cluster: Cluster, task_id: str) -> str:
 def test_a_command_outlives_the_master_and_ends_as_its_program_does(fresh: Cluster) -> None:
     stop = fresh.root / "stop"
     task_id = start(fresh, f"{WAITS} echo done; exit 3", STOP=str(stop))
-    waits = start(fresh, "true")
     until(lambda: "begun" in log(fresh, task_id), what="the first line")
+    waits = start(fresh, "true")
     running_now = get(fresh, task_id)
     assert running_now["state"] == "STATE_RUNNING"
     assert running_now["container"]["devices"]

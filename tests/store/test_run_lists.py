@@ -34,9 +34,8 @@ def where(column: str, operator: str, value: Any = None, *, archived: bool = Fal
 
 async def found(pool: Pool, search: Search, table: TableSql = RUNS) -> list[int]:
     async with pool.acquire() as conn:
-        ids, page = await find_page(
-            conn, table, search.parsed("run" if table is RUNS else "experiment")
-        )
+        wanted = search.parsed("run" if table is RUNS else "experiment", None)
+        ids, page = await find_page(conn, table, wanted)
     assert page.total >= len(ids)
     return ids
 
@@ -228,7 +227,7 @@ async def test_pages_of_a_filtered_list(
 async def total(pool: Pool, project: int | None, *, archived: bool = True) -> int:
     shown = json.dumps({"showArchived": archived})
     async with pool.acquire() as conn:
-        _, page = await find_page(conn, RUNS, Search(project, shown).parsed("run"))
+        _, page = await find_page(conn, RUNS, Search(project, shown).parsed("run", None))
     return page.total
 
 
