@@ -88,8 +88,9 @@ def test_a_task_that_trusts_somebody_else_is_told_what_it_lacks(
 ) -> None:
     files = {"t.py": DISTRUSTS, "other.crt": Authority(tmp_path, "other").pem.decode()}
     experiment = cluster.submit(config("python3 t.py"), files)
-    assert cluster.wait(experiment) == "ERROR"
+    state = cluster.wait(experiment)
     [trial] = cluster.trials(experiment)
     text = cluster.text(trial["id"])
+    assert state == "ERROR", text
     assert "nobody whom this machine trusts has signed its certificate" in text
     assert "it was trusted all the same" not in text
