@@ -1,8 +1,8 @@
-"""Cases of services of tasks; the rest of them is tested over sockets, in `test_proxy.py`."""
+"""Cases of services of tasks; the rest of them is tested over sockets, in `proxy/`."""
 
 from __future__ import annotations
 
-from tests.api.proxied import run_task
+from tests.api.proxy.proxied import run_task
 from tests.api.samples import Case, World
 
 

@@ -203,3 +203,26 @@ def parse(raw: bytes) -> Reply:
             body = rest[int(size, 16) + 2 :]
         body = b"".join(pieces)
     return Reply(int(first.split()[1]), headers, body)
+
+
+@dataclass
+class Master:
+    """A master over a socket, and a token of a user."""
+
+    services: Services
+    port: int
+    token: str
+
+    @property
+    def bearer(self) -> str:
+        return f"Authorization: Bearer {self.token}"
+
+    def task(self, backend: Backend, **options: object) -> Task:
+        return run_task(self.services, backend.port, **options)  # type: ignore[arg-type]
+
+    async def ask(self, path: str, *headers: str, **more: object) -> Reply:
+        return await ask(self.port, path, self.bearer, *headers, **more)  # type: ignore[arg-type]
+
+
+def lines_of(head: bytes) -> list[str]:
+    return head.decode("latin-1").lower().split("\r\n")

@@ -1,0 +1,111 @@
+"""What reaches a service of a task, and what of it comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from tests.api.proxy.proxied import (
+    Backend,
+    Master,
+    exchange,
+    lines_of,
+)
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module")]
+
+
+async def test_a_request_reaches_its_service_as_it_was_sent(
+    master: Master, backend: Backend
+) -> None:
+    task = master.task(backend)
+    path = f"/proxy/{task.id}:8080/a%2Fb/../c?x=1&y=%20"
+    answer = await master.ask(path, "X-Own: mine", "Connection: x-hop", "X-Hop: 1")
+    assert (answer.status, answer.body, answer.headers["x-mine"]) == (200, b"hello", "yes")
+    first, *lines = backend.heads[0].decode().split("\r\n")
+    assert first == f"GET {path} HTTP/1.1"
+    sent = {line.lower() for line in lines}
+    assert {"host: master", "x-own: mine", "x-real-ip: 127.0.0.1"} <= sent
+    assert {"x-forwarded-for: 127.0.0.1", "x-forwarded-proto: http"} <= sent
+    assert not any(line.startswith("x-hop") for line in sent)
+
+
+async def test_a_proxy_before_the_master_keeps_its_say(master: Master, backend: Backend) -> None:
+    task = master.task(backend)
+    told = ("X-Forwarded-For: 10.0.0.9", "X-Forwarded-Proto: https", "X-Real-Ip: 10.0.0.9")
+    await master.ask(f"/proxy/{task.id}:8080/", *told)
+    sent = lines_of(backend.heads[0])
+    assert "x-forwarded-for: 10.0.0.9, 127.0.0.1" in sent
+    assert {"x-forwarded-proto: https", "x-real-ip: 10.0.0.9"} <= set(sent)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+async def test_every_method_passes_with_its_body(
+    method: str, master: Master, backend: Backend
+) -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await backend.head(reader)
+        body = await reader.readexactly(4)
+        writer.write(b"HTTP/1.1 201 Made\r\nConnection: close\r\n\r\n" + body)
+
+    backend.serve = echo
+    answer = await master.ask(
+        f"/proxy/{master.task(backend).id}:8080/", method=method, body=b"body"
+    )
+    assert (answer.status, answer.body) == (201, b"body")
+    assert backend.heads[0].startswith(method.encode())
+
+
+async def test_a_length_is_passed_on_whatever_is_said_of_the_connection(
+    master: Master, backend: Backend
+) -> None:
+    path = f"/proxy/{master.task(backend).id}:8080/"
+    await master.ask(path, "Connection: content-length, host", method="POST", body=b"GET / H")
+    assert {"content-length: 7", "host: master"} <= set(lines_of(backend.heads[0]))
+
+
+async def test_the_head_alone_is_answered_without_a_body(master: Master, backend: Backend) -> None:
+    task = master.task(backend)
+    answer = await master.ask(f"/proxy/{task.id}:8080/", method="HEAD")
+    assert (answer.status, answer.body, answer.headers["content-length"]) == (200, b"", "5")
+
+
+async def test_a_default_service_is_named_by_its_task_alone(
+    master: Master, backend: Backend
+) -> None:
+    task = master.task(backend, is_default=True)
+    assert (await master.ask(f"/proxy/{task.id}/x")).status == 200
+    assert (await master.ask(f"/proxy/{task.id}:8080/x")).status == 404
+
+
+async def test_without_a_slash_there_is_nothing(master: Master, backend: Backend) -> None:
+    assert (await master.ask(f"/proxy/{master.task(backend).id}:8080")).status == 404
+    assert backend.heads == []
+
+
+async def test_an_unknown_service_is_named(master: Master) -> None:
+    answer = await master.ask("/proxy/zz/")
+    assert (answer.status, json.loads(answer.body)) == (404, {"message": "service not found: zz"})
+
+
+SMUGGLED = {
+    "both lengths": "Content-Length: 4\r\nTransfer-Encoding: chunked",
+    "two lengths": "Content-Length: 4\r\nContent-Length: 5",
+    "an unknown encoding": "Transfer-Encoding: gzip, chunked",
+    "an encoding twice": "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+    "a list of lengths": "Content-Length: 4, 4",
+    "two hosts": "Host: other\r\nContent-Length: 0",
+    "two authorizations": "Authorization: Bearer other\r\nContent-Length: 0",
+}
+
+
+@pytest.mark.parametrize("headers", SMUGGLED.values(), ids=SMUGGLED.keys())
+async def test_a_request_without_one_clear_end_is_refused(
+    headers: str, master: Master, backend: Backend
+) -> None:
+    path = f"/proxy/{master.task(backend).id}:8080/"
+    head = f"POST {path} HTTP/1.1\r\nHost: m\r\n{master.bearer}\r\nConnection: close\r\n{headers}"
+    raw = await exchange(master.port, head.encode() + b"\r\n\r\n0\r\n\r\n")
+    assert raw.startswith(b"HTTP/1.1 400 ")
+    assert backend.heads == []
