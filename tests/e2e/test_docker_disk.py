@@ -46,11 +46,12 @@ with core.init() as context:
 
 
 @pytest.fixture(scope="module")
-def small(debian_tree: Path) -> Iterator[Daemon]:
+def small(request: pytest.FixtureRequest) -> Iterator[Daemon]:
     """A daemon whose data has room for the test image and little more."""
     reason = missing()
     if reason is not None:
         pytest.skip(f"no Docker here: {reason}")
+    debian_tree: Path = request.getfixturevalue("debian_tree")
     image = sum(p.lstat().st_size for p in debian_tree.rglob("*") if p.is_file())
     try:
         with daemon(data_bytes=image * 5 // 4 + ROOM_BYTES) as made:

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -168,6 +169,9 @@ def check_closed_once(cluster: Cluster, experiment: int) -> None:
     """As many trials as were asked for, each closed once, none started again."""
     trials = cluster.trials(experiment)
     assert len(trials) == TRIALS
+    for trial in trials:
+        if trial["state"] != "STATE_COMPLETED":  # shown by pytest when the next line fails
+            sys.stdout.write(cluster.text(trial["id"]))
     assert {t["state"] for t in trials} == {"STATE_COMPLETED"}
     lines = cluster.get(f"/api/v1/experiments/{experiment}/story", limit=1000)["lines"]
     closed = Counter(

@@ -8,6 +8,7 @@ from typing import Any, Dict, List
 from determined.cli import connect, errors, pages, show, trust, user_group
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common.api import BaseSession, Session, authentication
+from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.token"
 _AS = OneOf(
@@ -128,7 +129,13 @@ def login(args: argparse.Namespace) -> None:
     """Keep a token as that of its user, who is the active user from now on."""
     master = connect.address_of(args)
     with Session(master, None, args.token, trust.cert_of(master), connect.RETRIES) as session:
-        username = session.get("/api/v1/me").json()["user"]["username"]
+        try:
+            username = session.get("/api/v1/me").json()["user"]["username"]
+        except api_errors.UnauthenticatedException:
+            raise errors.CliError(
+                f"{master} knows no such token, or it was revoked or has expired: make another "
+                "with 'det token create'"
+            ) from None
     authentication.TokenStore(master).set_token(username, args.token)
     print(f"Logged in as {username}")
 
