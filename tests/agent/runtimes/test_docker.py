@@ -351,9 +351,11 @@ class TestAPlainDaemon:
                 "import socket",
                 "with socket.create_server(('', 1734)) as server:",
                 "    print('ready', flush=True)",
-                "    link, _ = server.accept()",
-                "    link.sendall(b'from inside')",
-                "    link.recv(1)",  # with the container its network goes, and what is under way
+                "    while True:",  # any program on this machine may try the port, too
+                "        link, _ = server.accept()",
+                "        link.sendall(b'from inside')",
+                "        if link.recv(1):",
+                "            break",
                 ports=(1734, 1735),
             )
         )
@@ -365,6 +367,7 @@ class TestAPlainDaemon:
         reader, writer = await asyncio.open_connection("127.0.0.1", first.host_port)
         try:
             assert await asyncio.wait_for(reader.readexactly(11), 10) == b"from inside"
+            writer.write(b"!")
         finally:
             writer.close()
             await writer.wait_closed()
