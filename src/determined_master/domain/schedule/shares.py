@@ -54,24 +54,25 @@ def fill(shares: Iterable[Share], capacity: int) -> list[Share]:
     for share in order:
         share.offered = share.credit = min(share.fixed, capacity)
         capacity -= share.offered
+    wanting, latest = order, sorted(order, key=lambda s: (s.submitted_at, s.job_id))
     while True:
-        capacity, is_progress = _round(order, capacity)
+        wanting = [s for s in wanting if not s.is_disabled and s.offered < s.demand]
+        capacity, is_progress = _round(wanting, capacity)
         if capacity == 0:
-            capacity = _take_useless(order)
+            capacity = _take_useless(latest)
             if capacity == 0:
                 return order
         elif not is_progress:
             return order
 
 
-def _round(order: list[Share], capacity: int) -> tuple[int, bool]:
+def _round(wanting: list[Share], capacity: int) -> tuple[int, bool]:
     at_start, is_progress = capacity, False
-    total = sum(s.weight for s in order if s.is_open)
-    for share in order:
+    # A single slot is not divided: whoever comes first has it.
+    total = sum([s.weight for s in wanting]) if capacity > 1 else 0.0
+    for share in wanting:
         if capacity == 0:
             break
-        if not share.is_open:
-            continue
         part = max(1, int(at_start * share.weight / total)) if total > 0 else 1
         # What it holds already counts as offered in the rounds that would have offered it.
         used = min(share.credit, part)
@@ -85,15 +86,19 @@ def _round(order: list[Share], capacity: int) -> tuple[int, bool]:
     return capacity, is_progress
 
 
-def _take_useless(order: list[Share]) -> int:
+def _take_useless(latest: list[Share]) -> int:
     """Take back what the latest job can use for none of its requests; 0 when there is nothing.
 
-    Jobs that have nothing to give back are passed over for good.
+    Args:
+        latest: those that were not looked at, the latest last. Who can use its offer, or wants no
+            more, is taken out for good, as its offer never shrinks; so is who gives it back.
     """
-    found = [s for s in order if s.is_open and s.smallest is not None and s.smallest > _spare(s)]
-    for share in sorted(found, key=lambda s: (s.submitted_at, s.job_id), reverse=True):
-        share.is_disabled = True
+    while latest:
+        share = latest.pop()
         spare = _spare(share)
+        if not share.is_open or share.smallest is None or share.smallest <= spare:
+            continue
+        share.is_disabled = True
         if spare:
             share.offered -= spare
             return spare
