@@ -124,7 +124,7 @@ class TestADaemonThatHangs:
             launching = asyncio.create_task(
                 runtime.launch(directory, start, workshop.states.append)
             )
-            await until(lambda: has_noted(directory, "whether the container runs"), 30)
+            await until(lambda: has_noted(directory, "whether the container runs"), 90)
             assert not launching.done(), "its slots were given away while it ran"
         with pytest.raises(LaunchFailed, match="did not answer POST") as caught:
             await asyncio.wait_for(launching, 60)
