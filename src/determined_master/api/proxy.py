@@ -13,9 +13,8 @@ from determined_master.api.proxying.tunnel import carry_tcp, refuse_plain
 from determined_master.api.proxying.upgrade import carry_upgrade
 from determined_master.api.routes import Call, service_route
 from determined_master.domain.access import Action
-from determined_master.domain.errors import NotFound
 from determined_master.services.guard import Claim
-from determined_master.services.proxies import Proxies, Target
+from determined_master.services.proxies import Proxies, Target, unknown
 
 OWN_TOKEN = b"token "
 
@@ -49,7 +48,7 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
         if not await call.services.guard.can(entry.caller, claim):
             target = None
     if target is None:
-        raise NotFound(f"service not found: {service_id}")
+        raise unknown(service_id)
     takeover = call.http.takeover
     errand = Errand(
         call.http, target, proxies.trust_of(target), proxies.ending_of(target), entry.spent

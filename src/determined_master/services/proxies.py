@@ -120,7 +120,7 @@ class Proxies:
         thing: access.Kind = "experiment" if target is not None and target.is_trial else "task"
         if target is not None and caller.scope is None and access.can(caller, "read", thing):
             return target
-        raise NotFound(f"service not found: {service_id}")
+        raise unknown(service_id)
 
     def ending_of(self, target: Target) -> asyncio.Future[None]:
         """Is done when the service's allocation has ended; to be waited for, not cancelled."""
@@ -140,6 +140,14 @@ class Proxies:
             end.set_result(None)
         if not self._live.of_task(task_id):
             self._last.pop(task_id, None)
+
+
+def unknown(service_id: str) -> NotFound:
+    """What is said of a service that there is not, and of one that the caller may not see."""
+    return NotFound(
+        f"service not found: {service_id}: its task does not run (yet, or any more), has no such "
+        "port under environment.proxy_ports, or is not yours to see"
+    )
 
 
 def _running_chief(allocation: Allocation) -> Container | None:
