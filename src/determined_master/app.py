@@ -58,6 +58,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.groups import Groups
 from determined_master.services.guard import Guard
+from determined_master.services.harness import Harness
 from determined_master.services.identities import Identities
 from determined_master.services.idle_tasks import IdleTasks
 from determined_master.services.interactive_configs import InteractiveConfigs
@@ -290,6 +291,7 @@ class App:
             job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
             stories=Stories(pool),
+            harness=Harness(),
             usage=Usage(pool),
             live=self.live,
             serve_agent=self.door.serve,

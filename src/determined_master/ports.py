@@ -35,6 +35,42 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The user that all of its tasks run as; empty where each has its own."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
+    foreign_slots: frozenset[int] = frozenset()
+    """Taken by what is not this master's: pods of others on a node."""
+    also_in: tuple[str, ...] = ()
+    """Further pools: a node may serve several, an agent is in one."""
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """All pools that it serves."""
+        return (self.pool, *self.also_in)
+
+
+class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a backend of Kubernetes needs beside the specification of a container."""
+
+    pool: str = ""
+    count: int = 1
+    """Containers of the gang."""
+    namespace: str = ""
+    """Empty for the cluster's own."""
+    pod_spec: Mapping[str, Any] | None = None
+    """What users want of the pod, all layers merged."""
+    priority: int | None = None
+    priority_class: str = ""
+    username: str = ""
+    workspace: str = ""
+    experiment_id: str = ""
+    trial_id: str = ""
+
+
+class StoredOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a container's output is stored."""
+
+    last_seq: int = 0
+    first_at_us: int = 0
+    """Time of the first line, in microseconds since 1970-01-01T00:00:00Z; 0 without any."""
+    last_at_us: int = 0
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +81,19 @@ class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
     allocation_id: str
     slot_ids: tuple[int, ...]
     spec: ContainerSpec
+    pod: PodTerms | None = None
+    """For containers that become pods."""
+
+
+class TaskNote(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a backend for the log of a task."""
+
+    task_id: str
+    allocation_id: str
+    container_id: str
+    agent_id: str
+    text: str
+    level: str = "INFO"
 
 
 class ClusterBackend(Protocol):
@@ -102,6 +151,12 @@ class AgentEvents(Protocol):
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; the number of the last one stored."""
+
+    async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
+        """How much of a container's output is stored."""
+
+    async def note(self, note: TaskNote) -> None:
+        """Write a line of the backend's own into the log of a task."""
 
 
 class JoinPolicy(Protocol):

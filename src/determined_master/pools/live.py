@@ -123,7 +123,7 @@ class LiveAllocations:
         return PoolView(
             pool=pool,
             agents=tuple(
-                self._agent_view(a, max_zero_slot_tasks) for a in known if a.pool == pool
+                self._agent_view(a, max_zero_slot_tasks) for a in known if pool in a.pools
             ),
             pending=queue.pending.requests(),
             running=(*queue.running.values(), *_still_expected(queue)),

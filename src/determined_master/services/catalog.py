@@ -120,6 +120,7 @@ class Services:
     projects: Projects
     proxies: Proxies
     stories: Stories
+    harness: Harness
     usage: Usage
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]

@@ -206,7 +206,7 @@ class Pools:
         return rules_of(self._settings.scheduler_of(known[name])) if name in known else Rules()
 
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
-        return [agent for agent in self._backend.agents() if agent.pool == pool]
+        return [agent for agent in self._backend.agents() if pool in agent.pools]
 
 
 def _slots(agents: Sequence[AgentSnapshot]) -> int:
