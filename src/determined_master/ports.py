@@ -35,6 +35,29 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The user that all of its tasks run as; empty where each has its own."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
+    more_pools: tuple[str, ...] = ()
+    """Others beside `pool` that it belongs to: a Kubernetes cluster's nodes may have several."""
+    is_node: bool = False
+    """A node of a Kubernetes cluster: it is shown, and containers are put on its cluster."""
+    slot_type: str = ""
+    """Of the slots of a cluster as a whole, whose devices are those of its nodes."""
+
+    def is_in(self, pool: str) -> bool:
+        """Whether it belongs to a pool."""
+        return self.pool == pool or pool in self.more_pools
+
+
+class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pod is made of beside its container, as the other pods of its task are."""
+
+    pool: str
+    namespace: str
+    job_id: str
+    priority: int
+    """The larger one is more urgent."""
+    rank: int
+    pods: int
+    """Of the whole task."""
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +68,8 @@ class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
     allocation_id: str
     slot_ids: tuple[int, ...]
     spec: ContainerSpec
+    pod: PodTerms | None = None
+    """In a Kubernetes cluster."""
 
 
 class ClusterBackend(Protocol):
@@ -69,6 +94,73 @@ class ClusterBackend(Protocol):
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""
+
+
+class PlacingBackend(ClusterBackend, Protocol):
+    """A backend that says what containers can be put on."""
+
+    def places(self) -> Sequence[AgentSnapshot]:
+        """Agents, and clusters as a whole; `agent_id` in orders is the id of one of these."""
+
+
+class Quota(msgspec.Struct, frozen=True):
+    """How many GPUs a namespace may request, by one of its ResourceQuotas."""
+
+    name: str
+    gpus: float
+    is_own: bool
+    """Whether the master made it, by `set_quota`."""
+
+
+class Namespaces(Protocol):
+    """The namespaces of a Kubernetes cluster. Every call but `watch` waits for the cluster.
+
+    Raises (every call that waits):
+        Unavailable: the cluster does not answer. PermissionDenied: it refuses the master this.
+    """
+
+    async def has_namespace(self, name: str) -> bool:
+        """Whether there is a namespace of that name."""
+
+    async def create_namespace(self, name: str) -> None:
+        """Make a namespace labelled `determined=<name>`; one that is there is labelled."""
+
+    async def delete_namespace(self, name: str) -> None:
+        """Delete a namespace with all that is in it; nothing when it is not there."""
+
+    async def quotas(self, namespace: str) -> Sequence[Quota]:
+        """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""
+
+    async def set_quota(self, namespace: str, gpus: int) -> None:
+        """Make or change the quota `<namespace>-quota`."""
+
+    def watch(self, namespaces: frozenset[str]) -> None:
+        """In which namespaces tasks are run from now on, the default one among them."""
+
+
+class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
+    """A Kubernetes cluster: its nodes are `agents()`, containers are put on `place()`.
+
+    An allocation's pods are its containers: each has the id of one and `agent_id` of the place.
+    What becomes of them is told by `AgentEvents`, the place in the agent's role: `agent_joined`
+    with all pods that are there, whenever the cluster is connected anew, `container_changed` with
+    `PULLING` as soon as a pod has a node.
+    """
+
+    def place(self) -> AgentSnapshot:
+        """The cluster as a whole: `pool` and `more_pools` are all of its manager's pools.
+
+        `is_connected` while the cluster answers; `devices` are empty, `slot_type` is set.
+        """
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Act from now on, under an epoch; `expected` is empty or has the place alone."""
+
+    async def close(self) -> None:
+        """Act no more; pods run on."""
+
+    async def run(self) -> None:
+        """Watch the cluster until cancelled."""
 
 
 class AgentDoor(Protocol):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from determined_master.domain import access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
+from determined_master.pools.backends import PLACE
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -58,7 +59,8 @@ class AgentReports:
             )
             if missing:
                 await self._lose(agent.id, allocation.id, missing, "it came back without it")
-        self._nudge(agent.pool)
+        for pool in (agent.pool, *agent.more_pools):
+            self._nudge(pool)
         self._engine.retry_deferred(agent.id)
         return tuple(keep)
 
@@ -170,7 +172,17 @@ class Join:
                 "and put what it prints into the agent's option `join_token`, or set "
                 "`security.agent_join: open` in the master's configuration"
             )
+        if hello.agent_id.startswith(PLACE):
+            return (
+                f"agent id {hello.agent_id!r} begins like that of a Kubernetes cluster: set its "
+                "option `agent_id` to another"
+            )
         if hello.resource_pool not in self._pools:
+            if not self._pools:
+                return (
+                    f"agent {hello.agent_id} cannot join: this master runs tasks on Kubernetes "
+                    "only, as its `resource_manager.type` says"
+                )
             return (
                 f"agent {hello.agent_id} wants to join resource pool {hello.resource_pool!r}, "
                 f"which does not exist: set its option `resource_pool` to one of "

@@ -19,11 +19,12 @@ from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
 from determined_master.services.interactive_configs import IdleTimeouts
 from determined_master.services.task_defaults import ContainerDefaults, TaskDefaults
+from determined_master.settings_kubernetes import KubernetesManager
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
     from determined_master.settings import Settings
-    from determined_master.settings_pools import Scheduler
+    from determined_master.settings_pools import ResourcePool, Scheduler
 
 
 def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
@@ -45,7 +46,7 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
                 default_priority=settings.scheduler_of(pool).default_priority,
                 has_priorities=settings.scheduler_of(pool).type == "priority",
             )
-            for pool in settings.resource_pools
+            for pool in settings.all_pools
         },
         default_compute_pool=manager.default_compute_resource_pool,
         default_aux_pool=manager.default_aux_resource_pool,
@@ -56,17 +57,21 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
 def pool_configs(settings: Settings) -> list[PoolConfig]:
     """How each pool is scheduled."""
     return [
-        PoolConfig(
-            pool.pool_name,
-            rules_of(settings.scheduler_of(pool)),
-            pool.max_aux_containers_per_agent,
-        )
-        for pool in settings.resource_pools
+        PoolConfig(pool.pool_name, pool_rules(settings, pool), pool.max_aux_containers_per_agent)
+        for pool in settings.all_pools
     ]
 
 
+def pool_rules(settings: Settings, pool: ResourcePool) -> Rules:
+    """A pool's rules as its planner takes them."""
+    config = settings.manager_of(pool.pool_name).config
+    if isinstance(config, KubernetesManager):
+        return Rules(type="kubernetes", max_slots_per_pod=config.max_slots_per_pod or 0)
+    return rules_of(settings.scheduler_of(pool))
+
+
 def rules_of(scheduler: Scheduler) -> Rules:
-    """A scheduler's settings as its planner takes them."""
+    """The settings of a scheduler of agents as its planner takes them."""
     return Rules(
         type="fair_share" if scheduler.type == "fair_share" else "priority",
         fitting=scheduler.fitting_policy,
@@ -85,7 +90,7 @@ def task_defaults(settings: Settings) -> TaskDefaults:
         containers=_container_defaults({}, cluster),
         pools={
             pool.pool_name: _container_defaults(pool.task_container_defaults, cluster)
-            for pool in settings.resource_pools
+            for pool in settings.all_pools
         },
         reserved_ports=frozenset(settings.reserved_ports or ()),
         ssh_key_type=settings.security.ssh.key_type,

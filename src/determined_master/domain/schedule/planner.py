@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.domain.schedule import fair_share, priority
+from determined_master.domain.schedule import fair_share, kubernetes, priority
 from determined_master.domain.schedule.plan import Plan
 from determined_master.domain.schedule.view import PoolView
 
@@ -15,4 +15,6 @@ def plan(view: PoolView) -> Plan:
     """
     if view.rules.type == "fair_share":
         return fair_share.plan(view)
+    if view.rules.type == "kubernetes":
+        return kubernetes.plan(view)
     return priority.plan(view)

@@ -22,9 +22,10 @@ from determined_master.store import collections
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.ports import AgentSnapshot, ClusterBackend
+    from determined_master.ports import AgentSnapshot, PlacingBackend
     from determined_master.services.container_specs import ContainerSpecs
     from determined_master.services.log_policies import LogPolicies
+    from determined_master.services.pod_terms import PodTermsReader
     from determined_master.store.pool import Conn
     from determined_wire.agent_link import ContainerSpec
 
@@ -44,10 +45,13 @@ class AllocationEffects:
     def __init__(
         self,
         engine: Engine,
-        backend: ClusterBackend,
+        backend: PlacingBackend,
         specs: ContainerSpecs,
         policies: LogPolicies,
+        pods: PodTermsReader | None = None,
     ) -> None:
+        """`pods` is needed where containers are put on Kubernetes clusters."""
+        self._pods = pods
         self._engine = engine
         self._backend = backend
         self._specs = specs
@@ -70,7 +74,7 @@ class AllocationEffects:
         if state is None or state.kill_reason is not None or state.outcome is not None:
             return
         over = {c.id for c in state.containers if c.state == "TERMINATED"}
-        agents = {a.id: a for a in self._backend.agents() if a.is_connected}
+        agents = {a.id: a for a in self._backend.places() if a.is_connected}
         failed: dict[str, BaseException] = {}
         here: list[Order] = []
         for effect, ctx in orders:
@@ -83,7 +87,7 @@ class AllocationEffects:
         types = [_device_type(effect, agents[effect.agent_id]) for effect, _ in here]
         containers = [effect for effect, _ in here]
         specs = await self._specs.build(state, containers, types, self._hosts())
-        starts = (self._start(order, spec) for order, spec in zip(here, specs, strict=True))
+        starts = (self._start(state, o, spec) for o, spec in zip(here, specs, strict=True))
         results = await asyncio.gather(*starts, return_exceptions=True)
         for (effect, _), error in zip(here, results, strict=True):
             if error is not None:
@@ -93,14 +97,16 @@ class AllocationEffects:
             await asyncio.gather(*(ctx.close() for ctx in done))
             raise next(iter(failed.values()))
 
-    async def _start(self, order: Order, spec: ContainerSpec) -> None:
+    async def _start(self, state: alloc.Allocation, order: Order, spec: ContainerSpec) -> None:
         effect, ctx = order
+        pod = await self._pods.read(state, effect) if self._pods is not None else None
         start = StartOrder(
             agent_id=effect.agent_id,
             container_id=effect.container_id,
             allocation_id=ctx.aggregate_id,
             slot_ids=effect.slot_ids,
             spec=spec,
+            pod=pod,
         )
         try:
             await self._backend.start_container(start)
@@ -109,7 +115,7 @@ class AllocationEffects:
 
     def _hosts(self) -> dict[str, frozenset[str]]:
         """Names and addresses of each agent's machine."""
-        agents = self._backend.agents()
+        agents = self._backend.places()
         return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
@@ -180,7 +186,9 @@ def _is_away(agent_id: str) -> Deferred:
 
 def _device_type(effect: alloc.StartContainer, agent: AgentSnapshot) -> str:
     """Of the slots that the container gets."""
-    types = frozenset(d.type for d in agent.devices if d.id in effect.slot_ids)
+    types = frozenset[str](d.type for d in agent.devices if d.id in effect.slot_ids)
+    if agent.slot_type:
+        types = frozenset((agent.slot_type,))
     return device_type_of(len(effect.slot_ids), types)
 
 
