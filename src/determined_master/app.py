@@ -15,7 +15,9 @@ from determined_master.database import default_storage
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import KINDS
+from determined_master.kubernetes_clusters import kubernetes_clusters
 from determined_master.leading import Lead
+from determined_master.pools.backends import Backends
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
@@ -78,6 +80,7 @@ from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.moves import Moves
 from determined_master.services.passwords import Passwords
+from determined_master.services.pod_terms import PodTermsReader
 from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -112,7 +115,9 @@ from determined_master.sweeps.silence import watch_silence
 from determined_master.sweeps.usage import sum_up_days, watch_agents
 
 if TYPE_CHECKING:
-    from determined_master.ports import ClusterBackend
+    from collections.abc import Mapping
+
+    from determined_master.ports import ClusterBackend, KubernetesCluster
     from determined_master.settings import Settings
 
 DEFAULT_POOL = "default"
@@ -142,10 +147,13 @@ class App:
         passwords: Passwords,
         *,
         backend: ClusterBackend | None = None,
+        clusters: Mapping[str, KubernetesCluster] | None = None,
     ) -> None:
         """
         Args:
             backend: runs the containers in place of agents that connect; for tests.
+            clusters: by the name of their manager, in place of the settings' Kubernetes
+                clusters; for tests.
         """
         self.settings = settings
         self._pool = pool
@@ -162,8 +170,12 @@ class App:
             shows_roles=settings.security.authz.shows_roles,
             is_queue_strict=settings.security.authz.strict_job_queue_control,
         )
+        self._reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
         self.door = self._door(cluster)
-        self.backend = backend or self.door
+        if clusters is None:
+            clusters = kubernetes_clusters(settings, self.facts, self._reports)
+        managers = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
+        self.backend = Backends(backend or self.door, self.door, clusters, managers)
         self.pools = Pools(settings, self.backend, self.live)
         self.bindings = PoolBindings(pool, self.pools)
         self.queue = JobQueue(pool, self.live, self.pools)
@@ -208,9 +220,9 @@ class App:
             cluster.join_token,
             is_open=_is_join_open(settings),
             allow_process_runtime=bool(settings.security.allow_process_runtime),
-            pools=[p.pool_name for p in settings.resource_pools],
-            needs_certificate=settings.resource_manager.require_authentication,
-            verifies_ids=settings.resource_manager.verify_agent_ids,
+            pools=[p.pool_name for p in settings.agent_pools],
+            needs_certificate=settings.agents.require_authentication,
+            verifies_ids=settings.agents.verify_agent_ids,
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -218,9 +230,8 @@ class App:
             cluster_name=facts.cluster_name,
             version=facts.version,
         )
-        reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
         return AgentBackend(
-            identity, reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
+            identity, self._reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
 
     def _handle_effects(self, tokens: TaskTokens) -> None:
@@ -234,7 +245,8 @@ class App:
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         defaults = task_defaults(settings)
         specs = ContainerSpecs(pool, tokens, defaults)
-        AllocationEffects(engine, self.backend, specs, self._policies).register()
+        pods = PodTermsReader(settings, pool)
+        AllocationEffects(engine, self.backend, specs, self._policies, pods).register()
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
@@ -328,7 +340,7 @@ class App:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         switches = self.services.agent_switches
-        lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
+        lead = Lead(self.engine, self._pool, self.live, self.backend, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
         stays = AgentStays(self._pool, self.backend)
         idle = IdleTasks(self._pool, self._interactive, self.proxies)
@@ -356,7 +368,7 @@ class App:
             await lead.let_agents_in()
 
     def _longest_way_back_s(self) -> float:
-        return max(p.agent_reconnect_wait_s for p in self.settings.resource_pools)
+        return max(p.agent_reconnect_wait_s for p in self.settings.all_pools)
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)

@@ -37,27 +37,30 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     draining_slots: frozenset[int] = frozenset()
     foreign_slots: frozenset[int] = frozenset()
     """Taken by what is not this master's: pods of others on a node."""
-    also_in: tuple[str, ...] = ()
-    """Further pools: a node may serve several, an agent is in one."""
+    more_pools: tuple[str, ...] = ()
+    """Others beside `pool` that it belongs to: a Kubernetes cluster's nodes may have several."""
+    is_node: bool = False
+    """A node of a Kubernetes cluster."""
 
-    @property
-    def pools(self) -> tuple[str, ...]:
-        """All pools that it serves."""
-        return (self.pool, *self.also_in)
+    def is_in(self, pool: str) -> bool:
+        """Whether it belongs to a pool."""
+        return self.pool == pool or pool in self.more_pools
 
 
 class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backend of Kubernetes needs beside the specification of a container."""
+    """What a pod is made of beside its container, as the other pods of its task are."""
 
     pool: str = ""
-    count: int = 1
-    """Containers of the gang."""
     namespace: str = ""
     """Empty for the cluster's own."""
+    job_id: str = ""
+    priority: int | None = None
+    """The larger one is more urgent."""
+    rank: int = 0
+    pods: int = 1
+    """Of the whole task."""
     pod_spec: Mapping[str, Any] | None = None
     """What users want of the pod, all layers merged."""
-    priority: int | None = None
-    priority_class: str = ""
     username: str = ""
     workspace: str = ""
     experiment_id: str = ""
@@ -118,6 +121,57 @@ class ClusterBackend(Protocol):
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""
+
+
+class Quota(msgspec.Struct, frozen=True):
+    """How many GPUs a namespace may request, by one of its ResourceQuotas."""
+
+    name: str
+    gpus: float
+    is_own: bool
+    """Whether the master made it, by `set_quota`."""
+
+
+class Namespaces(Protocol):
+    """The namespaces of a Kubernetes cluster. Every call but `watch` waits for the cluster.
+
+    Raises (every call that waits):
+        Unavailable: the cluster does not answer. PermissionDenied: it refuses the master this.
+    """
+
+    async def has_namespace(self, name: str) -> bool:
+        """Whether there is a namespace of that name."""
+
+    async def create_namespace(self, name: str) -> None:
+        """Make a namespace labelled `determined=<name>`; one that is there is labelled."""
+
+    async def delete_namespace(self, name: str) -> None:
+        """Delete a namespace with all that is in it; nothing when it is not there."""
+
+    async def quotas(self, namespace: str) -> Sequence[Quota]:
+        """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""
+
+    async def set_quota(self, namespace: str, gpus: int) -> None:
+        """Make or change the quota `<namespace>-quota`."""
+
+    def watch(self, namespaces: frozenset[str]) -> None:
+        """In which namespaces tasks are run from now on, the default one among them."""
+
+
+class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
+    """A Kubernetes cluster: its nodes are agents, on which containers are put as pods.
+
+    What becomes of them is told by `AgentEvents`, each node in an agent's role.
+    """
+
+    def has(self, agent_id: str) -> bool:
+        """Whether it is, or was, one of its nodes."""
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Act from now on, under an epoch; `expected` has the pool of each node in use."""
+
+    async def close(self) -> None:
+        """Act no more; pods run on."""
 
 
 class AgentDoor(Protocol):

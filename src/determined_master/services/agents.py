@@ -58,7 +58,7 @@ class AgentReports:
             )
             if missing:
                 await self._lose(agent.id, allocation.id, missing, "it came back without it")
-        for pool in agent.pools:
+        for pool in (agent.pool, *agent.more_pools):
             self._nudge(pool)
         self._engine.retry_deferred(agent.id)
         return tuple(keep)
@@ -180,6 +180,11 @@ class Join:
                 "`security.agent_join: open` in the master's configuration"
             )
         if hello.resource_pool not in self._pools:
+            if not self._pools:
+                return (
+                    f"agent {hello.agent_id} cannot join: this master runs tasks on Kubernetes "
+                    "only, as its `resource_manager.type` says"
+                )
             return (
                 f"agent {hello.agent_id} wants to join resource pool {hello.resource_pool!r}, "
                 f"which does not exist: set its option `resource_pool` to one of "

@@ -14,7 +14,7 @@ from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.room import Kind as RoomKind
 from determined_master.domain.schedule.room import drained
 from determined_master.domain.schedule.view import AgentView, Rules
-from determined_master.services.defaults import rules_of
+from determined_master.services.defaults import pool_rules
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -40,6 +40,8 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     queued: int
     scheduled: int
     scheduler: Scheduler
+    kind: str
+    """agent or kubernetes."""
     cluster_name: str
     """Of its resource manager, whose metadata are `metadata`."""
     metadata: Mapping[str, str]
@@ -56,9 +58,10 @@ class Pools:
     def list_all(self, caller: Caller) -> list[PoolFacts]:
         """All pools, in the order of the settings."""
         access.may(caller, "read", "cluster")
-        manager = self._settings.resource_manager
+        first = self._settings.resource_manager
         found = []
-        for pool in self._settings.resource_pools:
+        for pool in self._settings.all_pools:
+            manager = self._settings.manager_of(pool.pool_name)
             agents = self._agents_of(pool.pool_name)
             mine = [a for a in self._live.values() if a.request.pool == pool.pool_name]
             jobs = {a.request.job_id for a in mine}
@@ -74,13 +77,14 @@ class Pools:
                     device_types=frozenset(d.type for a in agents for d in a.devices),
                     tasks_without_slots=sum(not c.slot_ids for c in held),
                     max_tasks_without_slots_per_agent=pool.max_aux_containers_per_agent,
-                    is_default_compute=pool.pool_name == manager.default_compute_resource_pool,
-                    is_default_aux=pool.pool_name == manager.default_aux_resource_pool,
+                    is_default_compute=pool.pool_name == first.default_compute_resource_pool,
+                    is_default_aux=pool.pool_name == first.default_aux_resource_pool,
                     queued=len(jobs - scheduled),
                     scheduled=len(scheduled),
-                    scheduler=self._settings.scheduler_of(pool),
-                    cluster_name=manager.cluster_name,
-                    metadata={k: str(v) for k, v in (manager.metadata or {}).items()},
+                    scheduler=manager.scheduler_of(pool),
+                    kind=manager.kind,
+                    cluster_name=manager.name,
+                    metadata=manager.metadata,
                 )
             )
         return found
@@ -88,7 +92,7 @@ class Pools:
     @property
     def names(self) -> list[str]:
         """Names of all pools, in the order of the settings."""
-        return [pool.pool_name for pool in self._settings.resource_pools]
+        return [pool.pool_name for pool in self._settings.all_pools]
 
     @property
     def defaults(self) -> set[str]:
@@ -115,7 +119,7 @@ class Pools:
 
     def scheduler_type(self, name: str) -> str:
         """`priority` or `fair_share`; empty for a pool that is not in the settings."""
-        for pool in self._settings.resource_pools:
+        for pool in self._settings.all_pools:
             if pool.pool_name == name:
                 return self._settings.scheduler_of(pool).type
         return ""
@@ -202,11 +206,11 @@ class Pools:
         ]
 
     def _rules_of(self, name: str) -> Rules:
-        known = {p.pool_name: p for p in self._settings.resource_pools}
-        return rules_of(self._settings.scheduler_of(known[name])) if name in known else Rules()
+        known = {p.pool_name: p for p in self._settings.all_pools}
+        return pool_rules(self._settings, known[name]) if name in known else Rules()
 
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
-        return [agent for agent in self._backend.agents() if pool in agent.pools]
+        return [agent for agent in self._backend.agents() if agent.is_in(pool)]
 
 
 def _slots(agents: Sequence[AgentSnapshot]) -> int:

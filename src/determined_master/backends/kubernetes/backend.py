@@ -12,8 +12,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from determined_master import clock
 from determined_master.backends.kubernetes import manifest
 from determined_master.backends.kubernetes.client import (
@@ -22,6 +20,7 @@ from determined_master.backends.kubernetes.client import (
     Refused,
     Unreachable,
 )
+from determined_master.backends.kubernetes.namespaces import NamespaceCalls
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_board import PodBoard
@@ -33,7 +32,6 @@ from determined_master.ports import (
     AgentEvents,
     AgentSnapshot,
     NotConnected,
-    PodTerms,
     StartOrder,
     TaskNote,
 )
@@ -46,8 +44,8 @@ KILL = 9
 _OTHER_SIGNALS = "Kubernetes only ends pods"
 
 
-class KubernetesBackend:
-    """One Kubernetes cluster; implements `ports.ClusterBackend` and `ports.AgentDoor`."""
+class KubernetesBackend(NamespaceCalls):
+    """One Kubernetes cluster; implements `ports.KubernetesCluster`."""
 
     def __init__(
         self,
@@ -69,7 +67,7 @@ class KubernetesBackend:
         self._options = options
         self._events = events
         self._times = times or Times()
-        self._api = api or KubernetesApi(options.kubeconfig_path, call_s=self._times.call_s)
+        super().__init__(api or KubernetesApi(options.kubeconfig_path, call_s=self._times.call_s))
         self._prepare = PREPARE.read_text(encoding="utf-8")
         self._nodes = NodeBoard(options)
         self._pods = PodBoard(options, self._api, events, self._times)
@@ -80,6 +78,10 @@ class KubernetesBackend:
         self._task: asyncio.Task[None] | None = None
         self._told_quota: set[str] = set()
 
+    def has(self, agent_id: str) -> bool:
+        """Whether it is, or was, one of the nodes."""
+        return self._nodes.has(agent_id)
+
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
         """Find what runs, and follow it from now on.
 
@@ -88,6 +90,7 @@ class KubernetesBackend:
                 knows.
             epoch: of the lead; Kubernetes itself sees to it that an object is made once.
         """
+        self._nodes.expect(expected)
         self._task = asyncio.create_task(self._presence.run(expected))
 
     async def close(self) -> None:
@@ -116,8 +119,10 @@ class KubernetesBackend:
         if order.container_id in self._pods:
             return
         try:
-            order = await self._with_priority_class(order)
-            objects = manifest.build(order, self._options, self._prepare, self._times.grace_s)
+            priority = order.pod.priority if order.pod is not None else None
+            name = await self._classes.ensure(priority)
+            extras = manifest.Extras(self._prepare, name, self._times.grace_s)
+            objects = manifest.build(order, self._options, extras)
         except ValueError as error:
             await self._refuse(order, str(error))
             return
@@ -170,12 +175,6 @@ class KubernetesBackend:
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """Remove a pod whose end is stored, once its log is copied."""
         self._pods.forget(container_id)
-
-    async def _with_priority_class(self, order: StartOrder) -> StartOrder:
-        terms = order.pod or PodTerms()
-        name = await self._classes.ensure(terms.priority)
-        pod = msgspec.structs.replace(terms, priority_class=name)
-        return msgspec.structs.replace(order, pod=pod)
 
     async def _create(self, path: str, body: manifest.Json) -> manifest.Json | None:
         """What was made; None where it is there already."""

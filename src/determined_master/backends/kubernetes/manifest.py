@@ -46,14 +46,23 @@ class Objects(msgspec.Struct, frozen=True):
     secret: Json
 
 
-def build(order: StartOrder, options: ClusterOptions, prepare: str, grace_s: int = 15) -> Objects:
+class Extras(msgspec.Struct, frozen=True):
+    """What a pod gets that no order says."""
+
+    prepare: str
+    """Source of the program that puts the files in place."""
+    priority_class: str = ""
+    grace_s: int = 15
+    """Between the request to end and the end by force."""
+
+
+def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects:
     """The pod and the Secret of a container; the same each time it is asked for.
 
     Args:
         order: which container, where, with what.
         options: of the cluster.
-        prepare: source of the program that puts the files in place.
-        grace_s: between the request to end and the end by force.
+        extras: what else the pod gets.
 
     Raises:
         ValueError: something in the specification cannot be carried out; the text names it.
@@ -82,14 +91,14 @@ def build(order: StartOrder, options: ClusterOptions, prepare: str, grace_s: int
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {**metadata, "annotations": {**own.annotations, **annotations}},
-        "spec": _pod_spec(order, options, own, name, list(variables), owned_by_root, grace_s),
+        "spec": _pod_spec(order, options, own, name, list(variables), owned_by_root, extras),
     }
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {**metadata, "annotations": annotations},
         "type": "Opaque",
-        "data": _secret_data(variables, spec, owned_by_root, prepare),
+        "data": _secret_data(variables, spec, owned_by_root, extras.prepare),
     }
     return Objects(name, namespace, pod, secret)
 
@@ -113,7 +122,7 @@ def environment(order: StartOrder, options: ClusterOptions) -> dict[str, str]:
         "DET_SLOT_IDS": json.dumps(list(range(len(order.slot_ids))), separators=(",", ":")),
         "DET_RESOURCES_TYPE": "k8s-job",
         "DET_RENDEZVOUS": "master",
-        "DET_KUBERNETES_JOB_PARALLELISM": str(terms.count),
+        "DET_KUBERNETES_JOB_PARALLELISM": str(terms.pods),
         "DET_K8S_RESOURCE_POOL": terms.pool,
         "PYTHONPATH": search,
     }
@@ -151,9 +160,10 @@ def _pod_spec(
     secret: str,
     variables: list[str],
     owned_by_root: list[RootFile],
-    grace_s: int,
+    extras: Extras,
 ) -> Json:
-    spec, terms = order.spec, order.pod or PodTerms()
+    spec = order.spec
+    node = order.agent_id.removeprefix(options.node_prefix)
     env = [_secret_variable(secret, n, name) for n, name in enumerate(variables)]
     main = _main_container(order, options, own, env, owned_by_root)
     init = {
@@ -175,19 +185,19 @@ def _pod_spec(
     found = {
         **own.spec,
         "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": grace_s,
+        "terminationGracePeriodSeconds": extras.grace_s,
         "hostNetwork": spec.network_mode == "host",
-        "affinity": with_node(own.spec.get("affinity"), order.agent_id),
+        "affinity": with_node(own.spec.get("affinity"), node),
         "initContainers": [*own.init_containers, init],
         "containers": [*own.sidecars, main],
         "volumes": [*own.volumes, *_volumes(spec, secret, owned_by_root)],
     }
     found.setdefault("enableServiceLinks", False)
     found.setdefault("automountServiceAccountToken", False)
+    if extras.priority_class:
+        found.setdefault("priorityClassName", extras.priority_class)
     if options.default_scheduler:
         found.setdefault("schedulerName", options.default_scheduler)
-    if terms.priority_class and "priorityClassName" not in own.spec:
-        found["priorityClassName"] = terms.priority_class
     return found
 
 

@@ -26,6 +26,15 @@ class NodeBoard:
         self._own_slots: dict[str, set[int]] = {}
         self._snapshots: dict[str, AgentSnapshot] = {}
         self._is_reachable = False
+        self._ever: set[str] = set()
+
+    def has(self, agent_id: str) -> bool:
+        """Whether it is, or was, one of these nodes."""
+        return agent_id in self._ever
+
+    def expect(self, agent_ids: Iterable[str]) -> None:
+        """Nodes on which something runs, though they may be gone."""
+        self._ever.update(agent_ids)
 
     def replace_all(self, items: Iterable[Json]) -> None:
         """All nodes there are."""
@@ -86,21 +95,24 @@ class NodeBoard:
             seen = nodes.view(raw, self._system.get(name, Decimal(0)), self._options)
             if seen.pools:
                 fresh = self._snapshot(seen)
-                old = self._snapshots.get(name)
-                made[name] = old if old is not None and old == fresh else fresh
+                old = self._snapshots.get(fresh.id)
+                made[fresh.id] = old if old is not None and old == fresh else fresh
         self._snapshots = made
+        self._ever.update(made)
 
     def _snapshot(self, node: NodeView) -> AgentSnapshot:
-        own = self._switches.get(node.name, ALL_ON)
+        agent_id = f"{self._options.node_prefix}{node.name}"
+        own = self._switches.get(agent_id, ALL_ON)
         taken = nodes.taken_slots(
             len(node.devices),
-            tuple(self._own_slots.get(node.name, ())),
+            tuple(self._own_slots.get(agent_id, ())),
             self._foreign.get(node.name, Decimal(0)),
         )
         return AgentSnapshot(
-            id=node.name,
+            id=agent_id,
             pool=node.pools[0],
-            also_in=node.pools[1:],
+            more_pools=node.pools[1:],
+            is_node=True,
             hostname=node.name,
             address=node.address,
             devices=node.devices,

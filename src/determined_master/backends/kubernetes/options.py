@@ -44,6 +44,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     master_id: str = ""
     master: MasterAddress
     pools: tuple[PoolPods, ...]
+    node_prefix: str = ""
+    """Before a node's name it makes an agent's id: nodes of several clusters may share names."""
     kubeconfig_path: str = ""
     """Empty for the account of the pod that the master runs in."""
     default_namespace: str = "default"

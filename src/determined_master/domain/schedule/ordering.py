@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Context, Decimal
 
-from determined_master.domain.schedule.view import RequestView, RunningView, position_of
+from determined_master.domain.schedule.view import RequestView, Rules, RunningView, position_of
 
 Position = int | Decimal
 Rank = tuple[int, Position]
@@ -17,20 +17,28 @@ _EXACT = Context(prec=200)
 """Halving a gap of a microsecond 600 times is still exact."""
 
 
+SMALLER_FIRST = Rules()
+
+
+def urgency(priority: int, rules: Rules) -> int:
+    """A priority as it sorts: the most urgent first. In Kubernetes the larger one is ahead."""
+    return -priority if rules.is_larger_first else priority
+
+
 def rank(one: RequestView | RunningView) -> Rank:
-    """The place of a request's job; all requests of a job share it."""
+    """The place of a request's job among agents; all requests of a job share it."""
     position = one.position
     return one.priority, position_of(one.submitted_at) if position is None else position
 
 
-def queue_key(request: RequestView) -> Key:
+def queue_key(request: RequestView, rules: Rules = SMALLER_FIRST) -> Key:
     """The order of waiting requests: most urgent first, then by position, then by age.
 
     Source: scheduling-and-provisioning a.1, a.2.
     """
     position = request.position
     return (
-        request.priority,
+        -request.priority if rules.is_larger_first else request.priority,
         position_of(request.submitted_at) if position is None else position,
         request.submitted_at,
         request.requested_at,

@@ -15,7 +15,7 @@ PAST = EPOCH
 class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a pool decides: its scheduler's settings."""
 
-    type: Literal["priority", "fair_share"] = "priority"
+    type: Literal["priority", "fair_share", "kubernetes"] = "priority"
     fitting: Literal["best", "worst"] = "best"
     is_heterogeneous: bool = False
     """Whether one request may take agents of different sizes."""
@@ -23,6 +23,13 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of the priority scheduler; fair share always preempts."""
     gang_patience_s: float = 600.0
     """How long requests that came later may pass one that needs several slots at once."""
+    max_slots_per_pod: int | None = None
+    """In Kubernetes: what needs more is split into several pods."""
+
+    @property
+    def is_larger_first(self) -> bool:
+        """Whether the larger priority is the more urgent one, as Kubernetes has it."""
+        return self.type == "kubernetes"
 
     @property
     def may_preempt(self) -> bool:
