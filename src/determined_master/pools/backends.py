@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from determined_master.domain.places import is_place
 from determined_master.ports import ClusterBackend, NotConnected
 
 if TYPE_CHECKING:
@@ -99,18 +100,9 @@ class Backends:
         for cluster in self.clusters.values():
             if cluster.place().id == agent_id:
                 return cluster
-        if agent_id.startswith(PLACE):
+        if is_place(agent_id):
             raise NotConnected(
                 f"{agent_id} is no cluster of the settings any more: add its resource manager "
                 "again to reach what runs there"
             )
         return self._agents
-
-
-PLACE = "kubernetes:"
-"""How the ids of places begin, and no agent's id does."""
-
-
-def place_id(manager: str) -> str:
-    """What containers of a Kubernetes manager are put on."""
-    return f"{PLACE}{manager}"

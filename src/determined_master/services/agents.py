@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from determined_master.domain import access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
-from determined_master.pools.backends import PLACE
+from determined_master.domain.places import is_place
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -172,7 +172,7 @@ class Join:
                 "and put what it prints into the agent's option `join_token`, or set "
                 "`security.agent_join: open` in the master's configuration"
             )
-        if hello.agent_id.startswith(PLACE):
+        if is_place(hello.agent_id):
             return (
                 f"agent id {hello.agent_id!r} begins like that of a Kubernetes cluster: set its "
                 "option `agent_id` to another"
