@@ -39,6 +39,7 @@ from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import (
+    cluster_priorities,
     config_layers,
     idle_timeouts,
     pool_configs,
@@ -119,8 +120,6 @@ if TYPE_CHECKING:
 
     from determined_master.ports import ClusterBackend, KubernetesCluster
     from determined_master.settings import Settings
-
-DEFAULT_POOL = "default"
 
 
 class _People(TypedDict):
@@ -241,7 +240,8 @@ class App:
         TrialEffects(engine, pool, tokens, self.pools).register()
         GenericTaskEffects(engine, pool, tokens).register()
         InteractiveEffects(engine, pool, tokens).register()
-        aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
+        aux_pool = settings.resource_manager.default_aux_resource_pool
+        aux_pool = aux_pool or settings.resource_pools[0].pool_name
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         defaults = task_defaults(settings)
         specs = ContainerSpecs(pool, tokens, defaults)
@@ -285,7 +285,7 @@ class App:
             interactive_tasks=self._interactive,
             tensorboards=Tensorboards(pool, self._interactive),
             templates=Templates(pool),
-            config_policies=ConfigPolicies(pool),
+            config_policies=ConfigPolicies(pool, cluster_priorities(self.settings)),
             models=Models(pool),
             model_versions=ModelVersions(pool),
             trial_sources=TrialSources(pool),

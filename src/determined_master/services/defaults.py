@@ -17,6 +17,7 @@ from determined_master.domain.config.layers import (
     merge_container_defaults,
 )
 from determined_master.domain.config.problems import Report
+from determined_master.domain.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
 from determined_master.services.interactive_configs import IdleTimeouts
@@ -46,7 +47,7 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
             pool.pool_name: PoolLayer(
                 task_container_defaults=pool.task_container_defaults,
                 default_priority=settings.scheduler_of(pool).default_priority,
-                has_priorities=settings.scheduler_of(pool).type == "priority",
+                priorities=priority_order(settings, pool),
             )
             for pool in settings.all_pools
         },
@@ -72,6 +73,25 @@ def pool_rules(settings: Settings, pool: ResourcePool) -> Rules:
         kind = "fair_share" if own.type == "fair_share" else "kubernetes"
         return replace(own, type=kind, max_slots_per_pod=config.max_slots_per_pod)
     return rules_of(settings.scheduler_of(pool))
+
+
+def priority_order(settings: Settings, pool: ResourcePool) -> PriorityOrder:
+    """Which priority is the more urgent one in a pool."""
+    match settings.scheduler_of(pool).type:
+        case "kubernetes":
+            return "larger_first"
+        case "priority":
+            return "smaller_first"
+        case _:
+            return "none"
+
+
+def cluster_priorities(settings: Settings) -> PriorityOrder:
+    """Which priority is the more urgent one in the whole cluster; `none` where pools differ."""
+    kinds = {manager.kind for manager in settings.managers}
+    if kinds == {"kubernetes"}:
+        return "larger_first"
+    return "smaller_first" if kinds == {"agent"} else "none"
 
 
 def rules_of(scheduler: Scheduler) -> Rules:

@@ -9,12 +9,14 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.schedule import reasons
+from determined_master.domain.places import is_scheduled
+from determined_master.domain.priorities import PriorityOrder
+from determined_master.domain.schedule import kubernetes, reasons
 from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.room import Kind as RoomKind
 from determined_master.domain.schedule.room import drained
 from determined_master.domain.schedule.view import AgentView, Rules
-from determined_master.services.defaults import pool_rules
+from determined_master.services.defaults import pool_rules, priority_order
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -65,7 +67,7 @@ class Pools:
             agents = self._agents_of(pool.pool_name)
             mine = [a for a in self._live.values() if a.request.pool == pool.pool_name]
             jobs = {a.request.job_id for a in mine}
-            scheduled = {a.request.job_id for a in mine if a.state != "PENDING"}
+            scheduled = {a.request.job_id for a in mine if is_scheduled(a)}
             held = [c for a in mine for c in a.containers if c.state != "TERMINATED"]
             found.append(
                 PoolFacts(
@@ -76,7 +78,9 @@ class Pools:
                     used_slots=sum(len(c.slot_ids) for c in held),
                     device_types=frozenset(d.type for a in agents for d in a.devices),
                     tasks_without_slots=sum(not c.slot_ids for c in held),
-                    max_tasks_without_slots_per_agent=pool.max_aux_containers_per_agent,
+                    max_tasks_without_slots_per_agent=(
+                        pool.max_aux_containers_per_agent if manager.kind == "agent" else 1
+                    ),
                     is_default_compute=pool.pool_name == first.default_compute_resource_pool,
                     is_default_aux=pool.pool_name == first.default_aux_resource_pool,
                     queued=len(jobs - scheduled),
@@ -98,27 +102,32 @@ class Pools:
     def defaults(self) -> set[str]:
         """The cluster's default pools: they serve every workspace."""
         manager = self._settings.resource_manager
-        return {manager.default_compute_resource_pool, manager.default_aux_resource_pool}
+        names = {manager.default_compute_resource_pool, manager.default_aux_resource_pool}
+        return names - {""}
 
     def named(self, name: str) -> str:
         """The pool of that name; the default compute pool for an empty one.
 
         Raises:
-            NotFound: there is no such pool.
+            NotFound: there is no such pool, or no default one.
         """
         chosen = name or self._settings.resource_manager.default_compute_resource_pool
+        if not chosen:
+            raise NotFound(f"no default resource pool set: name one of {', '.join(self.names)}")
         if chosen not in self.names:
             raise NotFound(
                 f"cannot find resource pool {chosen}: there are {', '.join(self.names)}"
             )
         return chosen
 
-    def has_order(self, name: str) -> bool:
-        """Whether the pool's queue has an order: by priority, not by shares."""
-        return self.scheduler_type(name) == "priority"
+    def priorities(self, name: str) -> PriorityOrder:
+        """How the pool's queue is ordered; by shares, without an order, if it is not there."""
+        known = (p for p in self._settings.all_pools if p.pool_name == name)
+        pool = next(known, None)
+        return "none" if pool is None else priority_order(self._settings, pool)
 
     def scheduler_type(self, name: str) -> str:
-        """`priority` or `fair_share`; empty for a pool that is not in the settings."""
+        """`priority`, `fair_share`, `kubernetes`; empty for a pool that is not there."""
         for pool in self._settings.all_pools:
             if pool.pool_name == name:
                 return self._settings.scheduler_of(pool).type
@@ -137,6 +146,8 @@ class Pools:
         None while the others could hold it, and where none of those that are left out is there:
         then it is not they that are missing.
         """
+        if self._rules_of(pool).type == "kubernetes":
+            return None  # its nodes come and go as the cluster decides
         agents = self._views_of(pool)
         left_out = [a for a in agents if a.id in excluded]
         demand = Demand(slots, is_single_node, frozenset(excluded))
@@ -161,8 +172,9 @@ class Pools:
     ) -> bool:
         """Compare what one trial or task asks for with what its pool has.
 
-        A pool without agents takes every request: they may still be on their way. `field` is
-        where the configuration says how many slots.
+        A pool without agents takes every request: they may still be on their way. One of
+        Kubernetes takes what can be split into pods. `field` is where the configuration says how
+        many slots.
 
         Returns:
             Whether it asks for what the pool does not have, where the setting `launch_error`
@@ -171,6 +183,13 @@ class Pools:
         Raises:
             InvalidArgument: it asks for what the pool does not have.
         """
+        rules = self._rules_of(pool)
+        if rules.type == "kubernetes":
+            most = rules.max_slots_per_pod
+            if kubernetes.split(slots, most, is_single_node) is None:
+                why = kubernetes.too_many(slots, most or 0, is_single_node)
+                raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
+            return False
         agents = self._views_of(pool)
         demand = Demand(slots, is_single_node, frozenset())
         if not agents or slots < 1 or self._has_room(pool, demand, agents):
@@ -190,8 +209,7 @@ class Pools:
                 f"{field} is {slots}, pool {pool} has {total} slots; "
                 "ask for fewer or add agents"
             )
-        is_heterogeneous = self._rules_of(pool).is_heterogeneous
-        why = reasons.impossible(demand, pool, agents, is_heterogeneous)
+        why = reasons.impossible(demand, pool, agents, rules.is_heterogeneous)
         raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
 
     def _has_room(self, pool: str, demand: Demand, agents: Sequence[AgentView]) -> bool:

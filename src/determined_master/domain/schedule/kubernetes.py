@@ -18,7 +18,7 @@ def as_agents(view: PoolView) -> PoolView:
     """A pool of nodes as the planners of agents take it: the smaller priority goes first."""
     most = view.rules.max_slots_per_pod
     agents = view.agents if most is None else tuple(_bounded(a, most) for a in view.agents)
-    if not view.rules.is_larger_first:
+    if view.rules.priorities != "larger_first":
         return replace(view, agents=agents)
     return replace(
         view,
@@ -36,29 +36,30 @@ def _bounded(agent: AgentView, most: int) -> AgentView:
     return replace(agent, slots=most, free_slots=agent.free_slots[:most])
 
 
-def split(slots: int, most: int, is_single_node: bool = False) -> tuple[int, ...] | None:
+def split(slots: int, most: int | None, is_single_node: bool = False) -> tuple[int, ...] | None:
     """Slots of each pod: one with all of them, or several with the most that one may have.
 
     Args:
         slots: that a task asks for, 0 or more.
-        most: that one pod may have (`max_slots_per_pod`).
+        most: that one pod may have (`max_slots_per_pod`); None where nothing says so.
         is_single_node: whether the task must have all in one.
 
     Returns:
         None when that is not possible.
     """
-    if slots <= most or slots == 0:
+    if most is None or slots <= most or slots == 0:
         return (slots,)
     if is_single_node or most < 1 or slots % most:
         return None
     return (most,) * (slots // most)
 
 
-def impossible(request: RequestView, view: PoolView) -> str:
-    """Why a request cannot be handed over, and what can be done."""
-    if not any(a.is_accepting or a.is_resting for a in view.agents):
-        return "the Kubernetes cluster does not answer: it is asked again all the time"
-    return too_many(request.slots, view.rules.max_slots_per_pod or 0, request.is_single_node)
+def impossible(request: RequestView, view: PoolView) -> str | None:
+    """Why a request cannot be split into pods, and what can be done; None when it can."""
+    most = view.rules.max_slots_per_pod
+    if most is None or split(request.slots, most, request.is_single_node) is not None:
+        return None
+    return too_many(request.slots, most, request.is_single_node)
 
 
 def too_many(slots: int, most: int, is_single_node: bool) -> str:

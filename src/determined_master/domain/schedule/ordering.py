@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Context, Decimal
 
+from determined_master.domain.priorities import urgency
 from determined_master.domain.schedule.view import RequestView, Rules, RunningView, position_of
 
 Position = int | Decimal
@@ -20,11 +21,6 @@ _EXACT = Context(prec=200)
 SMALLER_FIRST = Rules()
 
 
-def urgency(priority: int, rules: Rules) -> int:
-    """A priority as it sorts: the most urgent first. In Kubernetes the larger one is ahead."""
-    return -priority if rules.is_larger_first else priority
-
-
 def rank(one: RequestView | RunningView) -> Rank:
     """The place of a request's job among agents; all requests of a job share it."""
     position = one.position
@@ -38,7 +34,7 @@ def queue_key(request: RequestView, rules: Rules = SMALLER_FIRST) -> Key:
     """
     position = request.position
     return (
-        -request.priority if rules.is_larger_first else request.priority,
+        urgency(request.priority, rules.priorities),
         position_of(request.submitted_at) if position is None else position,
         request.submitted_at,
         request.requested_at,

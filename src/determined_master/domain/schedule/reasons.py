@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from determined_master.domain.schedule import kubernetes
 from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.plan import Wait
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
@@ -39,7 +40,9 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
         case "share":
             return "its job has its fair share of the pool: raise its weight, or wait for others"
         case "impossible":
-            return impossible(demand, view.pool, view.agents, view.rules.is_heterogeneous)
+            return kubernetes.impossible(request, view) or impossible(
+                demand, view.pool, view.agents, view.rules.is_heterogeneous
+            )
 
 
 def free_slots(agents: Sequence[AgentView]) -> tuple[int, int]:

@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from determined_master.domain.priorities import PriorityOrder
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PAST = EPOCH
 
@@ -27,9 +29,11 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """In Kubernetes: what needs more is split into several pods."""
 
     @property
-    def is_larger_first(self) -> bool:
-        """Whether the larger priority is the more urgent one, as Kubernetes has it."""
-        return self.type == "kubernetes"
+    def priorities(self) -> PriorityOrder:
+        """Which of two priorities is the more urgent one."""
+        if self.type == "kubernetes":
+            return "larger_first"
+        return "none" if self.type == "fair_share" else "smaller_first"
 
     @property
     def may_preempt(self) -> bool:
