@@ -172,7 +172,7 @@ class App:
         self.door = self._door(cluster)
         if clusters is None:
             clusters = kubernetes_clusters(settings, self.facts, self._reports)
-        self.backend = Backends(backend or self.door, self.door, clusters)
+        self.backend = Backends(backend or self.door, self.door, clusters, self._manager_name)
         self.pools = Pools(settings, self.backend, self.live)
         self.bindings = PoolBindings(pool, self.pools)
         self.queue = JobQueue(pool, self.live, self.pools)
@@ -180,13 +180,13 @@ class App:
         self.pool_loops = PoolLoops(
             pool_configs(settings),
             self.engine,
-            self.backend.places,
+            self.backend.agents,
             self.live,
             self.recorder.note,
         )
         self.job_why = JobWhy(pool, self.live, self.pool_loops.decision)
         self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
-        self.terms = JobTermsSync(self.engine, pool, self.live)
+        self.terms = JobTermsSync(self.engine, pool, self.live, self.pools.is_kubernetes)
         self.flusher = Flusher(pool)
         self._layers = config_layers(settings, default_storage(settings))
         self._configs = ExperimentConfigs(pool, self._layers)
@@ -361,13 +361,14 @@ class App:
                 lead.keep_terms,
             ):
                 group.create_task(keep_running(loop))
-            for cluster in self.backend.clusters.values():
-                group.create_task(keep_running(cluster.run))
             ready.set()
             await lead.let_agents_in()
 
     def _longest_way_back_s(self) -> float:
         return max(p.agent_reconnect_wait_s for p in self.settings.all_pools)
+
+    def _manager_name(self, pool: str) -> str:
+        return self.settings.manager_of(pool).name
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)

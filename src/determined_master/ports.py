@@ -35,29 +35,33 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The user that all of its tasks run as; empty where each has its own."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
-    more_pools: tuple[str, ...] = ()
-    """Others beside `pool` that it belongs to: a Kubernetes cluster's nodes may have several."""
-    is_node: bool = False
-    """A node of a Kubernetes cluster: it is shown, and containers are put on its cluster."""
-    slot_type: str = ""
-    """Of the slots of a cluster as a whole, whose devices are those of its nodes."""
+    foreign_slots: frozenset[int] = frozenset()
+    """Taken by what is not this master's: pods of others on a node."""
+    also_in: tuple[str, ...] = ()
+    """Further pools: a node may serve several, an agent is in one."""
 
-    def is_in(self, pool: str) -> bool:
-        """Whether it belongs to a pool."""
-        return self.pool == pool or pool in self.more_pools
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """All pools that it serves."""
+        return (self.pool, *self.also_in)
 
 
 class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a pod is made of beside its container, as the other pods of its task are."""
+    """What a backend of Kubernetes needs beside the specification of a container."""
 
-    pool: str
-    namespace: str
-    job_id: str
-    priority: int
-    """The larger one is more urgent."""
-    rank: int
-    pods: int
-    """Of the whole task."""
+    pool: str = ""
+    count: int = 1
+    """Containers of the gang."""
+    namespace: str = ""
+    """Empty for the cluster's own."""
+    pod_spec: Mapping[str, Any] | None = None
+    """What users want of the pod, all layers merged."""
+    priority: int | None = None
+    priority_class: str = ""
+    username: str = ""
+    workspace: str = ""
+    experiment_id: str = ""
+    trial_id: str = ""
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +73,7 @@ class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
     slot_ids: tuple[int, ...]
     spec: ContainerSpec
     pod: PodTerms | None = None
-    """In a Kubernetes cluster."""
+    """For containers that become pods."""
 
 
 class ClusterBackend(Protocol):
@@ -94,13 +98,6 @@ class ClusterBackend(Protocol):
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""
-
-
-class PlacingBackend(ClusterBackend, Protocol):
-    """A backend that says what containers can be put on."""
-
-    def places(self) -> Sequence[AgentSnapshot]:
-        """Agents, and clusters as a whole; `agent_id` in orders is the id of one of these."""
 
 
 class Quota(msgspec.Struct, frozen=True):
@@ -139,28 +136,13 @@ class Namespaces(Protocol):
 
 
 class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
-    """A Kubernetes cluster: its nodes are `agents()`, containers are put on `place()`.
-
-    An allocation's pods are its containers: each has the id of one and `agent_id` of the place.
-    What becomes of them is told by `AgentEvents`, the place in the agent's role: `agent_joined`
-    with all pods that are there, whenever the cluster is connected anew, `container_changed` with
-    `PULLING` as soon as a pod has a node.
-    """
-
-    def place(self) -> AgentSnapshot:
-        """The cluster as a whole: `pool` and `more_pools` are all of its manager's pools.
-
-        `is_connected` while the cluster answers; `devices` are empty, `slot_type` is set.
-        """
+    """A Kubernetes cluster: its nodes are agents, the pods that it makes are containers."""
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
-        """Act from now on, under an epoch; `expected` is empty or has the place alone."""
+        """Find what runs, and follow it; `expected` as of `AgentDoor`, of its nodes alone."""
 
     async def close(self) -> None:
-        """Act no more; pods run on."""
-
-    async def run(self) -> None:
-        """Watch the cluster until cancelled."""
+        """Let go of the cluster; its pods run on."""
 
 
 class AgentDoor(Protocol):

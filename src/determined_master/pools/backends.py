@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
-
-from determined_master.domain.places import is_place
-from determined_master.ports import ClusterBackend, NotConnected
 
 if TYPE_CHECKING:
     from determined_master.domain.agent_switches import Switches
-    from determined_master.ports import AgentDoor, AgentSnapshot, KubernetesCluster, StartOrder
+    from determined_master.ports import (
+        AgentDoor,
+        AgentSnapshot,
+        ClusterBackend,
+        KubernetesCluster,
+        StartOrder,
+    )
+
+log = logging.getLogger(__name__)
 
 
 class Backends:
-    """All backends as one; implements `ports.PlacingBackend` and `ports.AgentDoor`.
+    """All backends as one; implements `ports.ClusterBackend` and `ports.AgentDoor`.
 
-    Containers of agents' pools are put on agents. Those of a Kubernetes cluster's pools are put
-    on the cluster as a whole, its *place*: on which node a pod runs the cluster decides later.
+    An agent or node belongs to one backend, by its id. Of two that have one id only that of the
+    manager that comes first in the settings is used, and the log says so.
     """
 
     def __init__(
@@ -25,29 +31,36 @@ class Backends:
         agents: ClusterBackend,
         door: AgentDoor,
         clusters: Mapping[str, KubernetesCluster] | None = None,
+        manager_of: Callable[[str], str] = lambda pool: "",
     ) -> None:
         """
         Args:
             agents: runs the containers on agents.
             door: where agents come in.
             clusters: the Kubernetes clusters, by the name of their resource manager.
+            manager_of: name of the manager of a pool.
         """
         self._agents = agents
         self._door = door
         self.clusters = dict(clusters or {})
+        self._manager_of = manager_of
+        self._owners: dict[str, str] = {}
+        """Manager of each node that was ever seen in this lead, or on which something ran."""
+        self._told: set[str] = set()
 
     def agents(self) -> Sequence[AgentSnapshot]:
         """All agents, and the nodes of all clusters."""
         if not self.clusters:
             return self._agents.agents()
-        nodes = (node for cluster in self.clusters.values() for node in cluster.agents())
-        return [*self._agents.agents(), *nodes]
-
-    def places(self) -> Sequence[AgentSnapshot]:
-        """What containers are put on: each agent, and each cluster as a whole."""
-        if not self.clusters:
-            return self._agents.agents()
-        return [*self._agents.agents(), *(c.place() for c in self.clusters.values())]
+        found = {agent.id: agent for agent in self._agents.agents()}
+        for name, cluster in self.clusters.items():
+            for node in cluster.agents():
+                owner = self._owners.setdefault(node.id, name)
+                if node.id in found or owner != name:
+                    self._tell_of_twins(node.id, name)
+                else:
+                    found[node.id] = node
+        return list(found.values())
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:
         """What is switched off from now on, by id of agent or node."""
@@ -73,18 +86,19 @@ class Backends:
         await self._of(agent_id).forget_container(agent_id, container_id)
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
-        """Accept agents, and act on clusters, under an epoch.
+        """Let agents in and follow clusters, under an epoch.
 
         Args:
-            expected: the pool of each agent and place on which containers run.
+            expected: the pool of each agent and node on which containers run.
             epoch: of the lead that has begun.
         """
-        places = {cluster.place().id for cluster in self.clusters.values()}
-        agents = {id: pool for id, pool in expected.items() if id not in places}
+        owners = {id: self._manager_of(pool) for id, pool in expected.items()}
+        self._owners = {id: owner for id, owner in owners.items() if owner in self.clusters}
+        agents = {id: pool for id, pool in expected.items() if id not in self._owners}
         self._door.open(agents, epoch)
-        for cluster in self.clusters.values():
-            id = cluster.place().id
-            cluster.open({id: expected[id]} if id in expected else {}, epoch)
+        for name, cluster in self.clusters.items():
+            nodes = {id: pool for id, pool in expected.items() if self._owners.get(id) == name}
+            cluster.open(nodes, epoch)
 
     async def close(self) -> None:
         """Let go of all agents and clusters; their containers run on."""
@@ -92,17 +106,14 @@ class Backends:
         for cluster in self.clusters.values():
             await cluster.close()
 
-    def find_cluster(self, manager: str) -> KubernetesCluster | None:
-        """The cluster of a resource manager; None for that of the agents."""
-        return self.clusters.get(manager)
-
     def _of(self, agent_id: str) -> ClusterBackend:
-        for cluster in self.clusters.values():
-            if cluster.place().id == agent_id:
-                return cluster
-        if is_place(agent_id):
-            raise NotConnected(
-                f"{agent_id} is no cluster of the settings any more: add its resource manager "
-                "again to reach what runs there"
+        owner = self._owners.get(agent_id)
+        return self._agents if owner is None else self.clusters[owner]
+
+    def _tell_of_twins(self, node: str, manager: str) -> None:
+        if node not in self._told:
+            self._told.add(node)
+            log.error(
+                "a node is not used: another node or agent has its name; rename one of them",
+                extra={"node": node, "resource_manager": manager},
             )
-        return self._agents

@@ -122,7 +122,9 @@ class LiveAllocations:
         self._occupancy.forget_others(known)
         return PoolView(
             pool=pool,
-            agents=tuple(self._agent_view(a, max_zero_slot_tasks) for a in known if a.is_in(pool)),
+            agents=tuple(
+                self._agent_view(a, max_zero_slot_tasks) for a in known if pool in a.pools
+            ),
             pending=queue.pending.requests(),
             running=(*queue.running.values(), *_still_expected(queue)),
             now=clock.now(),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from determined_master.domain import access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
-from determined_master.domain.places import is_place
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -59,7 +58,7 @@ class AgentReports:
             )
             if missing:
                 await self._lose(agent.id, allocation.id, missing, "it came back without it")
-        for pool in (agent.pool, *agent.more_pools):
+        for pool in agent.pools:
             self._nudge(pool)
         self._engine.retry_deferred(agent.id)
         return tuple(keep)
@@ -171,11 +170,6 @@ class Join:
                 f"agent {hello.agent_id} at {remote_address} gave {what}: run `det agent token` "
                 "and put what it prints into the agent's option `join_token`, or set "
                 "`security.agent_join: open` in the master's configuration"
-            )
-        if is_place(hello.agent_id):
-            return (
-                f"agent id {hello.agent_id!r} begins like that of a Kubernetes cluster: set its "
-                "option `agent_id` to another"
             )
         if hello.resource_pool not in self._pools:
             if not self._pools:

@@ -98,7 +98,7 @@ class JobChanges:
         missing = f"job {change.job_id} not found"
         access.may_see(caller, "task", job.workspace_id, missing)
         _check(change, job)
-        if self._pools.scheduler_type(job.pool) == "kubernetes":
+        if self._pools.is_kubernetes(job.pool):
             _check_kubernetes(change, job)
         anchor = change.ahead_of if change.ahead_of is not None else change.behind_of
         moved: tuple[int, Decimal] | None = None

@@ -9,7 +9,6 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.places import is_scheduled
 from determined_master.domain.priorities import PriorityOrder
 from determined_master.domain.schedule import kubernetes, reasons
 from determined_master.domain.schedule.fitting import Demand, fit
@@ -67,7 +66,7 @@ class Pools:
             agents = self._agents_of(pool.pool_name)
             mine = [a for a in self._live.values() if a.request.pool == pool.pool_name]
             jobs = {a.request.job_id for a in mine}
-            scheduled = {a.request.job_id for a in mine if is_scheduled(a)}
+            scheduled = {a.request.job_id for a in mine if a.state != "PENDING"}
             held = [c for a in mine for c in a.containers if c.state != "TERMINATED"]
             found.append(
                 PoolFacts(
@@ -125,6 +124,10 @@ class Pools:
         known = (p for p in self._settings.all_pools if p.pool_name == name)
         pool = next(known, None)
         return "none" if pool is None else priority_order(self._settings, pool)
+
+    def is_kubernetes(self, name: str) -> bool:
+        """Whether the pool's tasks are pods."""
+        return self.scheduler_type(name) == "kubernetes"
 
     def scheduler_type(self, name: str) -> str:
         """`priority`, `fair_share`, `kubernetes`; empty for a pool that is not there."""
@@ -228,7 +231,7 @@ class Pools:
         return pool_rules(self._settings, known[name]) if name in known else Rules()
 
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
-        return [agent for agent in self._backend.agents() if agent.is_in(pool)]
+        return [agent for agent in self._backend.agents() if pool in agent.pools]
 
 
 def _slots(agents: Sequence[AgentSnapshot]) -> int:

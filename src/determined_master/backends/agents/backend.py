@@ -58,7 +58,7 @@ class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentBackend:
-    """All agents of this master; implements `ports.PlacingBackend`."""
+    """All agents of this master; implements `ports.ClusterBackend`."""
 
     def __init__(
         self,
@@ -129,10 +129,6 @@ class AgentBackend:
 
     def agents(self) -> Sequence[AgentSnapshot]:
         """All agents that are connected or may still come back."""
-        return self._registry.snapshots()
-
-    def places(self) -> Sequence[AgentSnapshot]:
-        """What containers are put on: the agents."""
         return self._registry.snapshots()
 
     def set_switches(self, switches: Mapping[str, Switches]) -> None:

@@ -22,7 +22,7 @@ from determined_master.store import collections
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.ports import AgentSnapshot, PlacingBackend
+    from determined_master.ports import AgentSnapshot, ClusterBackend
     from determined_master.services.container_specs import ContainerSpecs
     from determined_master.services.log_policies import LogPolicies
     from determined_master.services.pod_terms import PodTermsReader
@@ -45,7 +45,7 @@ class AllocationEffects:
     def __init__(
         self,
         engine: Engine,
-        backend: PlacingBackend,
+        backend: ClusterBackend,
         specs: ContainerSpecs,
         policies: LogPolicies,
         pods: PodTermsReader | None = None,
@@ -74,7 +74,7 @@ class AllocationEffects:
         if state is None or state.kill_reason is not None or state.outcome is not None:
             return
         over = {c.id for c in state.containers if c.state == "TERMINATED"}
-        agents = {a.id: a for a in self._backend.places() if a.is_connected}
+        agents = {a.id: a for a in self._backend.agents() if a.is_connected}
         failed: dict[str, BaseException] = {}
         here: list[Order] = []
         for effect, ctx in orders:
@@ -115,7 +115,7 @@ class AllocationEffects:
 
     def _hosts(self) -> dict[str, frozenset[str]]:
         """Names and addresses of each agent's machine."""
-        agents = self._backend.places()
+        agents = self._backend.agents()
         return {a.id: frozenset(filter(None, (a.hostname, a.address))) for a in agents}
 
     async def signal_container(self, effect: alloc.SignalContainer, ctx: EffectContext) -> None:
@@ -186,9 +186,7 @@ def _is_away(agent_id: str) -> Deferred:
 
 def _device_type(effect: alloc.StartContainer, agent: AgentSnapshot) -> str:
     """Of the slots that the container gets."""
-    types = frozenset[str](d.type for d in agent.devices if d.id in effect.slot_ids)
-    if agent.slot_type:
-        types = frozenset((agent.slot_type,))
+    types = frozenset(d.type for d in agent.devices if d.id in effect.slot_ids)
     return device_type_of(len(effect.slot_ids), types)
 
 
