@@ -15,6 +15,7 @@ from determined_master.database import default_storage
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import KINDS
+from determined_master.kubernetes_clusters import kubernetes_clusters
 from determined_master.leading import Lead
 from determined_master.pools.backends import Backends
 from determined_master.pools.live import LiveAllocations
@@ -60,6 +61,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.groups import Groups
 from determined_master.services.guard import Guard
+from determined_master.services.harness import Harness
 from determined_master.services.identities import Identities
 from determined_master.services.idle_tasks import IdleTasks
 from determined_master.services.interactive_configs import InteractiveConfigs
@@ -105,7 +107,6 @@ from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
-from determined_master.settings_check import SettingsError
 from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.idle import watch_idle
@@ -117,7 +118,7 @@ from determined_master.sweeps.usage import sum_up_days, watch_agents
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from determined_master.ports import AgentEvents, ClusterBackend, KubernetesCluster
+    from determined_master.ports import ClusterBackend, KubernetesCluster
     from determined_master.settings import Settings
 
 
@@ -172,7 +173,8 @@ class App:
         self.door = self._door(cluster)
         if clusters is None:
             clusters = kubernetes_clusters(settings, self.facts, self._reports)
-        self.backend = Backends(backend or self.door, self.door, clusters, self._manager_name)
+        managers = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
+        self.backend = Backends(backend or self.door, self.door, clusters, managers)
         self.pools = Pools(settings, self.backend, self.live)
         self.bindings = PoolBindings(pool, self.pools)
         self.queue = JobQueue(pool, self.live, self.pools)
@@ -186,7 +188,7 @@ class App:
         )
         self.job_why = JobWhy(pool, self.live, self.pool_loops.decision)
         self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
-        self.terms = JobTermsSync(self.engine, pool, self.live, self.pools.is_kubernetes)
+        self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
         self._layers = config_layers(settings, default_storage(settings))
         self._configs = ExperimentConfigs(pool, self._layers)
@@ -243,7 +245,7 @@ class App:
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         defaults = task_defaults(settings)
         specs = ContainerSpecs(pool, tokens, defaults)
-        pods = PodTermsReader(settings)
+        pods = PodTermsReader(settings, pool)
         AllocationEffects(engine, self.backend, specs, self._policies, pods).register()
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
@@ -301,6 +303,7 @@ class App:
             job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
             stories=Stories(pool),
+            harness=Harness(),
             usage=Usage(pool),
             live=self.live,
             serve_agent=self.door.serve,
@@ -367,9 +370,6 @@ class App:
     def _longest_way_back_s(self) -> float:
         return max(p.agent_reconnect_wait_s for p in self.settings.all_pools)
 
-    def _manager_name(self, pool: str) -> str:
-        return self.settings.manager_of(pool).name
-
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)
 
@@ -403,20 +403,3 @@ class App:
 def _is_join_open(settings: Settings) -> bool:
     chosen = settings.security.agent_join
     return chosen == "open" if chosen else settings.is_loopback
-
-
-def kubernetes_clusters(
-    settings: Settings, facts: MasterFacts, events: AgentEvents
-) -> dict[str, KubernetesCluster]:
-    """A backend for each Kubernetes manager of the settings, by the manager's name.
-
-    Raises:
-        SettingsError: there is one, and this installation has nothing that speaks to it.
-    """
-    for manager in settings.managers:
-        if manager.kind == "kubernetes":
-            raise SettingsError(
-                f'{manager.at}.resource_manager.type: "kubernetes" is not in this version: use '
-                "agent, and start agents"
-            )
-    return {}

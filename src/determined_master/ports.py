@@ -37,31 +37,43 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     draining_slots: frozenset[int] = frozenset()
     foreign_slots: frozenset[int] = frozenset()
     """Taken by what is not this master's: pods of others on a node."""
-    also_in: tuple[str, ...] = ()
-    """Further pools: a node may serve several, an agent is in one."""
+    more_pools: tuple[str, ...] = ()
+    """Others beside `pool` that it belongs to: a Kubernetes cluster's nodes may have several."""
+    is_node: bool = False
+    """A node of a Kubernetes cluster."""
 
-    @property
-    def pools(self) -> tuple[str, ...]:
-        """All pools that it serves."""
-        return (self.pool, *self.also_in)
+    def is_in(self, pool: str) -> bool:
+        """Whether it belongs to a pool."""
+        return self.pool == pool or pool in self.more_pools
 
 
 class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backend of Kubernetes needs beside the specification of a container."""
+    """What a pod is made of beside its container, as the other pods of its task are."""
 
     pool: str = ""
-    count: int = 1
-    """Containers of the gang."""
     namespace: str = ""
     """Empty for the cluster's own."""
+    job_id: str = ""
+    priority: int | None = None
+    """The larger one is more urgent."""
+    rank: int = 0
+    pods: int = 1
+    """Of the whole task."""
     pod_spec: Mapping[str, Any] | None = None
     """What users want of the pod, all layers merged."""
-    priority: int | None = None
-    priority_class: str = ""
     username: str = ""
     workspace: str = ""
     experiment_id: str = ""
     trial_id: str = ""
+
+
+class StoredOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a container's output is stored."""
+
+    last_seq: int = 0
+    first_at_us: int = 0
+    """Time of the first line, in microseconds since 1970-01-01T00:00:00Z; 0 without any."""
+    last_at_us: int = 0
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +86,17 @@ class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
     spec: ContainerSpec
     pod: PodTerms | None = None
     """For containers that become pods."""
+
+
+class TaskNote(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a backend for the log of a task."""
+
+    task_id: str
+    allocation_id: str
+    container_id: str
+    agent_id: str
+    text: str
+    level: str = "INFO"
 
 
 class ClusterBackend(Protocol):
@@ -136,13 +159,19 @@ class Namespaces(Protocol):
 
 
 class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
-    """A Kubernetes cluster: its nodes are agents, the pods that it makes are containers."""
+    """A Kubernetes cluster: its nodes are agents, on which containers are put as pods.
+
+    What becomes of them is told by `AgentEvents`, each node in an agent's role.
+    """
+
+    def has(self, agent_id: str) -> bool:
+        """Whether it is, or was, one of its nodes."""
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
-        """Find what runs, and follow it; `expected` as of `AgentDoor`, of its nodes alone."""
+        """Act from now on, under an epoch; `expected` has the pool of each node in use."""
 
     async def close(self) -> None:
-        """Let go of the cluster; its pods run on."""
+        """Act no more; pods run on."""
 
 
 class AgentDoor(Protocol):
@@ -176,6 +205,12 @@ class AgentEvents(Protocol):
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; the number of the last one stored."""
+
+    async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
+        """How much of a container's output is stored."""
+
+    async def note(self, note: TaskNote) -> None:
+        """Write a line of the backend's own into the log of a task."""
 
 
 class JoinPolicy(Protocol):

@@ -55,6 +55,7 @@ _CLUSTER: Entries = {
     ("GET", "/det"): "open",
     ("GET", "/det/{path*}"): "open",
     ("GET", "/docs"): "open",
+    ("GET", "/task/harness.tar.gz"): "open",
     ("GET", "/docs/{path*}"): "open",
     ("GET", f"{_V1}/openapi.json"): "open",
     ("GET", f"{_V1}/api.swagger.json"): "open",

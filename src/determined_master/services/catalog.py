@@ -27,6 +27,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.groups import Groups
 from determined_master.services.guard import Guard
+from determined_master.services.harness import Harness
 from determined_master.services.identities import Identities
 from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
@@ -120,6 +121,7 @@ class Services:
     projects: Projects
     proxies: Proxies
     stories: Stories
+    harness: Harness
     usage: Usage
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]

@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from determined_master.domain.config.layers import (
     DEFAULT_SHM_BYTES,
     TASK_CONTAINER_DEFAULTS,
@@ -67,19 +69,15 @@ def pool_rules(settings: Settings, pool: ResourcePool) -> Rules:
     """A pool's rules as its planner takes them."""
     config = settings.manager_of(pool.pool_name).config
     if isinstance(config, KubernetesManager):
-        return Rules(type="kubernetes", max_slots_per_pod=config.max_slots_per_pod or 0)
+        own = rules_of(pool.scheduler) if pool.scheduler else Rules()
+        kind = "fair_share" if own.type == "fair_share" else "kubernetes"
+        return replace(own, type=kind, max_slots_per_pod=config.max_slots_per_pod)
     return rules_of(settings.scheduler_of(pool))
 
 
 def priority_order(settings: Settings, pool: ResourcePool) -> PriorityOrder:
     """Which priority is the more urgent one in a pool."""
-    match settings.scheduler_of(pool).type:
-        case "kubernetes":
-            return "larger_first"
-        case "priority":
-            return "smaller_first"
-        case _:
-            return "none"
+    return pool_rules(settings, pool).priorities
 
 
 def cluster_priorities(settings: Settings) -> PriorityOrder:
@@ -109,7 +107,11 @@ def task_defaults(settings: Settings) -> TaskDefaults:
         user=TaskUser(user=user.user, uid=user.uid, group=user.group, gid=user.gid),
         containers=_container_defaults({}, cluster),
         pools={
-            pool.pool_name: _container_defaults(pool.task_container_defaults, cluster)
+            pool.pool_name: _container_defaults(
+                pool.task_container_defaults,
+                cluster,
+                has_pods=settings.manager_of(pool.pool_name).kind == "kubernetes",
+            )
             for pool in settings.all_pools
         },
         reserved_ports=frozenset(settings.reserved_ports or ()),
@@ -128,7 +130,9 @@ def idle_timeouts(settings: Settings) -> IdleTimeouts:
     )
 
 
-def _container_defaults(pool: Mapping[str, Any], cluster: Mapping[str, Any]) -> ContainerDefaults:
+def _container_defaults(
+    pool: Mapping[str, Any], cluster: Mapping[str, Any], *, has_pods: bool = False
+) -> ContainerDefaults:
     """Those of a pool over those of the cluster, both as the settings have them."""
     quiet = Report()  # settings are checked at start
     low = TASK_CONTAINER_DEFAULTS.read(cluster, "", quiet) or {}
@@ -137,6 +141,7 @@ def _container_defaults(pool: Mapping[str, Any], cluster: Mapping[str, Any]) -> 
     return ContainerDefaults(
         network_mode=merged.get("network_mode") or "bridge",
         shm_size_bytes=merged.get("shm_size_bytes") or DEFAULT_SHM_BYTES,
+        has_pods=has_pods,
         startup_hook=merged.get("startup_hook") or "",
         network_interface=merged.get("dtrain_network_interface") or "",
         gloo_port_range=merged.get("gloo_port_range") or "",

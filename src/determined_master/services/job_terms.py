@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from determined_master import entropy
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 SYNCED = frozenset({"TRIAL", "GENERIC"}) | INTERACTIVE_KINDS
 """Types of tasks whose jobs have their terms in rows."""
 POOL_CHANGED = "allocation resource pool changed"
-PRIORITY_CHANGED = "priority changed"
-Change = alloc.TermsChanged | alloc.PreemptRequested
 
 
 class JobTermsSync:
@@ -31,15 +29,7 @@ class JobTermsSync:
     the next comparison, at the begin of a lead and every few seconds.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        pool: Pool,
-        live: LiveAllocations,
-        has_pods: Callable[[str], bool] = lambda pool: False,
-    ) -> None:
-        """`has_pods`: whether the tasks of a pool run in Kubernetes."""
-        self._has_pods = has_pods
+    def __init__(self, engine: Engine, pool: Pool, live: LiveAllocations) -> None:
         self._engine = engine
         self._pool = pool
         self._live = live
@@ -57,40 +47,18 @@ class JobTermsSync:
             if row.resources is not None
             for allocation in self._live.of_job(row.job_id)
             if allocation.request.task_type in SYNCED
-            for event in self._missing(allocation, row)
+            for event in _missing(allocation, row)
         ]
         await self._post(postings)
 
     async def tell(self, job_id: str, terms: alloc.JobTerms) -> None:
         """Give all live allocations of a job its terms; they are stored with them."""
+        event = alloc.TermsChanged(terms=terms)
         postings = [
             Posting("allocation", allocation.id, event, f"queue:{entropy.new_uuid()}")
             for allocation in self._live.of_job(job_id)
-            for event in self._changes(allocation, terms)
         ]
         await self._post(postings)
-
-    def _changes(self, allocation: alloc.Allocation, terms: alloc.JobTerms) -> list[Change]:
-        """What gives an allocation other terms.
-
-        The priority of a pod is fixed when it is made: what runs in Kubernetes is asked to leave,
-        and comes back from its checkpoint with the new one.
-        """
-        changed, request = alloc.TermsChanged(terms=terms), allocation.request
-        is_told = not allocation.containers or allocation.preempt_reason is not None
-        if request.priority != terms.priority and not is_told and self._has_pods(request.pool):
-            return [alloc.PreemptRequested(reason=PRIORITY_CHANGED), changed]
-        return [changed]
-
-    def _missing(self, allocation: alloc.Allocation, row: job_queue.JobRow) -> list[Change]:
-        request, terms = allocation.request, terms_of(row)
-        if request.pool != row.resource_pool:
-            is_told = allocation.preempt_reason is not None
-            return [] if is_told else [alloc.PreemptRequested(reason=POOL_CHANGED)]
-        known = alloc.JobTerms(
-            request.priority, request.weight, request.max_slots, request.position
-        )
-        return [] if known == terms else self._changes(allocation, terms)
 
     async def _post(self, postings: list[Posting]) -> None:
         """Post them all; who ended meanwhile needs no terms."""
@@ -110,3 +78,14 @@ def terms_of(row: job_queue.JobRow) -> alloc.JobTerms:
         max_slots=resources.get("max_slots"),
         position=row.queue_position,
     )
+
+
+def _missing(
+    allocation: alloc.Allocation, row: job_queue.JobRow
+) -> list[alloc.TermsChanged | alloc.PreemptRequested]:
+    request, terms = allocation.request, terms_of(row)
+    if request.pool != row.resource_pool:
+        is_told = allocation.preempt_reason is not None
+        return [] if is_told else [alloc.PreemptRequested(reason=POOL_CHANGED)]
+    known = alloc.JobTerms(request.priority, request.weight, request.max_slots, request.position)
+    return [] if known == terms else [alloc.TermsChanged(terms=terms)]

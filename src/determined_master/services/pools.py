@@ -127,7 +127,7 @@ class Pools:
 
     def is_kubernetes(self, name: str) -> bool:
         """Whether the pool's tasks are pods."""
-        return self.scheduler_type(name) == "kubernetes"
+        return name in self.names and self._settings.manager_of(name).kind == "kubernetes"
 
     def scheduler_type(self, name: str) -> str:
         """`priority`, `fair_share`, `kubernetes`; empty for a pool that is not there."""
@@ -149,8 +149,6 @@ class Pools:
         None while the others could hold it, and where none of those that are left out is there:
         then it is not they that are missing.
         """
-        if self._rules_of(pool).type == "kubernetes":
-            return None  # its nodes come and go as the cluster decides
         agents = self._views_of(pool)
         left_out = [a for a in agents if a.id in excluded]
         demand = Demand(slots, is_single_node, frozenset(excluded))
@@ -187,8 +185,8 @@ class Pools:
             InvalidArgument: it asks for what the pool does not have.
         """
         rules = self._rules_of(pool)
-        if rules.type == "kubernetes":
-            most = rules.max_slots_per_pod
+        if self.is_kubernetes(pool):
+            most = rules.max_slots_per_pod or 0
             if kubernetes.split(slots, most, is_single_node) is None:
                 why = kubernetes.too_many(slots, most, is_single_node)
                 raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
@@ -231,7 +229,7 @@ class Pools:
         return pool_rules(self._settings, known[name]) if name in known else Rules()
 
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
-        return [agent for agent in self._backend.agents() if pool in agent.pools]
+        return [agent for agent in self._backend.agents() if agent.is_in(pool)]
 
 
 def _slots(agents: Sequence[AgentSnapshot]) -> int:

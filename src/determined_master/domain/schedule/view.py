@@ -25,8 +25,8 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of the priority scheduler; fair share always preempts."""
     gang_patience_s: float = 600.0
     """How long requests that came later may pass one that needs several slots at once."""
-    max_slots_per_pod: int = 0
-    """In Kubernetes: what needs more is split into pods of that many."""
+    max_slots_per_pod: int | None = None
+    """In Kubernetes: what needs more is split into several pods."""
 
     @property
     def priorities(self) -> PriorityOrder:
