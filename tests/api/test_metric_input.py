@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 from tests.api.client import Client
+from tests.api.samples import World
 from tests.store.rows import add_experiment, add_trial
 
+from determined_master.engine.errors import EngineUnavailable
+from determined_master.engine.kind import Outcome
 from determined_master.store.pool import Pool
 
 
@@ -70,6 +73,33 @@ async def test_in_a_batch_only_the_report_that_is_too_much_is_refused(
     errors = [result["error"] for result in answer.json()["results"]]
     assert (errors[0], errors[2]) == ("", "")
     assert "has 2000 bytes: at most 1000" in errors[1]
+
+
+async def test_a_batch_that_cannot_be_settled_now_is_refused_whole_and_can_be_sent_again(
+    world: World, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What can be tried again must not read like a refusal: clients take that as final."""
+    admin = world.clients["admin"]
+    experiment = await add_experiment(pool, 1, searcher_type="adaptive_asha")
+    trial = await add_trial(pool, experiment)
+    request = {"reports": [body(trial, 1, {"loss": 1}, "training"), body(trial, 1, {"loss": 1})]}
+
+    async def time_out(*_args: object, **_options: object) -> None:
+        raise EngineUnavailable("an event was not settled in time")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.engine, "post", time_out)
+        answer = await admin("POST", f"/api/v1/trials/{trial}/metrics/batch", request)
+    assert answer.status == 503
+    assert "not settled in time" in answer.body.decode()
+
+    async def settle(*_args: object, **_options: object) -> Outcome:
+        return Outcome(version=1, is_duplicate=True)
+
+    monkeypatch.setattr(world.engine, "post", settle)
+    answer = await admin("POST", f"/api/v1/trials/{trial}/metrics/batch", request)
+    assert answer.status == 200
+    assert [result["error"] for result in answer.json()["results"]] == ["", ""]
 
 
 async def test_figures_of_the_machine_need_no_steps_and_come_often(

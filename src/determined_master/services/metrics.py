@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain import access
-from determined_master.domain.errors import DetError, InvalidArgument, NotFound
+from determined_master.domain.errors import DetError, InvalidArgument, NotFound, Unavailable
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.metric_limits import find_problem
 from determined_master.domain.summary import SYSTEM_GROUPS, as_number
@@ -78,7 +78,11 @@ class Metrics:
     async def report_many(
         self, caller: Caller, reports: Sequence[Report]
     ) -> list[DetError | None]:
-        """Store up to 1,000 reports of one trial; one answer for each."""
+        """Store up to 1,000 reports of one trial; one answer for each.
+
+        Raises:
+            Unavailable: some could not be settled now; the same request again is safe.
+        """
         if len(reports) > MAX_BULK_REPORTS:
             raise InvalidArgument(
                 f"{len(reports)} reports in one request: at most {MAX_BULK_REPORTS}, split it"
@@ -196,6 +200,8 @@ class Metrics:
     async def _answer(self, report: Report, facts: TrialFacts) -> DetError | None:
         try:
             await self._report_to_search(report, facts)
+        except Unavailable:
+            raise  # of the whole request: a refusal of one report would be taken as final
         except DetError as error:
             return error
         return None
