@@ -210,7 +210,7 @@ def test_an_agent_of_a_pool_that_does_not_exist_is_told_which_do(hasty: Cluster)
     hasty.ways["twin"] = Way(options=("--agent-id", "lost", "--resource-pool", "nowhere"))
     lost = hasty.start_twin("agent-0")
     hasty.ways["twin"] = Way(KEEPALIVE)
-    assert lost.wait(30) == 3
+    assert lost.wait(60) == 3
     said = hasty.log("twin")
     assert "agent lost wants to join resource pool 'nowhere', which does not exist" in said
     assert "set its option `resource_pool` to one of default" in said

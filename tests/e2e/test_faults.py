@@ -159,7 +159,7 @@ def test_a_second_agent_with_one_id_is_refused_and_the_first_goes_on(cluster: Cl
     until(lambda: cluster.state(experiment) == "RUNNING")
     second = cluster.start_twin("agent-0")
     try:
-        assert second.wait(30) != 0
+        assert second.wait(60) != 0
     except subprocess.TimeoutExpired:
         pytest.fail(f"the second agent goes on: {cluster.log('twin')}")
     finally:

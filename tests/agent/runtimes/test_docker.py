@@ -128,7 +128,7 @@ class TestWhatIsInside:
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(spec("pass", description="exp-1-trial-2"))
-        await asyncio.wait_for(handle.wait(), 30)
+        await asyncio.wait_for(handle.wait(), 60)
         [container] = docker.containers()
         shown = json.loads(docker.run("inspect", container))[0]
         labels = {
@@ -188,7 +188,7 @@ class TestTheAgentsRestart:
             found = await again(workshop, directory)
             assert not isinstance(found, Exit)
             handle = found
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
         assert lines_of(directory, end) == [str(i) for i in range(300)]
 
@@ -213,7 +213,7 @@ class TestTheAgentsRestart:
     ) -> None:
         _, handle = await workshop.launch(spec("import time", "time.sleep(600)"))
         docker.run("rm", "-f", *docker.containers())
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.failure is not None
         assert end.failure.type == "restore_error"
 
@@ -366,12 +366,12 @@ class TestAPlainDaemon:
         await until(lambda: lines_of(directory) == ["ready"])
         reader, writer = await asyncio.open_connection("127.0.0.1", first.host_port)
         try:
-            assert await asyncio.wait_for(reader.readexactly(11), 10) == b"from inside"
+            assert await asyncio.wait_for(reader.readexactly(11), 60) == b"from inside"
             writer.write(b"!")
         finally:
             writer.close()
             await writer.wait_closed()
-        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 0
+        assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 0
         found = await again(plain, directory)
         assert isinstance(found, Exit)
         await plain.runtime.remove(directory.container_id)

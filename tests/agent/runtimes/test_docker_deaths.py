@@ -167,7 +167,7 @@ class TestADaemonThatDies:
             launching = await half_pulled(workshop, images)
             docker.kill()
             with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
-                await asyncio.wait_for(launching, 30)
+                await asyncio.wait_for(launching, 60)
         docker.start()
         assert caught.value.failure.type == "agent_error"
         assert images.image in caught.value.failure.message

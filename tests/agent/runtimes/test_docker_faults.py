@@ -80,7 +80,7 @@ class TestADaemonThatHangs:
             await until(lambda: has_noted(directory, "trying again in"))
         handle = await asyncio.wait_for(launching, 60)
         workshop.handles.append(handle)
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
         assert "after all" in lines_of(directory, end)
         assert len(docker.containers()) == 1, "one try too many was left"
@@ -94,12 +94,12 @@ class TestADaemonThatHangs:
             handle.signal(9)
             await until(lambda: notes_of(directory) != [])
         assert "did not answer POST" in notes_of(directory)[0]
-        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 137
+        assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 137
 
     async def test_an_agent_does_not_start_beside_it(self, make: Make, docker: Daemon) -> None:
         runtime = make(answer_s=0.3).runtime
         with docker.hanging(), pytest.raises(RuntimeUnavailable, match="it hangs or is over"):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 await runtime.check()
 
     async def test_what_it_may_have_started_is_ended_before_the_slots_go_to_others(
@@ -214,7 +214,7 @@ class TestImages:
             launching = await half_pulled(workshop, images)
             launching.cancel()
             with pytest.raises(asyncio.CancelledError):
-                await asyncio.wait_for(launching, 10)
+                await asyncio.wait_for(launching, 60)
         assert docker.containers() == []
         await check_pulled(workshop, images)
 

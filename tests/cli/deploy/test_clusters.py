@@ -253,7 +253,7 @@ def test_tasks_left_by_agents_end_with_the_cluster(
         assert shim is not None
         (child,) = processes.descendants([shim])
         out = det("deploy", "local", "cluster-down", "--cluster-name", "c1").out
-        assert parent.wait(20) != 0
+        assert parent.wait(60) != 0
     assert "stopped 1 tasks" in out
     assert not processes.is_alive(child)
 

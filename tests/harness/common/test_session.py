@@ -134,7 +134,7 @@ def test_closing_ends_a_call_that_waits(master: MasterDouble) -> None:
 
     def ask() -> None:
         try:
-            session.get("/slow", timeout=30)
+            session.get("/slow", timeout=600)
         except errors.MasterNotFoundException as error:
             outcome.append(error)
 
@@ -142,7 +142,7 @@ def test_closing_ends_a_call_that_waits(master: MasterDouble) -> None:
     asking.start()
     until(lambda: master.calls, "the call arrived")
     session.close()
-    asking.join(timeout=5)
+    asking.join(timeout=60)
     release.set()
     assert len(outcome) == 1
 
