@@ -93,7 +93,7 @@ def test_a_task_that_ignores_every_signal_is_ended_when_its_time_is_over(
     experiment = cluster.submit(config(preemption_timeout=1), {"t.py": STUBBORN})
     until(lambda: any(t["totalBatchesProcessed"] for t in cluster.trials(experiment)))
     cluster.post(f"/api/v1/experiments/{experiment}/pause")
-    until(lambda: not cluster.tasks(), 30, "the end of its process")
+    until(lambda: not cluster.tasks(), what="the end of its process")
     assert cluster.state(experiment) == "PAUSED"
     cluster.post(f"/api/v1/experiments/{experiment}/kill")
     assert cluster.wait(experiment) == "CANCELED"
@@ -112,11 +112,11 @@ def test_a_fork_bomb_meets_its_bound_and_dies_with_its_task(bounded: Cluster) ->
         return bounded.state(experiment) == "COMPLETED"
 
     experiment = bounded.submit(config("python3 t.py"), {"t.py": BOMB})
-    until(is_over, 60, "the end of the bomb")
+    until(is_over, what="the end of the bomb")
     assert 40 < most <= 110, "the bomb was bounded"
     [trial] = bounded.trials(experiment)
     assert "the bomb met:" in bounded.text(trial["id"])
-    until(lambda: not processes_of_tasks(bounded), 20, "the end of all of its processes")
+    until(lambda: not processes_of_tasks(bounded), what="the end of all of its processes")
     assert bounded.connected() == ["agent-0"]
     after = bounded.submit(config("true"), {})
     assert bounded.wait(after) == "COMPLETED"
@@ -137,8 +137,8 @@ def test_a_fork_bomb_that_is_killed_leaves_nothing(bounded: Cluster) -> None:
     experiment = bounded.submit(config("python3 t.py"), {"t.py": hydra})
     until(lambda: len(processes_of_tasks(bounded)) > 30, what="a grown hydra")
     bounded.post(f"/api/v1/experiments/{experiment}/kill")
-    assert bounded.wait(experiment, 30) == "CANCELED"
-    until(lambda: not processes_of_tasks(bounded), 20, "the end of all of its processes")
+    assert bounded.wait(experiment) == "CANCELED"
+    until(lambda: not processes_of_tasks(bounded), what="the end of all of its processes")
 
 
 def test_a_line_of_ten_megabytes_is_cut_with_a_mark_and_whole(cluster: Cluster) -> None:

@@ -57,7 +57,7 @@ def det(
         stdin=stdin,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr

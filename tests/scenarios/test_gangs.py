@@ -101,7 +101,7 @@ async def until_state(client: Client, trial_id: int, wanted: str) -> None:
 
     async def watch() -> None:
         nonlocal seen
-        while (seen := await state_of(client, trial_id)) != wanted:
+        while (seen := await state_of(client, trial_id)) != wanted:  # noqa: ASYNC110 - a row
             await asyncio.sleep(0.01)
 
     try:

@@ -23,8 +23,8 @@ from tests.agent_link import (
     until,
 )
 from tests.covers import covers
-from tests.e2e.cluster import free_port
 from tests.e2e.cluster import until as until_true
+from tests.free_ports import free_port
 
 from determined_master.backends.agents.backend import AgentBackend
 
