@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain import access
-from determined_master.domain.errors import DetError, InvalidArgument, NotFound, Unavailable
+from determined_master.domain.errors import PASSING, DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.metric_limits import find_problem
 from determined_master.domain.summary import SYSTEM_GROUPS, as_number
@@ -81,7 +81,8 @@ class Metrics:
         """Store up to 1,000 reports of one trial; one answer for each.
 
         Raises:
-            Unavailable: some could not be settled now; the same request again is safe.
+            DetError: of another kind than a refusal. Nothing is wrong with the reports, and all
+                of them may be sent again.
         """
         if len(reports) > MAX_BULK_REPORTS:
             raise InvalidArgument(
@@ -200,9 +201,9 @@ class Metrics:
     async def _answer(self, report: Report, facts: TrialFacts) -> DetError | None:
         try:
             await self._report_to_search(report, facts)
-        except Unavailable:
-            raise  # of the whole request: a refusal of one report would be taken as final
         except DetError as error:
+            if error.code in PASSING:  # told as an answer, it would be taken for a refusal
+                raise
             return error
         return None
 
