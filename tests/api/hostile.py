@@ -7,6 +7,7 @@ sent in a request that names real things otherwise, so that it gets as far as it
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -23,21 +24,23 @@ DEEP: Any = []
 for _ in range(300):
     DEEP = [DEEP]
 OBJECT = {"a\0b": {"c": "\ud800", "n": 10**40}, "deep": DEEP, "long": LONG}
-INTEGERS = ("9223372036854775807", "-9223372036854775808", "2147483648", "0", "-1")
-SMALL_INTEGERS = ("2147483647", "-2147483648", "0")
-TEXTS = ("a\0b", "\ud800", LONG, "", "99999999999999999999", "x' OR '1'='1", "%", "\\")
-TIMES = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "1900-01-01T00:00:00Z")
+INTEGERS = ("9223372036854775807", "-9223372036854775808")
+SMALL_INTEGERS = ("2147483647", "-2147483648")
+TEXTS = ("a\0b\ud800", LONG)
+TIMES = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00")
 VALUES: dict[str, tuple[Any, ...]] = {
     "string": TEXTS,
     "google.StringValue": TEXTS,
-    "bytes": ("AA==", "//79"),
-    "bool": (True,),
-    "google.BoolValue": (True,),
-    "double": ("1e308", "NaN", "-Infinity"),
-    "google.DoubleValue": ("1e308", "NaN", "-Infinity"),
+    "bytes": ("//79",),
+    "bool": (),
+    "google.BoolValue": (),
+    "enum": (),
+    "google.FieldMask": ("x\0",),
+    "double": ("1e308", "NaN"),
+    "google.DoubleValue": ("1e308", "NaN"),
     "int32": SMALL_INTEGERS,
     "google.Int32Value": SMALL_INTEGERS,
-    "uint32": ("4294967295", "0"),
+    "uint32": ("4294967295",),
     "int64": INTEGERS,
     "uint64": ("18446744073709551615",),
     "google.Timestamp": TIMES,
@@ -45,8 +48,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "google.ListValue": ([OBJECT],),
     "google.Value": (OBJECT, LONG),
 }
-PATHS = ("9223372036854775808", "9223372036854775807", "-1", "2147483648", "%00", "%FF", LONG)
-PATHS += ("a%00b", "1e3", "%ED%A0%80", "..%2F..%2Fetc", "%20", "1%00", "%F0%9F%92%A9")
+PATHS = ("9223372036854775808", "9223372036854775807", "a%00%FF%ED%A0%80", LONG)
+"""Values of parameters of a path."""
 WAITING = {"follow", "period_seconds"}
 """Fields of requests that wait for more on purpose."""
 
@@ -79,11 +82,7 @@ def _leaves(
             for path, value in _leaves(field.target, above | {cls}):
                 yield _contained(field, path, value)
             continue
-        if field.kind == "enum":
-            values: tuple[Any, ...] = tuple(m.value for m in field.target)[:3]
-        else:
-            values = VALUES.get(field.kind, ("x\0",))
-        for value in values:
+        for value in VALUES[field.kind]:
             if field.container == "list":
                 yield (field.json_name,), [value, value]
             elif field.container == "map":
@@ -121,8 +120,6 @@ def encoded(body: Any) -> bytes:
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
-        import json
-
         return json.dumps(body).encode()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -104,14 +105,20 @@ async def sent(world: World, route: Route) -> Answer:
     return await world.clients["user"](route.method, request.target(), body)
 
 
-def named(world: World, route: Route) -> Named:
-    """The request that names what is hidden wherever the route names anything."""
+def named(world: World, route: Route, others: Mapping[str, str] = NAMES) -> Named:
+    """The request that names what is hidden wherever the route names anything.
+
+    Args:
+        world: with the names of what is hidden.
+        route: of the request.
+        others: values of parameters that name nothing hidden.
+    """
     needs = {need.field: world.names.get(need.thing, "nothing") for need in needs_of(route)}
     values = dict[str, str]()
     for part in route.path.split("/"):
         if part.startswith("{"):
             name = part.strip("{}")
-            value = needs.get(name) or NAMES.get(name) or world.names[name.removesuffix("_id")]
+            value = needs.get(name) or others.get(name) or world.names[name.removesuffix("_id")]
             values[name] = value
     body: Any = BODIES.get((route.method, route.path), {})
     if (route.method, route.path) == ("POST", "/task-logs"):

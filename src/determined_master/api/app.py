@@ -49,6 +49,7 @@ from determined_master.domain.errors import (
 from determined_master.ports import Authenticator
 from determined_master.services.catalog import Services
 from determined_master.store.losses import DATABASE_AWAY
+from determined_master.store.refusals import refusal_of
 from determined_wire.proto import Endpoint
 from determined_wire.rest.endpoints import ENDPOINTS
 
@@ -294,8 +295,10 @@ def _unexpected(http: Http, error: Exception) -> DetError:
         log.warning("the database is away: %s", error, extra={"path": http.path})
         return Unavailable("the database does not answer: send the same request again")
     request_id = str(entropy.new_uuid())
-    log.exception(
-        "a request failed",
-        extra={"request_id": request_id, "method": http.method, "path": http.path},
-    )
+    where = {"request_id": request_id, "method": http.method, "path": http.path}
+    refusal = refusal_of(error)
+    if refusal is not None:
+        log.warning("the database refused a request", exc_info=error, extra=where)
+        return refusal
+    log.exception("a request failed", extra=where)
     return Internal(f"internal error: the master's log tells more under request {request_id}")
