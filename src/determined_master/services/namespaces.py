@@ -266,8 +266,8 @@ class WorkspaceNamespaces:
         if lower:
             raise FailedPrecondition(
                 f"quota {lower[0].name!r} of namespace {namespace!r} allows {lower[0].gpus:g} "
-                f"GPUs, so {gpus} would have no effect: change it in the cluster first, or ask for "
-                "less"
+                f"GPUs, so {gpus} would have no effect: change it in the cluster first, or ask "
+                "for less"
             )
         await calls.set_quota(namespace, gpus)
 

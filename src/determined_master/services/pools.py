@@ -188,7 +188,7 @@ class Pools:
         if self.is_kubernetes(pool):
             most = rules.max_slots_per_pod or 0
             if kubernetes.split(slots, most, is_single_node) is None:
-                why = kubernetes.too_many(slots, most, is_single_node)
+                why = kubernetes.too_many(slots, most or 0, is_single_node)
                 raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
             return False
         agents = self._views_of(pool)

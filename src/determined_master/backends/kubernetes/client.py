@@ -76,6 +76,7 @@ class KubernetesApi:
         Raises:
             Unreachable: no answer, or one of the server's own failures. Refused: any other.
         """
+        await self._connected()  # importing its library takes seconds, and is no wait for it
         try:
             async with asyncio.timeout(self._call_s):
                 response = await self._open(method, path, query, body, content_type)
@@ -99,6 +100,7 @@ class KubernetesApi:
         Raises:
             Unreachable: no answer, or it broke. Refused: the server does not give it.
         """
+        await self._connected()
         try:
             async with asyncio.timeout(_STREAM_CONNECT_S):
                 response = await self._open("GET", path, query, None, "application/json")

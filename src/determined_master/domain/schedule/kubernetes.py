@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from determined_master.domain.schedule.plan import Plan
-from determined_master.domain.schedule.view import AgentView, PoolView
+from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
 
 
 def as_agents(view: PoolView) -> PoolView:
@@ -66,22 +66,30 @@ def as_nodes(plan: Plan) -> Plan:
     return replace(plan, starts=starts, waits=waits)
 
 
-def split(slots: int, most: int, is_single_node: bool = False) -> tuple[int, ...] | None:
+def split(slots: int, most: int | None, is_single_node: bool = False) -> tuple[int, ...] | None:
     """Slots of each pod: one with all of them, or several with the most that one may have.
 
     Args:
         slots: that a task asks for, 0 or more.
-        most: that one pod may have (`max_slots_per_pod`).
+        most: that one pod may have (`max_slots_per_pod`); None where nothing says so.
         is_single_node: whether the task must have all in one.
 
     Returns:
         None when that is not possible.
     """
-    if slots <= most or slots == 0:
+    if most is None or slots <= most or slots == 0:
         return (slots,)
     if is_single_node or most < 1 or slots % most:
         return None
     return (most,) * (slots // most)
+
+
+def impossible(request: RequestView, view: PoolView) -> str | None:
+    """Why a request cannot be split into pods, and what can be done; None when it can."""
+    most = view.rules.max_slots_per_pod
+    if most is None or split(request.slots, most, request.is_single_node) is not None:
+        return None
+    return too_many(request.slots, most, request.is_single_node)
 
 
 def too_many(slots: int, most: int, is_single_node: bool) -> str:

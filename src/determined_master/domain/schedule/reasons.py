@@ -40,12 +40,9 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
         case "share":
             return "its job has its fair share of the pool: raise its weight, or wait for others"
         case "impossible":
-            most = view.rules.max_slots_per_pod
-            if most is not None and not kubernetes.split(
-                demand.slots, most, demand.is_single_node
-            ):
-                return kubernetes.too_many(demand.slots, most, demand.is_single_node)
-            return impossible(demand, view.pool, view.agents, view.rules.is_heterogeneous)
+            return kubernetes.impossible(request, view) or impossible(
+                demand, view.pool, view.agents, view.rules.is_heterogeneous
+            )
 
 
 def free_slots(agents: Sequence[AgentView]) -> tuple[int, int]:
