@@ -80,6 +80,7 @@ from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.moves import Moves
+from determined_master.services.namespaces import NamespacesOf, WorkspaceNamespaces
 from determined_master.services.passwords import Passwords
 from determined_master.services.pod_terms import PodTermsReader
 from determined_master.services.pool_bindings import PoolBindings
@@ -107,10 +108,12 @@ from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
+from determined_master.settings_kubernetes import KubernetesManager
 from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.idle import watch_idle
 from determined_master.sweeps.maintenance import keep_house
+from determined_master.sweeps.namespaces import watch_namespaces
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
 from determined_master.sweeps.usage import sum_up_days, watch_agents
@@ -177,6 +180,7 @@ class App:
         self.backend = Backends(backend or self.door, self.door, clusters, managers)
         self.pools = Pools(settings, self.backend, self.live)
         self.bindings = PoolBindings(pool, self.pools)
+        self.namespaces = WorkspaceNamespaces(pool, self._clusters(clusters), cluster.cluster_id)
         self.queue = JobQueue(pool, self.live, self.pools)
         self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
@@ -232,6 +236,15 @@ class App:
         return AgentBackend(
             identity, self._reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
+
+    def _clusters(self, calls: Mapping[str, KubernetesCluster]) -> dict[str, NamespacesOf]:
+        """The Kubernetes clusters, as those see them who bind workspaces to namespaces."""
+        found = {}
+        for manager in self.settings.managers:
+            if isinstance(manager.config, KubernetesManager) and manager.name in calls:
+                default = manager.config.default_namespace
+                found[manager.name] = NamespacesOf(calls[manager.name], default)
+        return found
 
     def _handle_effects(self, tokens: TaskTokens) -> None:
         """Say who carries out which effect."""
@@ -294,7 +307,10 @@ class App:
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=self.pools,
             pool_bindings=self.bindings,
-            workspaces=Workspaces(pool, self.bindings, self.deletions, people["roles"]),
+            workspaces=Workspaces(
+                pool, self.bindings, self.deletions, people["roles"], self.namespaces
+            ),
+            namespaces=self.namespaces,
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
             job_queue=self.queue,
@@ -354,6 +370,7 @@ class App:
                 partial(watch_silence, self.services.detached),
                 partial(watch_collections, waits),
                 partial(watch_idle, idle),
+                partial(watch_namespaces, self.namespaces),
                 partial(sum_up_days, self.services.usage),
                 partial(watch_agents, stays, self._longest_way_back_s()),
                 partial(self.wait_lines.run, self.pool_loops.decisions),

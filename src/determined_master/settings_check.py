@@ -149,12 +149,14 @@ def _check_pools(settings: Settings, report: Report) -> None:
     schedulers = {}
     if isinstance(settings.resource_manager, ResourceManager):
         schedulers["root.resource_manager.scheduler"] = settings.resource_manager.scheduler
-    for i, pool in enumerate(settings.agent_pools):
-        if pool.scheduler is not None:
-            schedulers[f"root.resource_pools[{i}].scheduler"] = pool.scheduler
-        if not pool.agent_reattach_enabled:
-            at = f"root.resource_pools[{i}].agent_reattach_enabled"
-            report.warn(at, "agents always find their tasks again: remove this")
+    for manager in settings.managers:
+        for i, pool in enumerate(manager.pools):
+            at = f"{manager.at}.resource_pools[{i}]"
+            if pool.scheduler is not None:
+                schedulers[f"{at}.scheduler"] = pool.scheduler
+            if not pool.agent_reattach_enabled:
+                text = "agents always find their tasks again: remove this"
+                report.warn(f"{at}.agent_reattach_enabled", text)
     for at, scheduler in schedulers.items():
         if scheduler.type == "round_robin":
             report.problem(f"{at}.type", "round_robin is not available any more: use priority")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from determined_master.domain.config.problems import Report
 from determined_master.settings_kubernetes import (
@@ -89,10 +90,12 @@ class Manager(msgspec.Struct, frozen=True):
 
     def scheduler_of(self, pool: ResourcePool) -> Scheduler:
         """How the pool's queue is ordered; a pool's own block replaces that of its manager."""
-        if isinstance(self.config, KubernetesManager):
+        if isinstance(self.config, ResourceManager):
+            return pool.scheduler or self.config.scheduler
+        if pool.scheduler is None:
             return _KUBERNETES_ORDER
-        assert isinstance(self.config, ResourceManager)
-        return pool.scheduler or self.config.scheduler
+        is_shared = pool.scheduler.type == "fair_share"
+        return replace(pool.scheduler, type="fair_share" if is_shared else "kubernetes")
 
 
 def managers_of(settings: Settings) -> Iterator[Manager]:
@@ -105,7 +108,6 @@ def managers_of(settings: Settings) -> Iterator[Manager]:
 
 def resolve_managers(settings: Settings) -> Settings:
     """Fill in the names of managers, and what follows from other settings."""
-    replace = msgspec.structs.replace
     first, others = settings.resource_manager, settings.additional_resource_managers
     if isinstance(first, KubernetesManager):
         first = resolve_kubernetes(first, _shared_defaults(settings))
@@ -203,6 +205,3 @@ def _check_kubernetes_pools(manager: Manager, report: Report) -> None:
                 "autoscaler; remove this"
             )
             report.problem(f"{at}.provider", text)
-        if pool.scheduler is not None:
-            text = "has no effect: the cluster's own scheduler places pods; remove this"
-            report.warn(f"{at}.scheduler", text)

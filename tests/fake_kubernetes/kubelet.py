@@ -17,9 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from determined_master.backends.kubernetes import names
 from tests.fake_kubernetes.server import FakeServer
 from tests.fake_kubernetes.store import Json, now_text
+
+from determined_master.backends.kubernetes import names
 
 IMAGES_THAT_ARE_NOT_THERE = "missing"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-
 from tests.fake_kubernetes.store import Json, Store, matches, now_text
 
 TOKEN = "fake"

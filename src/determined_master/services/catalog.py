@@ -40,6 +40,7 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
+from determined_master.services.namespaces import WorkspaceNamespaces
 from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -118,6 +119,7 @@ class Services:
     pools: Pools
     pool_bindings: PoolBindings
     workspaces: Workspaces
+    namespaces: WorkspaceNamespaces
     projects: Projects
     proxies: Proxies
     stories: Stories

@@ -77,13 +77,7 @@ def pool_rules(settings: Settings, pool: ResourcePool) -> Rules:
 
 def priority_order(settings: Settings, pool: ResourcePool) -> PriorityOrder:
     """Which priority is the more urgent one in a pool."""
-    match settings.scheduler_of(pool).type:
-        case "kubernetes":
-            return "larger_first"
-        case "priority":
-            return "smaller_first"
-        case _:
-            return "none"
+    return pool_rules(settings, pool).priorities
 
 
 def cluster_priorities(settings: Settings) -> PriorityOrder:

@@ -98,8 +98,6 @@ class JobChanges:
         missing = f"job {change.job_id} not found"
         access.may_see(caller, "task", job.workspace_id, missing)
         _check(change, job)
-        if self._pools.scheduler_type(job.pool) == "kubernetes":
-            _check_kubernetes(change, job)
         anchor = change.ahead_of if change.ahead_of is not None else change.behind_of
         moved: tuple[int, Decimal] | None = None
         if anchor is not None:
@@ -263,25 +261,3 @@ def _check(change: JobChange, job: JobFacts) -> None:
         raise InvalidArgument(f"priority must be between 1 and 99, but found {change.priority}")
     if change.weight is not None and not 0 < change.weight < float("inf"):
         raise InvalidArgument(f"weight must be greater than 0, but found {change.weight}")
-
-
-def _check_kubernetes(change: JobChange, job: JobFacts) -> None:
-    """Refuse what the scheduler of a Kubernetes cluster knows nothing of.
-
-    Raises:
-        FailedPrecondition: with what can be changed in its place.
-    """
-    where = f"job {job.job_id} is in pool {job.pool}, which is in Kubernetes"
-    if change.ahead_of is not None or change.behind_of is not None:
-        raise FailedPrecondition(
-            f"{where}: the cluster's own scheduler orders pods by their priorities, so it cannot "
-            "be moved ahead of or behind another; change its priority"
-        )
-    if change.weight is not None:
-        raise FailedPrecondition(f"{where}: weights mean nothing there; change its priority")
-    is_new = change.priority is not None and change.priority != job.priority
-    if is_new and not job.is_preemptible:
-        raise FailedPrecondition(
-            f"{where}: the priority of a pod cannot be changed, and a {job.type} cannot be asked "
-            f"to leave and come back; end it and start it with priority {change.priority}"
-        )

@@ -13,7 +13,6 @@ from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.allocation.messages import JobTerms
 from determined_master.domain.errors import NotFound
-from determined_master.domain.places import is_scheduled
 from determined_master.domain.priorities import PriorityOrder, urgency
 from determined_master.domain.schedule.ordering import Position
 from determined_master.domain.schedule.view import position_of
@@ -146,7 +145,7 @@ class JobQueue:
         if not own:
             return None
         request = own[0].request
-        state: JobState = "SCHEDULED" if any(map(is_scheduled, own)) else "QUEUED"
+        state: JobState = "QUEUED" if all(a.state == "PENDING" for a in own) else "SCHEDULED"
         priorities = self._pools.priorities(request.pool)
         if priorities == "none":
             return JobSummary(state, NO_ORDER)
@@ -170,7 +169,7 @@ class JobQueue:
         for name in names:
             days = {str(day): seconds for pool, day, seconds in waits if pool == name}
             days.setdefault(str(today), 0.0)
-            scheduled = {a.request.job_id for a in self._shown(name) if is_scheduled(a)}
+            scheduled = {a.request.job_id for a in self._shown(name) if a.state != "PENDING"}
             everybody = {a.request.job_id for a in self._shown(name)}
             found.append(
                 PoolStats(
@@ -230,7 +229,7 @@ def _facts(row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> Jo
     first = min(allocations, key=lambda a: (a.request.submitted_at, a.id))
     request = first.request
     own = position_of(request.submitted_at)
-    scheduled = [a for a in allocations if is_scheduled(a)]
+    scheduled = [a for a in allocations if a.state != "PENDING"]
     return JobFacts(
         job_id=row.job_id,
         type=row.type,

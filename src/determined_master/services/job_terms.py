@@ -9,7 +9,6 @@ from determined_master import entropy
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import DetError
 from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
-from determined_master.domain.places import is_place
 from determined_master.engine import Posting
 from determined_master.store import job_queue
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 SYNCED = frozenset({"TRIAL", "GENERIC"}) | INTERACTIVE_KINDS
 """Types of tasks whose jobs have their terms in rows."""
 POOL_CHANGED = "allocation resource pool changed"
-PRIORITY_CHANGED = "priority changed"
-Change = alloc.TermsChanged | alloc.PreemptRequested
 
 
 class JobTermsSync:
@@ -56,10 +53,10 @@ class JobTermsSync:
 
     async def tell(self, job_id: str, terms: alloc.JobTerms) -> None:
         """Give all live allocations of a job its terms; they are stored with them."""
+        event = alloc.TermsChanged(terms=terms)
         postings = [
             Posting("allocation", allocation.id, event, f"queue:{entropy.new_uuid()}")
             for allocation in self._live.of_job(job_id)
-            for event in _changes(allocation, terms)
         ]
         await self._post(postings)
 
@@ -83,24 +80,12 @@ def terms_of(row: job_queue.JobRow) -> alloc.JobTerms:
     )
 
 
-def _changes(allocation: alloc.Allocation, terms: alloc.JobTerms) -> list[Change]:
-    """What gives an allocation other terms.
-
-    The priority of a pod is fixed when it is made: what runs in Kubernetes is asked to leave, and
-    comes back from its checkpoint with the new one.
-    """
-    changed = alloc.TermsChanged(terms=terms)
-    is_pod = any(is_place(c.agent_id) for c in allocation.containers)
-    is_told = allocation.preempt_reason is not None
-    if is_pod and not is_told and allocation.request.priority != terms.priority:
-        return [alloc.PreemptRequested(reason=PRIORITY_CHANGED), changed]
-    return [changed]
-
-
-def _missing(allocation: alloc.Allocation, row: job_queue.JobRow) -> list[Change]:
+def _missing(
+    allocation: alloc.Allocation, row: job_queue.JobRow
+) -> list[alloc.TermsChanged | alloc.PreemptRequested]:
     request, terms = allocation.request, terms_of(row)
     if request.pool != row.resource_pool:
         is_told = allocation.preempt_reason is not None
         return [] if is_told else [alloc.PreemptRequested(reason=POOL_CHANGED)]
     known = alloc.JobTerms(request.priority, request.weight, request.max_slots, request.position)
-    return [] if known == terms else _changes(allocation, terms)
+    return [] if known == terms else [alloc.TermsChanged(terms=terms)]

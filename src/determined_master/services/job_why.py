@@ -11,7 +11,6 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.errors import NotFound
-from determined_master.domain.places import PLACE, unplaced
 from determined_master.domain.schedule.reasons import count
 from determined_master.domain.schedule.view import PoolView
 from determined_master.domain.schedule.why import Why, explain
@@ -74,7 +73,7 @@ class JobWhy:
         )
         request = (waiting or found)[0].request
         if not waiting:
-            text = _settled(found)
+            text = f"nothing of it waits: {len(found)} of its tasks have their slots"
             return _state(request.job_id, request.pool, found, text)
         decision = self._decision(request.pool)
         if decision is None:
@@ -155,20 +154,6 @@ class JobWhy:
                 left_s = (view.now - since).total_seconds() * max(0.0, 1.0 - done) / done
                 ends[allocation_id] = view.now + timedelta(seconds=left_s)
         return ends
-
-
-def _settled(found: Sequence[Allocation]) -> str:
-    """Of a job of which nothing waits for the master; its pods may wait for nodes."""
-    lacking = [a for a in found if unplaced(a)]
-    if not lacking:
-        return f"nothing of it waits: {len(found)} of its tasks have their slots"
-    pods = sum(len(a.containers) for a in lacking)
-    cluster = lacking[0].containers[0].agent_id.removeprefix(PLACE)
-    return (
-        f"was handed over to Kubernetes cluster {cluster!r}; {sum(map(unplaced, lacking))} of "
-        f"{pods} pods have no node yet: the logs of its tasks tell what the cluster's own "
-        "scheduler says of them"
-    )
 
 
 def _is_number(id: str) -> bool:

@@ -11,6 +11,8 @@ from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
 from determined_master.ports import PodTerms
 from determined_master.settings_kubernetes import KubernetesManager
 from determined_master.store import experiments, generic_tasks, interactive_tasks
+from determined_master.store.namespaces import find_namespace
+from determined_master.store.places import find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg
@@ -43,7 +45,7 @@ class PodTermsReader:
         task = await self._task(state)
         return PodTerms(
             pool=request.pool,
-            namespace=config.default_namespace,
+            namespace=await self._namespace(state) or config.default_namespace,
             job_id=request.job_id,
             priority=request.priority,
             pods=len(state.containers),
@@ -53,6 +55,16 @@ class PodTermsReader:
             experiment_id=_text(request.experiment_id),
             trial_id=_text(request.trial_id),
         )
+
+    async def _namespace(self, state: Allocation) -> str | None:
+        """What the workspace of the task is bound to in its pool's cluster."""
+        manager = self._settings.manager_of(state.request.pool).name
+        async with self._pool.acquire() as conn:
+            where = await find_workspaces(conn, "allocation", [state.id])
+            workspace_id = where.get(state.id)
+            if workspace_id is None:
+                return None
+            return await find_namespace(conn, workspace_id, manager)
 
     def _pod_spec(self, state: Allocation, config: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The task's, and the cluster's over it where checkpoints are deleted."""

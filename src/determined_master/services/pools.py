@@ -9,7 +9,6 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.places import is_scheduled
 from determined_master.domain.priorities import PriorityOrder
 from determined_master.domain.schedule import kubernetes, reasons
 from determined_master.domain.schedule.fitting import Demand, fit
@@ -67,7 +66,7 @@ class Pools:
             agents = self._agents_of(pool.pool_name)
             mine = [a for a in self._live.values() if a.request.pool == pool.pool_name]
             jobs = {a.request.job_id for a in mine}
-            scheduled = {a.request.job_id for a in mine if is_scheduled(a)}
+            scheduled = {a.request.job_id for a in mine if a.state != "PENDING"}
             held = [c for a in mine for c in a.containers if c.state != "TERMINATED"]
             found.append(
                 PoolFacts(
@@ -126,6 +125,10 @@ class Pools:
         pool = next(known, None)
         return "none" if pool is None else priority_order(self._settings, pool)
 
+    def is_kubernetes(self, name: str) -> bool:
+        """Whether the pool's tasks are pods."""
+        return name in self.names and self._settings.manager_of(name).kind == "kubernetes"
+
     def scheduler_type(self, name: str) -> str:
         """`priority`, `fair_share`, `kubernetes`; empty for a pool that is not there."""
         for pool in self._settings.all_pools:
@@ -146,8 +149,6 @@ class Pools:
         None while the others could hold it, and where none of those that are left out is there:
         then it is not they that are missing.
         """
-        if self._rules_of(pool).type == "kubernetes":
-            return None  # its nodes come and go as the cluster decides
         agents = self._views_of(pool)
         left_out = [a for a in agents if a.id in excluded]
         demand = Demand(slots, is_single_node, frozenset(excluded))
@@ -184,8 +185,8 @@ class Pools:
             InvalidArgument: it asks for what the pool does not have.
         """
         rules = self._rules_of(pool)
-        if rules.type == "kubernetes":
-            most = rules.max_slots_per_pod
+        if self.is_kubernetes(pool):
+            most = rules.max_slots_per_pod or 0
             if kubernetes.split(slots, most, is_single_node) is None:
                 why = kubernetes.too_many(slots, most or 0, is_single_node)
                 raise InvalidArgument(f"invalid resource configuration: {field}: {why}")

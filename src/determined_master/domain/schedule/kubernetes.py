@@ -9,31 +9,61 @@ Source: helm-and-kubernetes 6, 9.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from msgspec.structs import replace
 
+from determined_master.domain.schedule.plan import Plan
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
 
 
 def as_agents(view: PoolView) -> PoolView:
-    """A pool of nodes as the planners of agents take it: the smaller priority goes first."""
+    """A pool of nodes as the planners of agents take it; `as_nodes` undoes it in their plan.
+
+    The smaller priority goes first in it, and a node with more slots than one pod may have is
+    several agents of that size. Which slots make up which of these is free to choose: as many as
+    can be are wholly free, so that tasks of several pods find them.
+    """
     most = view.rules.max_slots_per_pod
-    agents = view.agents if most is None else tuple(_bounded(a, most) for a in view.agents)
-    if view.rules.priorities != "larger_first":
-        return replace(view, agents=agents)
+    sign = -1 if view.rules.priorities == "larger_first" else 1
+    parts = {} if most is None else _parts(view.agents, most)
+    if sign == 1 and not parts:
+        return view
+    held = {id: [len(p.free_slots) for p in own] for id, own in parts.items()}
     return replace(
         view,
-        agents=agents,
-        pending=tuple(replace(r, priority=-r.priority) for r in view.pending),
-        running=tuple(replace(r, priority=-r.priority) for r in view.running),
-        rules=replace(view.rules, type="priority"),
+        agents=tuple(part for a in view.agents for part in parts.get(a.id, (a,))),
+        pending=tuple(
+            replace(
+                r, priority=sign * r.priority, excluded_agents=_excluded(r.excluded_agents, parts)
+            )
+            for r in view.pending
+        ),
+        running=tuple(
+            replace(
+                r,
+                priority=sign * r.priority,
+                slots_by_agent=tuple(
+                    piece for id, n in r.slots_by_agent for piece in _pieces(id, n, parts, held)
+                ),
+            )
+            for r in view.running
+        ),
+        rules=replace(view.rules, type="priority") if sign == -1 else view.rules,
     )
 
 
-def _bounded(agent: AgentView, most: int) -> AgentView:
-    """A node as one task sees it: at most so many of its slots go to one pod."""
-    if agent.slots <= most:
-        return agent
-    return replace(agent, slots=most, free_slots=agent.free_slots[:most])
+def as_nodes(plan: Plan) -> Plan:
+    """A plan for what `as_agents` has made of nodes, in terms of the nodes."""
+    starts = tuple(
+        replace(s, placement=tuple((_node(id), slots) for id, slots in s.placement))
+        for s in plan.starts
+    )
+    waits = tuple(
+        replace(w, agents=tuple(dict.fromkeys(map(_node, w.agents)))) if w.agents else w
+        for w in plan.waits
+    )
+    return replace(plan, starts=starts, waits=waits)
 
 
 def split(slots: int, most: int | None, is_single_node: bool = False) -> tuple[int, ...] | None:
@@ -79,3 +109,57 @@ def too_many(slots: int, most: int, is_single_node: bool) -> str:
         f"{slots} slots cannot be split into pods of max_slots_per_pod {most}: ask for {lower} or "
         f"{lower + most}, or any other multiple of {most} or number up to it"
     )
+
+
+Parts = dict[str, tuple[AgentView, ...]]
+_MARK = "#"
+"""Between a node's name, in which it cannot be, and the number of a part."""
+
+
+def _parts(nodes: Sequence[AgentView], most: int) -> Parts:
+    """The nodes that are larger than one pod may be, each cut into pieces."""
+    return {node.id: tuple(_cut(node, most)) for node in nodes if node.slots > most}
+
+
+def _cut(node: AgentView, most: int) -> Iterator[AgentView]:
+    sizes = [most] * (node.slots // most) if most else []
+    rest = node.slots - sum(sizes) if most else 0
+    begin = 0
+    for number, size in enumerate([*sizes, *([rest] if rest or not sizes else [])]):
+        part = replace(node, slots=size, free_slots=node.free_slots[begin : begin + size])
+        begin += size
+        if number:  # tasks without slots, and who holds slots that are shut, count once
+            part = replace(
+                part,
+                id=f"{node.id}{_MARK}{number}",
+                zero_slot_tasks=0,
+                max_zero_slot_tasks=0,
+                shut=(),
+            )
+        yield part
+
+
+def _pieces(
+    node: str, slots: int, parts: Parts, held: dict[str, list[int]]
+) -> Iterator[tuple[str, int]]:
+    """Where what runs on a node is counted; `held` has what is free or taken of each part."""
+    own = parts.get(node)
+    if own is None or not slots:
+        yield node, slots
+        return
+    for number, part in enumerate(own):
+        taken = min(slots, part.slots - held[node][number])
+        if taken > 0:
+            held[node][number] += taken
+            slots -= taken
+            yield part.id, taken
+    if slots:  # on slots that are shut
+        yield node, slots
+
+
+def _excluded(nodes: frozenset[str], parts: Parts) -> frozenset[str]:
+    return nodes | {part.id for node in nodes for part in parts.get(node, ())}
+
+
+def _node(part: str) -> str:
+    return part.partition(_MARK)[0]

@@ -14,7 +14,11 @@ def plan(view: PoolView) -> Plan:
         view: one pool; the order of its parts never changes the plan.
     """
     if view.rules.type == "kubernetes" or view.rules.max_slots_per_pod is not None:
-        view = kubernetes.as_agents(view)
+        return kubernetes.as_nodes(_plan(kubernetes.as_agents(view)))
+    return _plan(view)
+
+
+def _plan(view: PoolView) -> Plan:
     if view.rules.type == "fair_share":
         return fair_share.plan(view)
     return priority.plan(view)
