@@ -50,13 +50,15 @@ class World:
         await self.open()
 
     async def close(self) -> None:
-        self.events.kept.clear()
-        for node, container in self._started:
-            await self.backend.signal_container(node, container, 9)
-            await self.backend.forget_container(node, container)
-        await self.is_clean()
-        await self.backend.close()
-        await self.api.close()
+        """Leave nothing in the cluster."""
+        try:
+            for node, container in self._started:
+                await self.backend.signal_container(node, container, 9)
+                await self.backend.forget_container(node, container)
+            await self.is_clean()
+        finally:
+            await self.backend.close()
+            await self.api.close()
 
     def order(self, script: str, **more: Any) -> StartOrder:
         """A container that runs a line of the shell on the first node that is ready."""
@@ -71,7 +73,7 @@ class World:
     async def until(self, claim: Callable[[], Any], what: str) -> None:
         try:
             async with asyncio.timeout(self.limit_s):
-                while not claim():
+                while not claim():  # noqa: ASYNC110  what is asked for has no event
                     await asyncio.sleep(0.05)
         except TimeoutError:
             raise AssertionError(
@@ -89,7 +91,7 @@ class World:
 
     async def is_clean(self) -> None:
         async with asyncio.timeout(self.limit_s):
-            while await self.count("pods") or await self.count("secrets"):
+            while await self.count("pods") or await self.count("secrets"):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
 
 
@@ -240,3 +242,4 @@ class KubernetesContract:
         api = KubernetesApi("/nowhere/kubeconfig")
         with pytest.raises(DetError, match="/nowhere/kubeconfig cannot be used"):
             await api.call("GET", "/api/v1/nodes")
+        await api.close()
