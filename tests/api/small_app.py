@@ -42,8 +42,20 @@ CALLERS = {
 class Tokens:
     """An authenticator whose tokens are the names of callers."""
 
+    def __init__(self) -> None:
+        self.revoked = False
+        self.asked_often = asyncio.Event()
+        """Set by the fifth question."""
+        self._asked = 0
+
     async def authenticate(self, token: str) -> Caller | None:
-        return CALLERS.get(token)
+        self._asked += 1
+        if self._asked == 5:
+            self.asked_often.set()
+        return None if self.revoked else CALLERS.get(token)
+
+
+tokens = Tokens()
 
 
 class Seen:
@@ -131,12 +143,13 @@ ROUTES = [r for r in all_routes() if (r.method, r.path) not in KEYS_HERE] + HERE
 
 
 @contextmanager
-def small_app() -> Iterator[Api]:
+def small_app(**options: Any) -> Iterator[Api]:
     """An API with these routes in the place of the real ones, and nothing behind it."""
     seen.__init__()  # type: ignore[misc]  # as if the module had just been read
-    tokens = TaskTokens(b"secret")
-    proxies = Proxies(LiveAllocations(lambda pool: None), tokens, ClusterAuthority(tokens))
-    made = Api(ROUTES, cast(Any, SimpleNamespace(proxies=proxies)), Tokens())
+    tokens.__init__()  # type: ignore[misc]
+    own = TaskTokens(b"secret")
+    proxies = Proxies(LiveAllocations(lambda pool: None), own, ClusterAuthority(own))
+    made = Api(ROUTES, cast(Any, SimpleNamespace(proxies=proxies)), tokens, **options)
     try:
         yield made
     finally:

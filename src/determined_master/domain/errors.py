@@ -73,6 +73,12 @@ class FailedPrecondition(DetError):
     code = "failed_precondition"
 
 
+class Aborted(DetError):
+    """Something changed while the request was served: the same one may be sent again."""
+
+    code = "aborted"
+
+
 class Unavailable(DetError):
     """Not now: the same request may succeed later."""
 
