@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from determined_master.domain.schedule.view import RequestView
 
 
-class Size(msgspec.Struct, frozen=True):
+class Size(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the machines of a pool hold."""
 
     slots: int
