@@ -34,8 +34,8 @@ class Size(msgspec.Struct, frozen=True, omit_defaults=True):
 def demand(waiting: Iterable[RequestView], held: Mapping[str, int], size: Size) -> int:
     """How many machines to have beside those that are in use.
 
-    What is free is not taken off: what could be placed there was. A request that the pool could
-    never hold asks for nothing, nor does a job beyond its max_slots.
+    What is free on these is not taken off: what could be placed there was. A request that the
+    pool could never hold asks for nothing, nor does a job beyond its max_slots.
 
     Args:
         waiting: what got no place in the last plan.
