@@ -103,6 +103,8 @@ class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
     running: tuple[RunningView, ...] = ()
     now: datetime = PAST
     rules: Rules = Rules()
+    is_in_line: bool = False
+    """Whether `pending` is in the order of `queue_key`, so that nobody needs to sort it."""
 
 
 def position_of(submitted_at: datetime) -> int:
