@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import re
 
 MACHINE_TYPES = (
     "n1-standard",
@@ -30,8 +31,11 @@ GPU_COUNTS: dict[str, tuple[int, ...]] = {
     "nvidia-l4": (0, 1, 2, 4, 8),
 }
 MAX_NAME = 63
-_FILLED_IN = "#####"
-"""The digits that GCP puts in place of these tell the machines of one order apart."""
+DIGITS = 5
+ADJECTIVES = ("amber", "brave", "clever", "fresh", "golden", "lively", "patient", "swift")
+ANIMALS = ("badger", "crane", "falcon", "heron", "lynx", "marten", "otter", "wren")
+_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+_NOT_OF_LABELS = re.compile(r"[^a-z0-9_-]")
 _NEWER_CPUS = ("a2-", "g2-standard", "n2-standard")
 
 
@@ -69,10 +73,33 @@ def min_cpu_platform(machine_type: str) -> str:
     return "Intel Cascade Lake" if machine_type.startswith(_NEWER_CPUS) else "Intel Broadwell"
 
 
-def name_pattern(prefix: str, words: Sequence[str]) -> tuple[str, bool]:
-    """What machines of one order are called, and whether it had to be cut to 63 characters."""
-    whole = f"{prefix}{'-'.join(words)}-"
-    room = MAX_NAME - len(_FILLED_IN)
-    if len(whole) <= room:
-        return whole + _FILLED_IN, False
-    return whole[: room - 1].rstrip("-") + "-" + _FILLED_IN, True
+def label_value(text: str) -> str:
+    """A text as the value of a label; one that cannot be such has a hash of it at its end."""
+    if _LABEL_VALUE.fullmatch(text):
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{_NOT_OF_LABELS.sub('-', text.lower())[: MAX_NAME - 9]}-{digest}"
+
+
+def machine_names(prefix: str, token: str, count: int) -> tuple[list[str], bool]:
+    """What the machines of one launch are called, and whether that had to be cut.
+
+    Two words and five digits follow from the launch's token, so that it names the same machines
+    when it is asked for again.
+
+    Args:
+        prefix: lower-case letters, digits and dashes, a letter first.
+        token: of the launch.
+        count: how many, at least 1.
+
+    Returns:
+        Names of at most 63 characters, all different; whether the prefix was too long for that.
+    """
+    drawn = int.from_bytes(hashlib.sha256(token.encode()).digest()[:8], "big")
+    drawn, adjective = divmod(drawn, len(ADJECTIVES))
+    drawn, animal = divmod(drawn, len(ANIMALS))
+    stem = f"{prefix}{ADJECTIVES[adjective]}-{ANIMALS[animal]}"
+    room = MAX_NAME - DIGITS - 1
+    shown = stem if len(stem) <= room else stem[:room].rstrip("-")
+    numbers = ((drawn + i) % 10**DIGITS for i in range(count))
+    return [f"{shown}-{number:0{DIGITS}}" for number in numbers], len(stem) > room

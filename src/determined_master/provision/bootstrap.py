@@ -35,12 +35,13 @@ class Identity(msgspec.Struct, frozen=True):
 class Boot(msgspec.Struct, frozen=True, kw_only=True):
     """What one pool's machines are told."""
 
-    identity: Identity
-    master_host: str
-    master_port: int
     resource_pool: str
-    slot_type: SlotType
     image: str
+    master_host: str = ""
+    """May be empty or an alias until the provider has found out what that stands for."""
+    master_port: int
+    identity: Identity = Identity("", "")
+    slot_type: SlotType = "none"
     has_tls: bool = False
     master_cert: str = ""
     """PEM of what to trust beyond the authorities that the agent's image knows."""
@@ -61,7 +62,6 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
 _HEAD = f"""#!/bin/bash
 # Makes an agent of this machine. It prints neither its files nor its variables: they hold secrets.
 set -euo pipefail
-umask 077
 
 fail() {{
     echo "determined: $1" >&2
@@ -69,7 +69,7 @@ fail() {{
 }}
 
 write() {{ # MODE PATH, content as base64 from the standard input
-    base64 -d >"$2.new" && chmod "$1" "$2.new" && mv "$2.new" "$2"
+    (umask 077 && base64 -d >"$2.new") && chmod "$1" "$2.new" && mv "$2.new" "$2"
 }}
 
 place="${{DETERMINED_ROOT:-}}{PLACE}"
@@ -126,7 +126,8 @@ def start_script(boot: Boot) -> str:
     if boot.startup_script:
         parts += [_file("startup_script", boot.startup_script, mode=700), _STARTUP]
     for name, content in _files(boot):
-        parts.append(_file(name, content, mode=600))
+        # What names its interpreter is run by it, and the rest by a shell.
+        parts.append(_file(name, content, mode=700 if content.startswith("#!") else 600))
     identity = boot.identity
     parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
     parts.append(_DOCKER)
