@@ -129,6 +129,21 @@ class JoinPolicy(Protocol):
         """
 
 
+class MachineSite(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider of machines must know beside its settings, for the agents on them."""
+
+    pool: str
+    """That they join."""
+    join_token: str
+    """With which they join; a secret."""
+    master_scheme: str
+    """`http` or `https`: how this master listens. The option `master_url` goes before it."""
+    master_port: int
+    master_cert: str
+    """In PEM, what signs the master's certificate; empty without TLS."""
+    cluster_id: str
+
+
 class MachineProvider(Protocol):
     """Starts and ends the machines of one pool; each runs an agent that joins the pool.
 
