@@ -10,13 +10,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from determined_master.domain.scaling import Machine, MachineType
-from determined_master.ports import LaunchFailed, ProviderFailed
+from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
 from determined_master.provision import aws_requests as requests
 from determined_master.provision.aws_requests import Terms
 from determined_master.provision.bootstrap import start_script
 from determined_master.provision.ec2 import ROOM, Ec2, Refused, launching, refusals_are
 from determined_master.provision.metadata import AWS_ALIASES, AwsMetadata
-from determined_master.provision.site import Site, boot_of, master_address, resolve_host
+from determined_master.provision.site import boot_of, master_address, resolve_host
 from determined_master.provision.threads import Threads
 from determined_master.settings_aws import AwsProvider
 
@@ -37,7 +37,7 @@ class AwsMachines:
     def __init__(
         self,
         aws: AwsProvider,
-        site: Site,
+        site: MachineSite,
         *,
         metadata: AwsMetadata | None = None,
         make_client: MakeClient = Ec2,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from determined_master import clock
 from determined_master.domain.gcp_machines import machine_names
 from determined_master.domain.scaling import Machine, MachineType
-from determined_master.ports import LaunchFailed, ProviderFailed
+from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
 from determined_master.provision import gcp_requests as requests
 from determined_master.provision.bootstrap import start_script
 from determined_master.provision.compute import Compute, Refused, problems
@@ -22,7 +22,7 @@ from determined_master.provision.gcp_operations import Operations, tell
 from determined_master.provision.gcp_requests import Terms
 from determined_master.provision.google_account import GoogleAccount
 from determined_master.provision.metadata import GCP_ALIASES, GcpMetadata
-from determined_master.provision.site import Site, boot_of, master_address, resolve_host
+from determined_master.provision.site import boot_of, master_address, resolve_host
 from determined_master.provision.threads import DEADLINE_S, Threads
 from determined_master.settings_gcp import GcpProvider
 
@@ -46,7 +46,7 @@ class GcpMachines:
     def __init__(
         self,
         gcp: GcpProvider,
-        site: Site,
+        site: MachineSite,
         *,
         metadata: GcpMetadata | None = None,
         make_client: MakeCompute = Compute,

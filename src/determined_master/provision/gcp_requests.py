@@ -10,8 +10,8 @@ import msgspec
 
 from determined_master.domain.gcp_machines import accelerator, label_value, min_cpu_platform
 from determined_master.domain.scaling import Machine, MachineState, MachineType
+from determined_master.ports import MachineSite
 from determined_master.provision.bootstrap import SlotType
-from determined_master.provision.site import Site
 from determined_master.settings_gcp import GcpProvider
 
 POOL_LABEL = "determined-resource-pool"
@@ -37,7 +37,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a pool, with all that had to be found out."""
 
     gcp: GcpProvider
-    site: Site
+    site: MachineSite
     project: str
     zone: str
     label_value: str

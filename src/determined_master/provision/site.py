@@ -6,32 +6,21 @@ from collections.abc import Callable
 
 import msgspec
 
-from determined_master.ports import ProviderFailed
+from determined_master.ports import MachineSite, ProviderFailed
 from determined_master.provision.bootstrap import Boot
 from determined_master.settings_provider import Provider, split_master_url
 
 
-class Site(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool, and the master as itself knows it."""
-
-    pool: str
-    port: int
-    has_tls: bool = False
-    master_cert: str = ""
-    """PEM of the certificate that it shows; empty without TLS."""
-    join_token: str = ""
-
-
-def boot_of(provider: Provider, site: Site) -> Boot:
+def boot_of(provider: Provider, site: MachineSite) -> Boot:
     """What is told to every machine of a pool, before its provider has found out the rest."""
     url = split_master_url(provider.master_url)
     config = provider.agent_config_file_contents
-    has_tls = url.scheme == "https" if url.scheme else site.has_tls
+    has_tls = (url.scheme or site.master_scheme) == "https"
     return Boot(
         resource_pool=site.pool,
         image=provider.agent_docker_image,
         master_host=url.host,
-        master_port=url.port or site.port,
+        master_port=url.port or site.master_port,
         has_tls=has_tls,
         master_cert=site.master_cert if has_tls else "",
         master_cert_name=provider.master_cert_name,

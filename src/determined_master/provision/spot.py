@@ -15,12 +15,11 @@ from typing import Any
 
 from determined_master import clock
 from determined_master.domain.scaling import Machine
-from determined_master.ports import LaunchFailed
+from determined_master.ports import LaunchFailed, MachineSite
 from determined_master.provision import aws_requests as requests
 from determined_master.provision.aws import AwsMachines, MakeClient, Opened
 from determined_master.provision.ec2 import Ec2, Refused, refusals_are
 from determined_master.provision.metadata import AwsMetadata
-from determined_master.provision.site import Site
 from determined_master.provision.spot_book import LIVE, PREFIX, RUNS_ON, Book, stand_in
 from determined_master.settings_aws import AwsProvider
 
@@ -38,7 +37,7 @@ class SpotMachines(AwsMachines):
     def __init__(
         self,
         aws: AwsProvider,
-        site: Site,
+        site: MachineSite,
         *,
         metadata: AwsMetadata | None = None,
         make_client: MakeClient = Ec2,
