@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -31,6 +33,7 @@ _REMEDIES = {
     "InvalidKeyPair.NotFound": "set provider.ssh_key_name to a key pair of the region",
 }
 MAX_TEXT = 400
+_making = threading.Lock()
 
 
 class Refused(Exception):
@@ -61,8 +64,8 @@ class Ec2:
                 "boto3 is not installed where the master runs: pip install 'determined[aws]'"
             ) from None
         config = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 2})
-        with errors("making a client"):
-            self._client = boto3.session.Session().client(
+        with errors("making a client"), _making:
+            self._client = _session(boto3).client(
                 "ec2", region_name=region, endpoint_url=endpoint_url, config=config
             )
 
@@ -99,6 +102,13 @@ class Ec2:
     def close(self) -> None:
         """Close its connections."""
         self._client.close()
+
+
+@functools.cache
+def _session(boto3: Any) -> Any:
+    """One for all pools: it reads what EC2 can do from a large file, and cannot be shared while
+    clients are made."""
+    return boto3.session.Session()
 
 
 def each(ids: Sequence[str], act: Callable[[list[str]], object]) -> None:
