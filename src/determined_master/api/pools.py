@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from determined_master.api.pool_machines import device_type, machine_fields
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.services.pools import PoolFacts
@@ -39,7 +42,9 @@ async def get_resource_pools(
 def _pool(pool: PoolFacts) -> ResourcePool:
     scheduler = pool.scheduler
     types = [DeviceType[f"TYPE_{name.upper()}"] for name in pool.device_types]
-    return ResourcePool(
+    if not types and pool.machines is not None:
+        types = [device_type(pool.machines)]
+    shown = ResourcePool(
         name=pool.name,
         description=pool.description,
         type=ResourcePoolType.RESOURCE_POOL_TYPE_STATIC,
@@ -63,6 +68,7 @@ def _pool(pool: PoolFacts) -> ResourcePool:
         resource_manager_metadata=pool.metadata,
         cluster_name=pool.cluster_name,
     )
+    return shown if pool.machines is None else replace(shown, **machine_fields(pool.machines))
 
 
 def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:

@@ -1,1 +1,2 @@
-"""Machines on demand: the clouds that they come from, and the script that makes agents of them."""
+"""Machines on demand: a loop for each pool that has a provider, the providers, and the script that
+makes an agent of a machine."""
