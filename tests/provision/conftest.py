@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from tests.provision.ec2_server import Ec2Server, ec2_server
+from tests.provision.gcp_server import GcpServer, gcp_server
 from tests.provision.metadata_server import aws_metadata, gcp_metadata
 
-__all__ = ["Ec2Server", "ec2_server"]
+__all__ = ["Ec2Server", "GcpServer", "ec2_server", "gcp_server"]
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from tests.provision.http_servers import stopped_at_the_end
 from werkzeug.serving import make_server
 
 ACCOUNT = "123456789012"
-IMAGE = "ami-12c6146b"
+IMAGE = "ami-760aaa0f"
 """One that moto has, with the disk /dev/xvda."""
 
 

@@ -18,11 +18,14 @@ from tests.covers import covers
 from tests.provision.aws_place import AwsPlace, settings, site
 from tests.provision.ec2_server import Ec2Server
 from tests.provision.metadata_server import ON_AWS, aws_metadata
+from tests.provision.start_of_machine import Machine
 
 from determined_master.ports import LaunchFailed, ProviderFailed
 from determined_master.provision.aws import AwsMachines
+from determined_master.provision.bootstrap import Boot, start_script
 from determined_master.provision.ec2 import Ec2
 from determined_master.provision.metadata import AwsMetadata
+from determined_master.settings_aws import AwsNetworkInterface, AwsTag
 
 pytestmark = pytest.mark.slow
 
@@ -85,9 +88,9 @@ async def test_machines_are_asked_for_by_one_call(
 async def test_machines_are_tagged_and_custom_tags_take_no_place_of_ours(
     ec2_server: Ec2Server, aws_metadata_url: str
 ) -> None:
-    more = [{"key": "team", "value": "vision"}, {"key": "managed_by", "value": "somebody"}]
-    changes = {"tag_value": "", "custom_tags": tuple(settings_tags(more))}
-    tags = tags_of(await launched(ec2_server, aws_metadata_url, **changes))
+    more = (AwsTag(key="team", value="vision"), AwsTag(key="managed_by", value="somebody"))
+    call = await launched(ec2_server, aws_metadata_url, tag_value="", custom_tags=more)
+    tags = tags_of(call)
     del tags["determined-launch"]
     assert tags == {
         "team": "vision",
@@ -96,12 +99,6 @@ async def test_machines_are_tagged_and_custom_tags_take_no_place_of_ours(
         "determined-resource-pool": "gpus",
         "determined-master-address": "http://det.example:8080",
     }
-
-
-def settings_tags(tags: list[dict[str, str]]) -> list[Any]:
-    from determined_master.settings_aws import AwsTag
-
-    return [AwsTag(**tag) for tag in tags]
 
 
 @covers("scheduling-and-provisioning c.7.tag")
@@ -115,8 +112,6 @@ async def test_a_master_elsewhere_has_a_tag_of_its_product(ec2_server: Ec2Server
 async def test_network_profile_and_logs_are_as_set(
     ec2_server: Ec2Server, aws_metadata_url: str
 ) -> None:
-    from determined_master.settings_aws import AwsNetworkInterface
-
     net = AwsNetworkInterface(public_ip=False, security_group_id="sg-1", subnet_id="subnet-1")
     arn = "arn:aws:iam::123456789012:instance-profile/agents"
     ec2_server.refusals["RunInstances"] = ("InvalidSubnetID.NotFound", "no subnet-1")
@@ -129,7 +124,7 @@ async def test_network_profile_and_logs_are_as_set(
         log_stream="one",
     )
     await place.provider.open()
-    with pytest.raises(LaunchFailed, match="InvalidSubnetID.NotFound: no subnet-1"):
+    with pytest.raises(LaunchFailed, match=r"InvalidSubnetID\.NotFound: no subnet-1"):
         await place.provider.launch(1, token())
     await place.provider.close()
     [call] = ec2_server.calls("RunInstances")
@@ -299,7 +294,7 @@ async def test_an_image_that_is_not_there_is_an_error(
     ec2_server: Ec2Server, aws_metadata_url: str
 ) -> None:
     machines = provider(aws_metadata_url, ec2_server, image_id="ami-00000000")
-    with pytest.raises(ProviderFailed, match="set provider.image_id"):
+    with pytest.raises(ProviderFailed, match=r"set provider\.image_id"):
         await machines.open()
     await machines.close()
 
@@ -330,10 +325,6 @@ async def test_a_provider_that_was_not_opened_says_so(place: AwsPlace) -> None:
 
 @covers("scheduling-and-provisioning c.4.identity")
 async def test_a_machine_asks_who_it_is_with_a_token(tmp_path: Any) -> None:
-    from tests.provision.start_of_machine import Machine
-
-    from determined_master.provision.bootstrap import Boot, start_script
-
     with aws_metadata({**ON_AWS, "instance-id": "i-77"}) as url:
         told = Boot(
             resource_pool="gpus", image="i", master_host="m", master_port=1,

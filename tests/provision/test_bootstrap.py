@@ -16,7 +16,13 @@ from tests.provision.start_of_machine import Machine, json_file
 
 from determined_agent.settings import load
 from determined_master.backends.agents.backend import AgentBackend
-from determined_master.provision.bootstrap import PLACE, Boot, Identity, start_script
+from determined_master.provision.bootstrap import (
+    DOCKER_PATIENCE_S,
+    PLACE,
+    Boot,
+    Identity,
+    start_script,
+)
 
 TOKEN = "join-T0KEN"
 IDENTITY = Identity(agent_id="echo i-123", address="echo 10.1.2.3")
@@ -32,6 +38,9 @@ def boot(**changes: Any) -> Boot:
         "join_token": TOKEN,
     }
     return Boot(**(values | changes))
+
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -156,10 +165,13 @@ def test_a_script_of_the_admin_that_fails_stops_the_start(machine: Machine) -> N
 
 def test_a_machine_without_docker_says_so(machine: Machine) -> None:
     machine.stub("docker", "exit 1")
-    done = machine.run(start_script(boot()))
+    script = start_script(boot())
+    assert f"-lt {DOCKER_PATIENCE_S} " in script
+    done = machine.run(script.replace(f"-lt {DOCKER_PATIENCE_S} ", "-lt 6 "))
     assert done.returncode == 1
     assert "Docker does not answer on this machine" in done.stderr
-    assert {call[0] for call in machine.calls("docker")} == {"version"}
+    assert machine.calls("docker") == [["version"]] * 4
+    assert machine.calls("sleep") == [["2"]] * 3
 
 
 @pytest.mark.parametrize("command", ["false", "true"])
@@ -224,7 +236,6 @@ def started() -> Iterator[list[subprocess.Popen[bytes]]]:
         process.wait(15)
 
 
-@pytest.mark.slow
 @covers("agent-config 6.dynamic")
 async def test_an_agent_started_with_the_variables_of_the_script_joins_its_pool(
     machine: Machine, tmp_path: Path, started: list[subprocess.Popen[bytes]]
@@ -240,20 +251,8 @@ async def test_an_agent_started_with_the_variables_of_the_script_joins_its_pool(
         door = Remembering()
         backend = opened(listener, door)
         log = tmp_path / "agent.log"
-        own = {"DET_WORK_DIR": str(tmp_path / "work"), "PYTHONPATH": str(ROOT / "src")}
-        command = "from determined_agent.main import main; main()"
-        with log.open("wb") as output:
-            agent = subprocess.Popen(
-                [sys.executable, "-c", command],
-                env={
-                    "PATH": os.environ["PATH"],
-                    **own,
-                    **machine.container().variables_outside(),
-                },
-                stdout=output,
-                stderr=output,
-            )
-        started.append(agent)
+        variables = machine.container().variables_outside()
+        started.append(agent_of({**variables, "DET_WORK_DIR": str(tmp_path / "work")}, log))
         await until(lambda: any(a.is_connected for a in backend.agents()), what=log.read_text())
     [hello] = door.hellos
     assert (hello.agent_id, hello.resource_pool) == ("i-123", "gpu pool")
@@ -261,6 +260,14 @@ async def test_an_agent_started_with_the_variables_of_the_script_joins_its_pool(
     assert hello.address == "10.1.2.3"
     assert [device.type for device in hello.devices] == ["cpu"]
     assert TOKEN not in log.read_text()
+
+
+def agent_of(variables: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """An agent that is told nothing but by variables."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), **variables}
+    command = [sys.executable, "-c", "from determined_agent.main import main; main()"]
+    with log.open("wb") as output:
+        return subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 
 
 class Remembering(OpenDoor):

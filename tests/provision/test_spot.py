@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from tests.contracts.machine_provider_contract import (
@@ -22,6 +23,7 @@ from determined_master import clock
 from determined_master.ports import LaunchFailed
 from determined_master.provision.spot import skew_of
 from determined_master.provision.spot_book import LOST_AFTER
+from determined_master.settings_aws import AwsTag
 
 pytestmark = pytest.mark.slow
 
@@ -85,8 +87,6 @@ async def test_a_request_that_is_fulfilled_is_its_instance(place: SpotPlace) -> 
 async def test_custom_tags_are_put_on_spot_instances_too(
     ec2_server: Ec2Server, aws_metadata_url: str
 ) -> None:
-    from determined_master.settings_aws import AwsTag
-
     tags = (AwsTag(key="team", value="vision"),)
     place = SpotPlace(ec2_server, aws_metadata_url, custom_tags=tags)
     [request] = await requested(place)
@@ -225,7 +225,7 @@ async def test_a_beginning_that_aws_takes_for_past_is_moved(place: SpotPlace) ->
     ]
     steps = [(begin - before).total_seconds() for begin in begins]
     assert 10 <= steps[0] < 20
-    for earlier, later in zip(steps, steps[1:], strict=False):
+    for earlier, later in pairwise(steps):
         assert 10 <= later - earlier < 20
     assert steps[-1] > 35
 
