@@ -7,16 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from determined_master.ports import MachineSite
+from determined_master.provision.aws import AwsMachines
+from determined_master.provision.gcp import GcpMachines
+from determined_master.provision.spot import SpotMachines
 
 if TYPE_CHECKING:
     from determined_master.ports import MachineProvider
     from determined_master.services.bootstrap import Cluster
     from determined_master.settings import Settings
+    from determined_master.settings_aws import AwsProvider
 
 MakeProvider = Callable[[Any, MachineSite], "MachineProvider"]
 """Takes the provider's settings and what else it must know; makes no connection yet."""
 
-MACHINE_PROVIDERS: dict[str, MakeProvider] = {}
+
+
+def aws_machines(settings: AwsProvider, site: MachineSite) -> MachineProvider:
+    """Machines of AWS, at their usual price or as spot ones."""
+    return (SpotMachines if settings.spot else AwsMachines)(settings, site)
+
+
+MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": aws_machines, "gcp": GcpMachines}
 """By `provider.type`; `settings_providers.PROVIDERS` says what options each has."""
 
 

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from determined_master.domain.config.problems import Report
 from determined_master.domain.config.schema import Kind, type_name
+from determined_master.settings_aws import AwsProvider, check_aws
+from determined_master.settings_gcp import GcpProvider, check_gcp
 from determined_master.settings_provider import Provider, check_common
 from determined_master.settings_reader import read_struct
 
@@ -19,13 +21,14 @@ class ProviderType(NamedTuple):
     """Takes the settings, their path and where problems go."""
 
 
-PROVIDERS: dict[str, ProviderType] = {}
+PROVIDERS: dict[str, ProviderType] = {
+    "aws": ProviderType(AwsProvider, check_aws),
+    "gcp": ProviderType(GcpProvider, check_gcp),
+}
 """By `provider.type`. `app.MACHINE_PROVIDERS` says what carries each of them out."""
 _REFUSED = {
     "hpc": "Slurm and PBS partitions are not in this version: run agents inside a job of yours "
     "there, and remove the provider from their pool",
-    "aws": "machines of AWS are not in this version: start agents yourself",
-    "gcp": "machines of GCP are not in this version: start agents yourself",
 }
 
 
