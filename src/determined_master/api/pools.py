@@ -44,6 +44,7 @@ def _pool(pool: PoolFacts) -> ResourcePool:
     types = [DeviceType[f"TYPE_{name.upper()}"] for name in pool.device_types]
     if not types and pool.machines is not None:
         types = [device_type(pool.machines)]
+    details = ResourcePoolDetail(priority_scheduler=_priority(scheduler))
     shown = ResourcePool(
         name=pool.name,
         description=pool.description,
@@ -63,12 +64,14 @@ def _pool(pool: PoolFacts) -> ResourcePool:
             f"FITTING_POLICY_{scheduler.fitting_policy.upper()}"
         ],
         location="on-prem",
-        details=ResourcePoolDetail(priority_scheduler=_priority(scheduler)),
+        details=details,
         stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
         resource_manager_metadata=pool.metadata,
         cluster_name=pool.cluster_name,
     )
-    return shown if pool.machines is None else replace(shown, **machine_fields(pool.machines))
+    if pool.machines is None:
+        return shown
+    return replace(shown, **machine_fields(pool.machines, details))
 
 
 def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:
