@@ -213,9 +213,6 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
     yield "resource_manager.no_default_resource_pools", manager.no_default_resource_pools, text
     text = "are not in this version: run a second master"
     yield "additional_resource_managers", settings.additional_resource_managers, text
-    for i, pool in enumerate(settings.resource_pools):
-        text = "machines on demand are not in this version: start agents yourself"
-        yield f"resource_pools[{i}].provider", pool.provider is not None, text
     kind = settings.logging.type
     text = f'"{kind}" is not in this version: logs are kept in the database'
     yield "logging.type", kind != "default", text

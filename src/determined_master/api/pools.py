@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from determined_master.api.pool_machines import device_type, machine_fields
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.services.pools import PoolFacts
@@ -39,7 +42,10 @@ async def get_resource_pools(
 def _pool(pool: PoolFacts) -> ResourcePool:
     scheduler = pool.scheduler
     types = [DeviceType[f"TYPE_{name.upper()}"] for name in pool.device_types]
-    return ResourcePool(
+    if not types and pool.machines is not None:
+        types = [device_type(pool.machines)]
+    details = ResourcePoolDetail(priority_scheduler=_priority(scheduler))
+    shown = ResourcePool(
         name=pool.name,
         description=pool.description,
         type=ResourcePoolType.RESOURCE_POOL_TYPE_STATIC,
@@ -58,11 +64,14 @@ def _pool(pool: PoolFacts) -> ResourcePool:
             f"FITTING_POLICY_{scheduler.fitting_policy.upper()}"
         ],
         location="on-prem",
-        details=ResourcePoolDetail(priority_scheduler=_priority(scheduler)),
+        details=details,
         stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
         resource_manager_metadata=pool.metadata,
         cluster_name=pool.cluster_name,
     )
+    if pool.machines is None:
+        return shown
+    return replace(shown, **machine_fields(pool.machines, details))
 
 
 def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from determined_master.domain.config.layers import (
     DEFAULT_SHM_BYTES,
@@ -22,6 +25,7 @@ from determined_master.services.task_defaults import ContainerDefaults, TaskDefa
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
+    from determined_master.domain.machine_demand import Size
     from determined_master.settings import Settings
     from determined_master.settings_pools import Scheduler
 
@@ -53,12 +57,14 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
     )
 
 
-def pool_configs(settings: Settings) -> list[PoolConfig]:
-    """How each pool is scheduled."""
+def pool_configs(
+    settings: Settings, machines: Mapping[str, Size] = MappingProxyType({})
+) -> list[PoolConfig]:
+    """How each pool is scheduled; `machines` are those on demand, by pool."""
     return [
         PoolConfig(
             pool.pool_name,
-            rules_of(settings.scheduler_of(pool)),
+            replace(rules_of(settings.scheduler_of(pool)), machines=machines.get(pool.pool_name)),
             pool.max_aux_containers_per_agent,
         )
         for pool in settings.resource_pools

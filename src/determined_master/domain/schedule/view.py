@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from determined_master.domain.machine_demand import Size
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PAST = EPOCH
 
@@ -23,6 +25,8 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of the priority scheduler; fair share always preempts."""
     gang_patience_s: float = 600.0
     """How long requests that came later may pass one that needs several slots at once."""
+    machines: Size | None = None
+    """What is started when it is needed; None for a pool whose agents others start."""
 
     @property
     def may_preempt(self) -> bool:
