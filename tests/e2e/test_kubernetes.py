@@ -48,7 +48,11 @@ def config(root: Path, steps: int = 4, step_s: float = 0.0, **more: Any) -> dict
     ledger, storage = root / "ledger", root / "checkpoints"
     ledger.mkdir(exist_ok=True)
     variables = [f"LEDGER={ledger}", f"STEPS={steps}", f"STEP_S={step_s}"]
-    environment = {"environment_variables": variables, "image": "any", **more.pop("environment", {})}
+    environment = {
+        "environment_variables": variables,
+        "image": "any",
+        **more.pop("environment", {}),
+    }
     return {
         "name": "pods",
         "entrypoint": "python3 t.py",

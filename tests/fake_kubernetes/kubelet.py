@@ -210,9 +210,7 @@ class FakeKubelet:
 def _planned_node(pod: Json) -> str | None:
     near = pod["spec"]["affinity"]["nodeAffinity"]
     required = near["requiredDuringSchedulingIgnoredDuringExecution"]
-    return next(
-        (f["values"][0] for f in required["nodeSelectorTerms"][0]["matchFields"]), None
-    )
+    return next((f["values"][0] for f in required["nodeSelectorTerms"][0]["matchFields"]), None)
 
 
 def _is_to_end(pod: Json) -> bool:

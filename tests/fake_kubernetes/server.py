@@ -158,7 +158,8 @@ class FakeServer:
         if item is None:
             return _status(404, "NotFound", f'{kind} "{name}" not found')
         grace = request.query.get("gracePeriodSeconds")
-        is_running = kind == "pods" and (item.get("spec") or {}).get("nodeName")
+        is_placed = (item.get("spec") or {}).get("nodeName")
+        is_running = kind == "pods" and is_placed and not _is_over(item)
         if is_running and grace != "0":
             item["metadata"]["deletionTimestamp"] = now_text()
             await self.store.put(kind, item)
