@@ -191,9 +191,17 @@ CASES = {
         "additional_resource_managers: [{}]",
         "root.additional_resource_managers[0].resource_manager.cluster_name: is required, and",
     ),
-    "14 provider": (
-        "resource_pools: [{pool_name: default, provider: {type: aws}}]",
-        "root.resource_pools[0].provider: machines on demand are not in this version",
+    "15 hpc": (
+        "resource_pools: [{pool_name: default, provider: {type: hpc, partition: gpu}}]",
+        "root.resource_pools[0].provider.type: Slurm and PBS partitions are not in this version",
+    ),
+    "15 a type": (
+        "resource_pools: [{pool_name: default, provider: {type: zip}}]",
+        'root.resource_pools[0].provider.type: "zip" is no type of provider',
+    ),
+    "15 no type": (
+        "resource_pools: [{pool_name: default, provider: {max_instances: 3}}]",
+        "root.resource_pools[0].provider.type: is required",
     ),
     "1 the older shape": ("scheduler: {fit: best}", "root.scheduler: is an older form"),
 }

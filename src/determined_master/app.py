@@ -17,10 +17,12 @@ from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.kubernetes_clusters import kubernetes_clusters
 from determined_master.leading import Lead
+from determined_master.machine_providers import make_providers
 from determined_master.pools.backends import Backends
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
+from determined_master.provision.loops import MachineLoops, Surroundings, sizes_of
 from determined_master.services.access_tokens import AccessTokens, Lives
 from determined_master.services.agent_stays import AgentStays
 from determined_master.services.agent_switches import AgentSwitches
@@ -177,20 +179,25 @@ class App:
         if clusters is None:
             clusters = kubernetes_clusters(settings, self.facts, self._reports)
         managers = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
-        self.backend = Backends(backend or self.door, self.door, clusters, managers)
-        self.pools = Pools(settings, self.backend, self.live)
+        agents = backend or self.door
+        self._doors = Backends(agents, self.door, clusters, managers)
+        self.backend: ClusterBackend = self._doors if clusters else agents
+        providers = make_providers(settings, cluster)
+        self.pools = Pools(settings, self.backend, self.live, providers)
         self.bindings = PoolBindings(pool, self.pools)
         self.namespaces = WorkspaceNamespaces(pool, self._clusters(clusters), cluster.cluster_id)
         self.queue = JobQueue(pool, self.live, self.pools)
         self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
-            pool_configs(settings),
+            pool_configs(settings, sizes_of(settings.resource_pools, providers)),
             self.engine,
             self.backend.agents,
             self.live,
             self.recorder.note,
         )
-        self.job_why = JobWhy(pool, self.live, self.pool_loops.decision)
+        around = Surroundings(self.engine, pool, self.live, self.backend.agents, self.pool_loops)
+        self.machines = MachineLoops(settings.resource_pools, providers, around)
+        self.job_why = JobWhy(pool, self.live, self.pool_loops.decision, self.machines.news)
         self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
@@ -356,7 +363,7 @@ class App:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         switches = self.services.agent_switches
-        lead = Lead(self.engine, self._pool, self.live, self.backend, switches, self.terms)
+        lead = Lead(self.engine, self._pool, self.live, self._doors, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
         stays = AgentStays(self._pool, self.backend)
         idle = IdleTasks(self._pool, self._interactive, self.proxies)
@@ -377,6 +384,7 @@ class App:
                 self.deletions.run,
                 self._retention.run,
                 self.recorder.run,
+                self.machines.run,
                 lead.keep_enforcing,
                 lead.keep_terms,
             ):

@@ -10,11 +10,20 @@ import msgspec
 
 from determined_master.domain.access import Caller
 from determined_master.domain.agent_switches import Switches
+from determined_master.domain.scaling import Machine, MachineType
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, Hello, LogBatch
 
 
 class NotConnected(Exception):
     """The agent is away; the order can be given again when it is back."""
+
+
+class ProviderFailed(Exception):
+    """The provider of machines did not do what it was asked for; the text is for admins."""
+
+
+class LaunchFailed(ProviderFailed):
+    """No machine could be started; the text is also for users, whose tasks may end by it."""
 
 
 class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,6 +236,70 @@ class JoinPolicy(Protocol):
             certificate: common and DNS names of the certificate that it showed and that was
                 verified; None without one.
         """
+
+
+class MachineSite(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider of machines must know beside its settings, for the agents on them."""
+
+    pool: str
+    """That they join."""
+    join_token: str
+    """With which they join; a secret."""
+    master_scheme: str
+    """`http` or `https`: how this master listens. The option `master_url` goes before it."""
+    master_port: int
+    master_cert: str
+    """In PEM, what signs the master's certificate; empty without TLS."""
+    cluster_id: str
+
+
+class MachineProvider(Protocol):
+    """Starts and ends the machines of one pool; each runs an agent that joins the pool.
+
+    One object a pool; its calls never overlap. Each has its own deadline, of at most a minute.
+    """
+
+    @property
+    def type(self) -> MachineType:
+        """What each machine is. Known at once; the place may be found out by `open`."""
+
+    async def open(self) -> None:
+        """Find out what the provider alone knows. Before all else; again after a failure.
+
+        Raises ProviderFailed.
+        """
+
+    async def list_machines(self) -> Sequence[Machine]:
+        """All machines of the pool, and what was asked for and not granted yet.
+
+        Those that were started before a restart of the master are among them. What is gone for
+        good may be left out. Raises ProviderFailed.
+        """
+
+    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+        """Start machines.
+
+        Args:
+            count: how many, at least 1.
+            token: a UUID. The same again (the master died before it heard the answer) starts
+                nothing more, and gives the machines of the first time.
+
+        Returns:
+            What was started or asked for, possibly less than `count`, even if `list_machines`
+            takes a while until it has them.
+
+        Raises:
+            LaunchFailed: none could be started; ProviderFailed: whether, is not known.
+        """
+
+    async def terminate(self, machine_ids: Sequence[str]) -> None:
+        """End machines, or take back what was asked for; those that are gone are no error.
+
+        It may be asked for again while `list_machines` has them. Raises ProviderFailed.
+        """
+
+    async def close(self) -> None:
+        """Let go of connections; the machines run on."""
 
 
 class Buckets(Protocol):

@@ -15,6 +15,8 @@ from determined_master.domain.config.layers import (
 )
 from determined_master.domain.config.resources import DEFAULT_PRIORITY
 from determined_master.domain.config.storage import STORAGE
+from determined_master.settings_provider import Provider
+from determined_master.settings_providers import ProviderKind
 from determined_master.settings_reader import MASK, Seconds
 
 Struct = msgspec.Struct
@@ -179,7 +181,13 @@ class ResourcePool(Struct, frozen=True, kw_only=True):
     agent_reattach_enabled: bool = True
     task_container_defaults: ContainerDefaults = msgspec.field(default_factory=dict)
     scheduler: Scheduler | None = None
-    provider: dict[str, Any] | None = None
+    provider: Annotated[
+        Provider | None,
+        Meta(
+            description="Machines that are started when they are needed.",
+            extra={"kind": ProviderKind()},
+        ),
+    ] = None
 
 
 POOLS = (ResourcePool(),)

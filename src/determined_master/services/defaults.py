@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from determined_master.settings_kubernetes import KubernetesManager
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
+    from determined_master.domain.machine_demand import Size
     from determined_master.settings import Settings
     from determined_master.settings_pools import ResourcePool, Scheduler
 
@@ -57,10 +59,16 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
     )
 
 
-def pool_configs(settings: Settings) -> list[PoolConfig]:
-    """How each pool is scheduled."""
+def pool_configs(
+    settings: Settings, machines: Mapping[str, Size] = MappingProxyType({})
+) -> list[PoolConfig]:
+    """How each pool is scheduled; `machines` are those on demand, by pool."""
     return [
-        PoolConfig(pool.pool_name, pool_rules(settings, pool), pool.max_aux_containers_per_agent)
+        PoolConfig(
+            pool.pool_name,
+            replace(pool_rules(settings, pool), machines=machines.get(pool.pool_name)),
+            pool.max_aux_containers_per_agent,
+        )
         for pool in settings.all_pools
     ]
 

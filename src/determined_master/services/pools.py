@@ -19,10 +19,14 @@ from determined_master.services.defaults import pool_rules, priority_order
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
+    from determined_master.domain.scaling import MachineType
     from determined_master.pools.live import LiveAllocations
-    from determined_master.ports import AgentSnapshot, ClusterBackend
+    from determined_master.ports import AgentSnapshot, ClusterBackend, MachineProvider
     from determined_master.settings import Settings
-    from determined_master.settings_pools import Scheduler
+    from determined_master.settings_pools import ResourcePool, Scheduler
+    from determined_master.settings_provider import Provider
+
+NO_PROVIDERS: Mapping[str, MachineProvider] = {}
 
 
 class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,15 +50,38 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     cluster_name: str
     """Of its resource manager, whose metadata are `metadata`."""
     metadata: Mapping[str, str]
+    machines: PoolMachines | None = None
+    """Of a pool that has machines on demand."""
+
+
+class PoolMachines(msgspec.Struct, frozen=True):
+    """What machines a pool has on demand."""
+
+    type: MachineType
+    settings: Provider
 
 
 class Pools:
     """The pools of the settings, with the agents that are in them."""
 
-    def __init__(self, settings: Settings, backend: ClusterBackend, live: LiveAllocations) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        backend: ClusterBackend,
+        live: LiveAllocations,
+        providers: Mapping[str, MachineProvider] = NO_PROVIDERS,
+    ) -> None:
+        """
+        Args:
+            settings: the master's.
+            backend: has the agents.
+            live: what runs.
+            providers: of the pools that have machines on demand.
+        """
         self._settings = settings
         self._backend = backend
         self._live = live
+        self._providers = providers
 
     def list_all(self, caller: Caller) -> list[PoolFacts]:
         """All pools, in the order of the settings."""
@@ -88,6 +115,7 @@ class Pools:
                     kind=manager.kind,
                     cluster_name=manager.name,
                     metadata=manager.metadata,
+                    machines=self._machines_of(pool),
                 )
             )
         return found
@@ -152,6 +180,7 @@ class Pools:
         agents = self._views_of(pool)
         left_out = [a for a in agents if a.id in excluded]
         demand = Demand(slots, is_single_node, frozenset(excluded))
+        agents += self._machines_to_come(pool, len(agents))
         if not left_out or self._has_room(pool, demand, agents):
             return None
         names = ", ".join(sorted(a.id for a in left_out))
@@ -171,11 +200,11 @@ class Pools:
         is_single_node: bool = False,
         field: str = "resources.slots_per_trial",
     ) -> bool:
-        """Compare what one trial or task asks for with what its pool has.
+        """Compare what one trial or task asks for with what its pool has, or may come to have.
 
-        A pool without agents takes every request: they may still be on their way. One of
-        Kubernetes takes what can be split into pods. `field` is where the configuration says how
-        many slots.
+        A pool without agents takes every request: they may still be on their way. One with
+        machines on demand takes what its largest number of them has, one of Kubernetes what can
+        be split into pods. `field` is where the configuration says how many slots.
 
         Returns:
             Whether it asks for what the pool does not have, where the setting `launch_error`
@@ -191,7 +220,8 @@ class Pools:
                 why = kubernetes.too_many(slots, most or 0, is_single_node)
                 raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
             return False
-        agents = self._views_of(pool)
+        machines = self._machines_to_come(pool, 0)
+        agents, is_on_demand = machines or self._views_of(pool), bool(machines)
         demand = Demand(slots, is_single_node, frozenset())
         if not agents or slots < 1 or self._has_room(pool, demand, agents):
             return False
@@ -208,7 +238,7 @@ class Pools:
             raise InvalidArgument(
                 "invalid resource configuration: slots requested exceeds cluster capacity: "
                 f"{field} is {slots}, pool {pool} has {total} slots; "
-                "ask for fewer or add agents"
+                f"ask for fewer or {'raise max_instances' if is_on_demand else 'add agents'}"
             )
         why = reasons.impossible(demand, pool, agents, rules.is_heterogeneous)
         raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
@@ -223,6 +253,24 @@ class Pools:
             AgentView(id=a.id, slots=len(a.devices), free_slots=tuple(d.id for d in a.devices))
             for a in self._agents_of(pool)
         ]
+
+    def _machines_to_come(self, pool: str, there: int) -> list[AgentView]:
+        """What a pool's machines would be beside those that are there; none without a provider."""
+        found = next((p for p in self._settings.resource_pools if p.pool_name == pool), None)
+        machines = None if found is None else self._machines_of(found)
+        if machines is None:
+            return []
+        slots = tuple(range(machines.type.slots))
+        return [
+            AgentView(id=f"machine {number}", slots=len(slots), free_slots=slots)
+            for number in range(machines.settings.max_instances - there)
+        ]
+
+    def _machines_of(self, pool: ResourcePool) -> PoolMachines | None:
+        provider = self._providers.get(pool.pool_name)
+        if provider is None or pool.provider is None:
+            return None
+        return PoolMachines(provider.type, pool.provider)
 
     def _rules_of(self, name: str) -> Rules:
         known = {p.pool_name: p for p in self._settings.all_pools}

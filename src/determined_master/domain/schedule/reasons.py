@@ -40,6 +40,10 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
         case "share":
             return "its job has its fair share of the pool: raise its weight, or wait for others"
         case "impossible":
+            machines = view.rules.machines
+            if machines is not None and machines.may_hold(request):
+                what = count(demand.slots) if demand.slots else "a place"
+                return f"waits for {what} on machines that pool {view.pool!r} starts on demand"
             return kubernetes.impossible(request, view) or impossible(
                 demand, view.pool, view.agents, view.rules.is_heterogeneous
             )

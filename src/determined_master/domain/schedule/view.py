@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from determined_master.domain.machine_demand import Size
 from determined_master.domain.priorities import PriorityOrder
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -25,6 +26,8 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of the priority scheduler; fair share always preempts."""
     gang_patience_s: float = 600.0
     """How long requests that came later may pass one that needs several slots at once."""
+    machines: Size | None = None
+    """What is started when it is needed; None for a pool whose agents others start."""
     max_slots_per_pod: int | None = None
     """In Kubernetes: what needs more is split into several pods."""
 
