@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined_master.api.machine_details import machine_details
 from determined_master.services.pools import PoolMachines
 from determined_wire.rest.types.device import DeviceType
 from determined_wire.rest.types.resourcepool import ResourcePoolType
@@ -39,7 +38,6 @@ def machine_fields(machines: PoolMachines) -> dict[str, Any]:
         "agent_fluent_image": settings.agent_fluent_image,
         "max_idle_agent_period": settings.max_idle_agent_period_s,
         "max_agent_starting_period": settings.max_agent_starting_period_s,
-        "details": machine_details(settings),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from determined_master.api.machine_details import machine_details
 from determined_master.api.pool_machines import device_type, machine_fields
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import cut
@@ -63,12 +64,17 @@ def _pool(pool: PoolFacts) -> ResourcePool:
             f"FITTING_POLICY_{scheduler.fitting_policy.upper()}"
         ],
         location="on-prem",
-        details=ResourcePoolDetail(priority_scheduler=_priority(scheduler)),
+        details=_details(pool),
         stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
         resource_manager_metadata=pool.metadata,
         cluster_name=pool.cluster_name,
     )
     return shown if pool.machines is None else replace(shown, **machine_fields(pool.machines))
+
+
+def _details(pool: PoolFacts) -> ResourcePoolDetail:
+    found = None if pool.machines is None else machine_details(pool.machines.settings)
+    return replace(found or ResourcePoolDetail(), priority_scheduler=_priority(pool.scheduler))
 
 
 def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:
