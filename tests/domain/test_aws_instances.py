@@ -35,7 +35,7 @@ def test_a_known_type_has_its_gpus_as_slots(gpus: int) -> None:
 
 
 def test_all_types_of_the_table_are_there() -> None:
-    assert len(SLOTS) == 100
+    assert len(SLOTS) == 112
     families = "g4dn g5 p2 p3 p3dn p4d t2 t3 c4 c5 c5d c5n m4 m5 m5d m5dn m5n m5zn m6i"
     assert sorted({name.split(".")[0] for name in SLOTS}) == sorted(families.split())
 
