@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from tests.debian_tree import PATH, CannotRun, build_tree
+from tests.standstill import standing_still
 from tests.watchdog import Watchdog, unmount
 
 IMAGE = "determined-test:1"
@@ -117,11 +118,8 @@ class Daemon:
     def hanging(self) -> Iterator[None]:
         """Let it stand still, so that it takes calls and answers none."""
         assert self.process is not None
-        self.process.send_signal(signal.SIGSTOP)
-        try:
+        with standing_still(self.process.pid):
             yield
-        finally:
-            self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """End the daemon, its containers and what it has started."""

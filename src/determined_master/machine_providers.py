@@ -21,7 +21,6 @@ MakeProvider = Callable[[Any, MachineSite], "MachineProvider"]
 """Takes the provider's settings and what else it must know; makes no connection yet."""
 
 
-
 def aws_machines(settings: AwsProvider, site: MachineSite) -> MachineProvider:
     """Machines of AWS, at their usual price or as spot ones."""
     return (SpotMachines if settings.spot else AwsMachines)(settings, site)

@@ -42,8 +42,20 @@ CALLERS = {
 class Tokens:
     """An authenticator whose tokens are the names of callers."""
 
+    def __init__(self) -> None:
+        self.revoked = False
+        self.asked_often = asyncio.Event()
+        """Set by the fifth question."""
+        self._asked = 0
+
     async def authenticate(self, token: str) -> Caller | None:
-        return CALLERS.get(token)
+        self._asked += 1
+        if self._asked == 5:
+            self.asked_often.set()
+        return None if self.revoked else CALLERS.get(token)
+
+
+tokens = Tokens()
 
 
 class Seen:
@@ -59,9 +71,11 @@ seen = Seen()
 
 @route("GET", "/api/v1/experiments/{experiment_id}")
 async def get_experiment(call: Call, request: GetExperimentRequest) -> GetExperimentResponse:
-    """Answers with a text of the length that the id says."""
+    """Answers with a text of the length that the id says, but for two that fail."""
     if request.experiment_id == 0:
         raise RuntimeError("the password is hunter2")
+    if request.experiment_id == 408:
+        raise TimeoutError
     config = {"text": "x" * request.experiment_id}
     return GetExperimentResponse(experiment=Experiment(id=request.experiment_id), config=config)
 
@@ -129,12 +143,13 @@ ROUTES = [r for r in all_routes() if (r.method, r.path) not in KEYS_HERE] + HERE
 
 
 @contextmanager
-def small_app() -> Iterator[Api]:
+def small_app(**options: Any) -> Iterator[Api]:
     """An API with these routes in the place of the real ones, and nothing behind it."""
     seen.__init__()  # type: ignore[misc]  # as if the module had just been read
-    tokens = TaskTokens(b"secret")
-    proxies = Proxies(LiveAllocations(lambda pool: None), tokens, ClusterAuthority(tokens))
-    made = Api(ROUTES, cast(Any, SimpleNamespace(proxies=proxies)), Tokens())
+    tokens.__init__()  # type: ignore[misc]
+    own = TaskTokens(b"secret")
+    proxies = Proxies(LiveAllocations(lambda pool: None), own, ClusterAuthority(own))
+    made = Api(ROUTES, cast(Any, SimpleNamespace(proxies=proxies)), tokens, **options)
     try:
         yield made
     finally:

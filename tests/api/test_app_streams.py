@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.api.client import Client
-from tests.api.small_app import seen, small_app
+from tests.api.small_app import seen, small_app, tokens
 
 from determined_master.api.app import Api
 
@@ -81,10 +81,25 @@ async def test_a_follower_who_goes_away_ends_the_stream(app: Api) -> None:
         "headers": [(b"authorization", b"Bearer user")],
     }
     running = asyncio.create_task(app(scope, receive, send))
-    await asyncio.wait_for(first.wait(), 5)
+    await asyncio.wait_for(first.wait(), 60)
     assert seen.followers == 1
     gone.set()
-    await asyncio.wait_for(running, 5)
+    await asyncio.wait_for(running, 60)
+    assert seen.followers == 0
+
+
+async def test_a_follower_whose_token_dies_is_told_so_and_the_stream_ends() -> None:
+    with small_app(recheck_s=0.02) as app:
+        running = asyncio.create_task(
+            Client(app, "user")("GET", "/api/v1/master/logs?follow=true&limit=1")
+        )
+        await asyncio.wait_for(tokens.asked_often.wait(), 5)
+        assert seen.followers == 1
+        tokens.revoked = True
+        answer = await asyncio.wait_for(running, 5)
+    first, last = (msgspec.json.decode(line) for line in answer.body.splitlines())
+    assert first["result"]["logEntry"]["id"] == 0
+    assert last["error"]["grpcCode"] == 16
     assert seen.followers == 0
 
 
@@ -106,7 +121,7 @@ async def open_socket(app: Api, path: str, token: str, *, answers: bool) -> list
         "headers": [(b"authorization", f"Bearer {token}".encode())],
         "extensions": {"websocket.http.response": {}} if answers else {},
     }
-    await asyncio.wait_for(app(scope, receive, send), 5)
+    await asyncio.wait_for(app(scope, receive, send), 60)
     return sent
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.cli import canned_tasks
+from tests.cli.conftest import Det
+from tests.cli.fake_master import FakeMaster
 
 from determined.cli import errors, publish
 from determined.cli.publish import Published
 from determined.common import config_text
 
+ENDED = canned_tasks.allocation("TERMINATED", statusCode=0)
 CONFIG = "name: x\nentrypoint: go\n"
 
 
@@ -61,3 +65,26 @@ def test_without_published_ports_a_config_is_sent_as_it_is() -> None:
 def test_a_port_that_is_declared_as_http_cannot_be_published() -> None:
     with pytest.raises(errors.CliError, match="port 80 stands in"):
         declared(CONFIG + "environment: {proxy_ports: [{proxy_port: 80}]}", "80")
+
+
+@pytest.mark.parametrize("kind", ["command", "notebook"])
+def test_what_runs_interactively_publishes_ports_while_its_log_is_followed(
+    det: Det, master: FakeMaster, kind: str
+) -> None:
+    canned_tasks.serve(master, kind, canned_tasks.READY, ENDED)
+    words = {"command": ("cmd", "run"), "notebook": ("notebook", "start", "--no-browser")}[kind]
+    config = ("--config", "environment.proxy_ports=[{proxy_port: 1}]")
+    program = ("true",) if kind == "command" else ()
+    outcome = det(*words, "-p", "0:80", *config, *program)
+    assert (outcome.status, outcome.err) == (0, "")
+    (call,) = master.made("POST", f"/api/v1/{kind}s")
+    declared = [{"proxy_port": 1}, {"proxy_port": 80, "proxy_tcp": True}]
+    assert call.json["config"]["environment"] == {"proxy_ports": declared}
+    told = outcome.out.index("Port 80 of the task is reached at 127.0.0.1:")
+    assert told < outcome.out.index("INFO: first")
+
+
+def test_ports_of_what_is_left_to_itself_are_refused(det: Det, master: FakeMaster) -> None:
+    outcome = det("notebook", "start", "-d", "-p", "80")
+    assert "--detach ends it at once: leave one of them out" in outcome.err
+    assert master.calls == []

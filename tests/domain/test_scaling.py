@@ -69,6 +69,14 @@ def test_what_starts_counts_against_what_is_desired() -> None:
     assert look(starting("a"), starting("b"), desired=1).launch == 0
 
 
+@covers(f"{E} c.1.free")
+def test_an_idle_machine_that_waits_for_the_rest_of_its_gang_counts() -> None:
+    assert look(idle(is_wanted=True), starting(), desired=3).launch == 1
+    assert look(idle(is_wanted=True), idle("b", is_wanted=True), desired=2).launch == 0
+    assert look(idle(), starting(), desired=3).launch == 2
+    assert look(busy(), desired=3).launch == 3
+
+
 @covers(f"{E} c.2.launch")
 def test_there_are_at_least_as_many_as_the_minimum_says() -> None:
     assert look(min_machines=2).launch == 2

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import sys
 import time
 from collections import Counter
@@ -19,6 +17,7 @@ from tests.e2e import scripts
 from tests.e2e.cluster import ENDED, Cluster, until
 from tests.e2e.conftest import running
 from tests.e2e.proxy import LossyProxy
+from tests.standstill import standing_still
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.kill]
 
@@ -65,10 +64,8 @@ def kill_agent(cluster: Cluster) -> None:
 
 
 def stop_master_for_a_while(cluster: Cluster, length_s: float = 3) -> None:
-    process = cluster.processes["master"]
-    os.kill(process.pid, signal.SIGSTOP)
-    time.sleep(length_s)  # the length of the stop is what is tested
-    os.kill(process.pid, signal.SIGCONT)
+    with standing_still(cluster.processes["master"].pid):
+        time.sleep(length_s)  # the length of the stop is what is tested
 
 
 @covers("scheduling-and-provisioning d.4.restored")
@@ -127,7 +124,7 @@ def test_an_answer_lost_after_its_commit_is_settled(
             proxy.lose_answer(path, cluster.processes["master"].kill)
         else:
             proxy.lose_answer(path, cluster.kill_postgres)
-        assert proxy.has_struck.wait(30), f"no task has sent {path!r}"
+        assert proxy.has_struck.wait(90), f"no task has sent {path!r}"
         if victim == "master":
             cluster.kill("master")
             cluster.start_master()
@@ -151,11 +148,11 @@ def make_ledger(cluster: Cluster) -> Path:
 
 def check(cluster: Cluster, experiment: int, ledger: Path) -> None:
     """Wait for the end; then all is as if nothing had been killed."""
-    until(lambda: ended(cluster, experiment), 120, "the end of the search")
+    until(lambda: ended(cluster, experiment), 240, "the end of the search")
     assert cluster.state(experiment) == "COMPLETED"
     check_closed_once(cluster, experiment)
     check_ledger(cluster, experiment, ledger)
-    until(lambda: not cluster.tasks(), 20, "the end of every task process")
+    until(lambda: not cluster.tasks(), what="the end of every task process")
 
 
 def ended(cluster: Cluster, experiment: int) -> bool:

@@ -126,7 +126,7 @@ def test_a_trial_that_ends_while_it_is_asked_to_pause_is_completed(cluster: Clus
     cluster.post(f"/api/v1/experiments/{experiment}/pause")
     until(lambda: cluster.state(experiment) == "PAUSED")
     gate.touch()
-    assert cluster.wait(experiment, 20) == "COMPLETED"
+    assert cluster.wait(experiment) == "COMPLETED"
     assert [t["state"] for t in cluster.trials(experiment)] == ["STATE_COMPLETED"]
 
 

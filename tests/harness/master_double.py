@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60
 
 
 class Call(NamedTuple):

@@ -14,6 +14,7 @@ from determined.cli import (
     interactive_launch,
     interactive_wait,
     log_stream,
+    publish,
     show,
 )
 from determined.cli.declare import Command, arg
@@ -40,6 +41,7 @@ NOUN = Command(
                     help="program and arguments; one word alone is read by a shell",
                 ),
                 *interactive.launch_arguments(_KIND),
+                publish.argument("the command"),
                 interactive.detach_argument(),
             ),
         ),
@@ -65,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
         print(task_id)
         return 0
     interactive_launch.announce(_KIND, task)
-    if not log_stream.print_task(session, task_id, log_stream.everything(of_task=True)):
+    with publish.open_ports(session, task_id, interactive_launch.published(args)):
+        is_over = log_stream.print_task(session, task_id, log_stream.everything(of_task=True))
+    if not is_over:
         declare.warn(
             f"The command goes on: 'det command logs -f {task_id}' comes back to it, "
             f"'det command kill {task_id}' ends it"

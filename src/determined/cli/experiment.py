@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Optional
 
-from determined.cli import connect, experiment_change, log_stream, pages, story, transfers
+from determined.cli import (
+    connect,
+    experiment_change,
+    log_stream,
+    pages,
+    publish,
+    story,
+    transfers,
+)
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common.api import BaseSession
 
@@ -48,14 +56,7 @@ _CREATE = Command(
                 flag("-t", "--test-mode", help="create a very small experiment to test with"),
             )
         ),
-        arg(
-            "-p",
-            "--publish",
-            action="append",
-            default=[],
-            metavar="[LOCAL:]PORT",
-            help="reach a port of the first trial at a port of this machine",
-        ),
+        publish.argument("the first trial"),
     ),
 )
 

@@ -14,6 +14,7 @@ from determined.cli import (
     launch_warnings,
     packing,
     places,
+    publish,
 )
 from determined.cli.interactive import Kind
 from determined.common import config_text
@@ -29,7 +30,8 @@ def launch(
     """Start a task of the kind that the command line names.
 
     Args:
-        args: with what `interactive.launch_arguments` declare.
+        args: with what `interactive.launch_arguments` declare, and perhaps
+            `publish.argument`.
         entrypoint: of the command line; None where the kind has its own.
         more: fields of this kind's request.
 
@@ -57,6 +59,21 @@ def launch(
     return session, answer
 
 
+def published(args: argparse.Namespace) -> List[publish.Published]:
+    """The ports that are to be reached here while the command runs.
+
+    Raises:
+        CliError: they cannot be, such as because the command does not stay.
+    """
+    ports = publish.parse(getattr(args, "publish", ()))
+    if ports and args.detach:
+        raise errors.CliError(
+            "--publish holds ports open while the command runs, and --detach ends it at once: "
+            "leave one of them out"
+        )
+    return ports
+
+
 def announce(kind: Kind, task: Mapping[str, Any]) -> None:
     """Say what was started; scripts read the ID from it."""
     print(f"Launched {kind.title} (id: {task['id']}, name: {task['description']}).", flush=True)
@@ -74,6 +91,7 @@ def _config(args: argparse.Namespace, entrypoint: Optional[List[str]]) -> Dict[s
         config["bind_mounts"] = [*_mounts(config), *volumes]
     if entrypoint:
         config["entrypoint"] = entrypoint
+    publish.add(config, published(args))
     return config
 
 

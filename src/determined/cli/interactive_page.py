@@ -13,6 +13,8 @@ from determined.cli import (
     interactive_ids,
     interactive_launch,
     interactive_wait,
+    log_stream,
+    publish,
 )
 from determined.cli.declare import Arg, flag
 from determined.cli.interactive import Kind
@@ -27,9 +29,12 @@ def no_browser_argument() -> Arg:
 def start(args: argparse.Namespace, more: Mapping[str, Any]) -> None:
     """Start a task, and open its page when it is ready.
 
+    With published ports it stays and follows the task's log until the task's end or an
+    interrupt, which leaves the task running.
+
     Args:
         args: with what `interactive.launch_arguments`, `detach_argument` and
-            `no_browser_argument` declare.
+            `no_browser_argument` declare, and perhaps `publish.argument`.
         more: fields of this kind's request.
     """
     kind = interactive.kind_of(args)
@@ -39,7 +44,17 @@ def start(args: argparse.Namespace, more: Mapping[str, Any]) -> None:
         print(task["id"])
         return
     interactive_launch.announce(kind, task)
-    _open(session, kind, task, is_wanted=not args.no_browser)
+    ports = interactive_launch.published(args)
+    with publish.open_ports(session, task["id"], ports):
+        _open(session, kind, task, is_wanted=not args.no_browser)
+        if not ports:
+            return
+        everything = log_stream.everything(of_task=True)
+        if not log_stream.print_task(session, task["id"], everything):
+            declare.warn(
+                f"The {kind.title} goes on, its ports are closed: "
+                f"'det {kind.word} kill {task['id']}' ends it"
+            )
 
 
 def open_one(args: argparse.Namespace) -> None:

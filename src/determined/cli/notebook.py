@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from determined.cli import interactive, interactive_launch, interactive_page, show
+from determined.cli import interactive, interactive_launch, interactive_page, publish, show
 from determined.cli.declare import Command, flag
 
 _PAGE = "determined.cli.interactive_page"
@@ -22,6 +22,7 @@ NOUN = Command(
             "determined.cli.notebook:start",
             (
                 *interactive.launch_arguments(_KIND),
+                publish.argument("the notebook"),
                 interactive_page.no_browser_argument(),
                 interactive.detach_argument(),
                 flag("--preview", help="print the config that it would have, and start nothing"),
@@ -32,7 +33,7 @@ NOUN = Command(
 
 
 def start(args: argparse.Namespace) -> None:
-    """Start a notebook and open it in a browser when it is ready."""
+    """Start a notebook and open it in a browser when it is ready; stay for published ports."""
     if args.preview:
         _, answer = interactive_launch.launch(args, more={"preview": True})
         show.as_yaml(answer["config"])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Iterator, List, NamedTuple, Sequence
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence
 
 from determined.cli import declare, errors
+from determined.cli.declare import Arg, arg
 from determined.common import config_text
 from determined.common.api import Session, tunnels
 from determined.common.api.certs import Cert
@@ -16,6 +17,18 @@ class Published(NamedTuple):
 
     local: int
     port: int
+
+
+def argument(of_what: str) -> Arg:
+    """The option that names them. `of_what` says whose ports they are."""
+    return arg(
+        "-p",
+        "--publish",
+        action="append",
+        default=[],
+        metavar="[LOCAL:]PORT",
+        help=f"reach a port of {of_what} at a port of this machine",
+    )
 
 
 def parse(texts: Sequence[str]) -> List[Published]:
@@ -44,14 +57,26 @@ def with_ports(config: str, ports: Sequence[Published]) -> str:
     if not ports:
         return config
     loaded = config_text.load(config, "config")
-    environment = loaded.get("environment")
-    if environment is None:
-        environment = loaded["environment"] = {}
-    if not isinstance(environment, dict):
-        return config  # the master says what is wrong with it
-    declared = environment.get("proxy_ports") or []
-    environment["proxy_ports"] = [*declared, *_missing(declared, ports)]
+    add(loaded, ports)
     return config_text.dump(loaded)
+
+
+def add(config: Dict[str, Any], ports: Sequence[Published]) -> None:
+    """Declare the published ports in a config; what is wrong in it, the master says.
+
+    Raises:
+        CliError: it has one of them already, as something else.
+    """
+    if not ports:
+        return
+    environment = config.get("environment")
+    if environment is None:
+        environment = config["environment"] = {}
+    if not isinstance(environment, dict):
+        return
+    declared = environment.get("proxy_ports") or []
+    if isinstance(declared, list):
+        environment["proxy_ports"] = [*declared, *_missing(declared, ports)]
 
 
 @contextlib.contextmanager

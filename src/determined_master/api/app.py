@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+import msgspec
 from starlette.websockets import WebSocket
 
 from determined_master import entropy
@@ -32,11 +34,13 @@ from determined_master.api.middleware import (
     SignIn,
     admit,
     admit_to_service,
+    caller_of,
     has_token,
 )
 from determined_master.api.proxy import find_service
 from determined_master.api.proxying.heads import query_token
 from determined_master.api.routes import ANONYMOUS, Call, Route
+from determined_master.api.stay import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import (
     DetError,
@@ -49,7 +53,8 @@ from determined_master.domain.errors import (
 from determined_master.ports import Authenticator
 from determined_master.services.catalog import Services
 from determined_master.store.losses import DATABASE_AWAY
-from determined_wire.proto import Endpoint
+from determined_master.store.refusals import refusal_of
+from determined_wire.proto import Endpoint, Message
 from determined_wire.rest.endpoints import ENDPOINTS
 
 log = logging.getLogger(__name__)
@@ -64,10 +69,17 @@ class Api:
     """The master's HTTP side. Call `close` when the server has stopped."""
 
     def __init__(
-        self, routes: Iterable[Route], services: Services, authenticator: Authenticator
+        self,
+        routes: Iterable[Route],
+        services: Services,
+        authenticator: Authenticator,
+        *,
+        recheck_s: float = RECHECK_S,
     ) -> None:
+        """`recheck_s`: so often are those looked at who keep a connection open."""
         self._services = services
         self._authenticator = authenticator
+        self._recheck_s = recheck_s
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
         self._table = build_table(routes)
 
@@ -110,7 +122,13 @@ class Api:
             call = Call(caller, self._services, http)
             route = target.route
             if route.kind == "stream":
-                await gateway.stream_messages(send, receive, http, call, route, request)
+                await gateway.stream_messages(
+                    send,
+                    receive,
+                    route.handler(call, request),
+                    AS_LONG_AS_THEY_LIKE if is_public else self._stay(http, target, request),
+                    is_pretty=http.wants_pretty,
+                )
             else:
                 answer = await route.handler(call, request)
                 await gateway.send_message(send, http, answer, self._threads)
@@ -120,6 +138,18 @@ class Api:
             return
         except Exception as error:
             await gateway.send_error(send, _unexpected(http, error))
+
+    def _stay(self, http: Http, target: GatewayRoute, request: Message) -> Stay:
+        """They may stay as long as they would be let in anew."""
+
+        async def may(caller: Caller) -> None:
+            target.check_scope(caller, request)
+            await self._check_roles(caller, target.route, request, {})
+
+        return self._visit(http).stay(may)
+
+    def _visit(self, http: Http) -> Visit:
+        return Visit(partial(caller_of, http.token, self._authenticator), self._recheck_s)
 
     async def _serve_plain(self, http: Http, receive: Receive, send: Send) -> None:
         try:
@@ -159,6 +189,8 @@ class Api:
             in_query=query_token(http.raw_query),
         )
         call = Call(entry.caller or ANONYMOUS, self._services, http, parameters)
+        if entry.caller is not None:
+            entry = msgspec.structs.replace(entry, visit=self._visit(http))
         await route.handler(call, entry, receive, send)
 
     async def _run_plain(
@@ -293,9 +325,14 @@ def _unexpected(http: Http, error: Exception) -> DetError:
     if isinstance(error, DATABASE_AWAY):
         log.warning("the database is away: %s", error, extra={"path": http.path})
         return Unavailable("the database does not answer: send the same request again")
+    if isinstance(error, TimeoutError):  # of a connection or a wait: it may succeed later
+        log.warning("a request took too long", extra={"path": http.path}, exc_info=error)
+        return Unavailable("it took too long: send the same request again")
     request_id = str(entropy.new_uuid())
-    log.exception(
-        "a request failed",
-        extra={"request_id": request_id, "method": http.method, "path": http.path},
-    )
+    where = {"request_id": request_id, "method": http.method, "path": http.path}
+    refusal = refusal_of(error)
+    if refusal is not None:
+        log.warning("the database refused a request", exc_info=error, extra=where)
+        return refusal
+    log.exception("a request failed", extra=where)
     return Internal(f"internal error: the master's log tells more under request {request_id}")

@@ -23,6 +23,7 @@ from determined_wire.rest.types.job import JobState, JobSummary
 from determined_wire.rest.types.shared import LaunchWarning, OrderBy
 
 MAX_WARNINGS = 10
+MAX_ID = 2**31 - 1
 
 
 @route("POST", "/api/v1/experiments")
@@ -337,12 +338,12 @@ def _experiment(row: ExperimentRow, **more: Any) -> Experiment:
 
 
 def _lowest(at_least: int | None, above: int | None) -> int | None:
-    bounds: Sequence[int] = [
-        b for b in (at_least, None if above is None else above + 1) if b is not None
-    ]
+    beyond = None if above is None else min(above, MAX_ID - 1) + 1
+    bounds: Sequence[int] = [b for b in (at_least, beyond) if b is not None]
     return max(bounds) if bounds else None
 
 
 def _highest(at_most: int | None, below: int | None) -> int | None:
-    bounds = [b for b in (at_most, None if below is None else below - 1) if b is not None]
+    beneath = None if below is None else max(below, 1) - 1
+    bounds = [b for b in (at_most, beneath) if b is not None]
     return min(bounds) if bounds else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from concurrent.futures import Executor
 from typing import Any
 from urllib.parse import parse_qsl
@@ -31,7 +31,8 @@ from determined_master.api.protojson import (
     encode,
     read_query,
 )
-from determined_master.api.routes import Call, Route
+from determined_master.api.routes import Route
+from determined_master.api.stay import Stay
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import DetError, NotFound, PermissionDenied
 from determined_wire.proto import Endpoint, Message
@@ -134,33 +135,49 @@ async def send_error(send: Send, error: DetError) -> None:
 
 
 async def stream_messages(
-    send: Send, receive: Receive, http: Http, call: Call, route: Route, request: Message
+    send: Send, receive: Receive, messages: AsyncGenerator[Any], stay: Stay, *, is_pretty: bool
 ) -> None:
-    """Answer with the messages of a generator until it ends or the client goes away."""
-    messages = route.handler(call, request)
+    """Answer with the messages of a generator until it ends, or the client goes or has to."""
+    stream = _Stream(send, is_pretty=is_pretty)
     try:
-        await while_connected(receive, _pump(send, messages, is_pretty=http.wants_pretty))
+        await while_connected(receive, stream.run(messages), stay)
+    except DetError as error:
+        await stream.fail(error)
     finally:
         await messages.aclose()
 
 
-async def _pump(send: Send, messages: AsyncIterator[Any], *, is_pretty: bool) -> None:
-    """Send each message as it comes; the head of the answer goes with the first."""
-    has_begun = False
-    try:
+class _Stream:
+    """An answer whose head goes with the first message."""
+
+    def __init__(self, send: Send, *, is_pretty: bool) -> None:
+        self._send = send
+        self._is_pretty = is_pretty
+        self._has_begun = False
+
+    async def run(self, messages: AsyncIterator[Any]) -> None:
+        """Send each message as it comes. Raises DetError: theirs."""
         async for item in messages:
-            if not has_begun:
-                await _begin(send, 200, OK_HEADERS)
-                has_begun = True
-            await send(_piece(b"".join(_frame(m, is_pretty) for m in _several(item))))
-    except DetError as error:
-        if not has_begun:
-            await _begin(send, status_of(error), HEADERS)
-        await send(_piece(stream_body(error)))
-    else:
-        if not has_begun:
-            await _begin(send, 200, HEADERS)
-    await send({"type": "http.response.body", "body": b""})
+            await self._begin(200, OK_HEADERS)
+            frames = (_frame(m, self._is_pretty) for m in _several(item))
+            await self._send(_piece(b"".join(frames)))
+        await self._begin(200, HEADERS)
+        await self._end()
+
+    async def fail(self, error: DetError) -> None:
+        """End it with an error."""
+        await self._begin(status_of(error), HEADERS)
+        await self._send(_piece(stream_body(error)))
+        await self._end()
+
+    async def _begin(self, status: int, headers: tuple[Header, ...]) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            head = {"type": "http.response.start", "status": status, "headers": list(headers)}
+            await self._send(head)
+
+    async def _end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b""})
 
 
 def _several(item: Any) -> Any:
@@ -174,7 +191,3 @@ def _frame(message: Message, is_pretty: bool) -> bytes:
 
 def _piece(body: bytes) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": True}
-
-
-async def _begin(send: Send, status: int, headers: tuple[Header, ...]) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": list(headers)})

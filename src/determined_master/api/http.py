@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
+from determined_master.api.stay import AS_LONG_AS_THEY_LIKE, Stay
 from determined_master.domain.errors import ResourceExhausted
 
 Scope = MutableMapping[str, Any]
@@ -216,12 +217,18 @@ def _check_size(size: int, limit: int) -> None:
         )
 
 
-async def while_connected(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
-    """Send an answer of unknown length, until it ends or the client goes away."""
+async def while_connected(
+    receive: Receive, work: Coroutine[Any, Any, None], stay: Stay = AS_LONG_AS_THEY_LIKE
+) -> None:
+    """Send an answer of unknown length, until it ends or the client goes away.
+
+    Raises:
+        DetError: the client is not welcome any more.
+    """
     gone = asyncio.create_task(_wait_for_disconnect(receive))
     sending = asyncio.create_task(work)
     try:
-        await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+        await stay.first_of({gone, sending})
         if sending.done():
             sending.result()
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from determined_master.settings_aws import AwsProvider
 from determined_master.settings_gcp import GcpProvider
 from determined_master.settings_provider import Provider
@@ -13,15 +15,15 @@ from determined_wire.rest.types.resourcepool import (
 )
 
 
-def machine_details(settings: Provider) -> ResourcePoolDetail | None:
-    """The details of AWS or GCP, as they are set; None for other providers."""
+def machine_details(settings: Provider, details: ResourcePoolDetail) -> ResourcePoolDetail:
+    """A pool's details, with those of AWS or GCP as they are set."""
     match settings:
         case AwsProvider():
-            return ResourcePoolDetail(aws=_aws(settings))
+            return replace(details, aws=_aws(settings))
         case GcpProvider():
-            return ResourcePoolDetail(gcp=_gcp(settings))
+            return replace(details, gcp=_gcp(settings))
         case _:
-            return None
+            return details
 
 
 def _aws(aws: AwsProvider) -> ResourcePoolAwsDetail:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from determined_master.api.http import Http
+from determined_master.api.stay import Visit
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import PermissionDenied, Unauthenticated
 from determined_master.ports import Authenticator
@@ -31,12 +32,18 @@ async def admit(http: Http, authenticator: Authenticator) -> Caller:
         InactiveUser: it is the token of a user who was deactivated.
     """
     token = read_token(http)
+    caller = await caller_of(token, authenticator)
+    http.token = token
+    return caller
+
+
+async def caller_of(token: str, authenticator: Authenticator) -> Caller:
+    """Whose token it is. Raises as `admit`."""
     caller = await authenticator.authenticate(token) if token else None
     if caller is None:
         raise Unauthenticated("invalid credentials")
     if not caller.is_active:
         raise InactiveUser
-    http.token = token
     return caller
 
 
@@ -47,6 +54,8 @@ class Entry(msgspec.Struct, frozen=True):
     """None where the service needs no user: it is open, or was shown its own token."""
     spent: frozenset[str] = frozenset()
     """The master's own tokens in the request, which are not for the service."""
+    visit: Visit | None = None
+    """Of the caller, where there is one."""
 
 
 class SignIn(Unauthenticated):

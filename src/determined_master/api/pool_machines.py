@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from determined_master.api.machine_details import machine_details
 from determined_master.services.pools import PoolMachines
 from determined_wire.rest.types.device import DeviceType
-from determined_wire.rest.types.resourcepool import ResourcePoolType
+from determined_wire.rest.types.resourcepool import ResourcePoolDetail, ResourcePoolType
 
 _TYPES = {
     "aws": ResourcePoolType.RESOURCE_POOL_TYPE_AWS,
@@ -17,8 +18,13 @@ _TYPES = {
 }
 
 
-def machine_fields(machines: PoolMachines) -> dict[str, Any]:
-    """The fields of `ResourcePool` that a pool of other agents has not, or has otherwise."""
+def machine_fields(machines: PoolMachines, details: ResourcePoolDetail) -> dict[str, Any]:
+    """The fields of `ResourcePool` that a pool of other agents has not, or has otherwise.
+
+    Args:
+        machines: of the pool.
+        details: without those of the provider.
+    """
     type, settings = machines.type, machines.settings
     return {
         "type": _TYPES.get(settings.type, ResourcePoolType.RESOURCE_POOL_TYPE_UNSPECIFIED),
@@ -38,6 +44,7 @@ def machine_fields(machines: PoolMachines) -> dict[str, Any]:
         "agent_fluent_image": settings.agent_fluent_image,
         "max_idle_agent_period": settings.max_idle_agent_period_s,
         "max_agent_starting_period": settings.max_agent_starting_period_s,
+        "details": machine_details(settings, details),
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from determined_master.api.machine_details import machine_details
 from determined_master.api.pool_machines import device_type, machine_fields
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import cut
@@ -45,6 +44,7 @@ def _pool(pool: PoolFacts) -> ResourcePool:
     types = [DeviceType[f"TYPE_{name.upper()}"] for name in pool.device_types]
     if not types and pool.machines is not None:
         types = [device_type(pool.machines)]
+    details = ResourcePoolDetail(priority_scheduler=_priority(scheduler))
     shown = ResourcePool(
         name=pool.name,
         description=pool.description,
@@ -64,17 +64,14 @@ def _pool(pool: PoolFacts) -> ResourcePool:
             f"FITTING_POLICY_{scheduler.fitting_policy.upper()}"
         ],
         location="on-prem",
-        details=_details(pool),
+        details=details,
         stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
         resource_manager_metadata=pool.metadata,
         cluster_name=pool.cluster_name,
     )
-    return shown if pool.machines is None else replace(shown, **machine_fields(pool.machines))
-
-
-def _details(pool: PoolFacts) -> ResourcePoolDetail:
-    found = None if pool.machines is None else machine_details(pool.machines.settings)
-    return replace(found or ResourcePoolDetail(), priority_scheduler=_priority(pool.scheduler))
+    if pool.machines is None:
+        return shown
+    return replace(shown, **machine_fields(pool.machines, details))
 
 
 def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:

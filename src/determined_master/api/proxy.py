@@ -5,6 +5,8 @@ Whatever is asked for is asked of one registered service; the path is passed on 
 
 from __future__ import annotations
 
+from functools import partial
+
 from determined_master.api.http import Http, Receive, Send
 from determined_master.api.middleware import Entry
 from determined_master.api.proxying import heads
@@ -12,7 +14,9 @@ from determined_master.api.proxying.forwarding import Errand, forward
 from determined_master.api.proxying.tunnel import carry_tcp, refuse_plain
 from determined_master.api.proxying.upgrade import carry_upgrade
 from determined_master.api.routes import Call, service_route
-from determined_master.domain.access import Action
+from determined_master.api.stay import AS_LONG_AS_THEY_LIKE
+from determined_master.domain.access import Action, Caller
+from determined_master.services.catalog import Services
 from determined_master.services.guard import Claim
 from determined_master.services.proxies import Proxies, Target, unknown
 
@@ -41,17 +45,19 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
     """Pass a request on to what a task serves."""
     proxies, service_id = call.services.proxies, call.parameters["service"]
     target = proxies.find(service_id)
-    if entry.caller is not None:
-        target = proxies.check(entry.caller, service_id, target)
-        action: Action = "read" if target.is_only_shown else "control"
-        claim = Claim("task", [target.task_id], action, "task")
-        if not await call.services.guard.can(entry.caller, claim):
-            target = None
     if target is None:
         raise unknown(service_id)
+    may = partial(_check, call.services, target)
+    if entry.caller is not None:
+        await may(entry.caller)
     takeover = call.http.takeover
     errand = Errand(
-        call.http, target, proxies.trust_of(target), proxies.ending_of(target), entry.spent
+        call.http,
+        target,
+        proxies.trust_of(target),
+        proxies.ending_of(target),
+        AS_LONG_AS_THEY_LIKE if entry.visit is None else entry.visit.stay(may),
+        entry.spent,
     )
     if target.port.is_tcp and takeover is None:
         await refuse_plain(send)
@@ -61,3 +67,12 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
         await carry_upgrade(errand, takeover, receive, send)
     else:
         await forward(errand, receive, send)
+
+
+async def _check(services: Services, target: Target, caller: Caller) -> None:
+    """Do nothing when the caller may use the service. Raises NotFound."""
+    services.proxies.check(caller, target.service_id, target)
+    action: Action = "read" if target.is_only_shown else "control"
+    claim = Claim("task", [target.task_id], action, "task")
+    if not await services.guard.can(caller, claim):
+        raise unknown(target.service_id)

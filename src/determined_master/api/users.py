@@ -63,7 +63,12 @@ async def get_users(call: Call, request: GetUsersRequest) -> GetUsersResponse:
     """Users by filter, all of them without a limit."""
     found, page = await call.services.users.list_all(
         call.caller,
-        UserFilter(request.name, request.active, request.admin),
+        UserFilter(
+            request.name,
+            request.active,
+            request.admin,
+            request.role_id_assigned_directly_to_user,
+        ),
         ListOrder(
             SORTS[request.sort_by],
             request.order_by is OrderBy.ORDER_BY_DESC,

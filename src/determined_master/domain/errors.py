@@ -22,6 +22,10 @@ ErrorCode = Literal[
 ]
 
 
+PASSING: frozenset[ErrorCode] = frozenset({"unavailable", "deadline_exceeded", "internal"})
+"""Codes of what is no refusal: the same request may succeed later."""
+
+
 class DetError(Exception):
     """An expected failure; its text names the thing, the value and the remedy."""
 
@@ -67,6 +71,12 @@ class FailedPrecondition(DetError):
     """The thing is in a state in which this cannot be done."""
 
     code = "failed_precondition"
+
+
+class Aborted(DetError):
+    """Something changed while the request was served: the same one may be sent again."""
+
+    code = "aborted"
 
 
 class Unavailable(DetError):

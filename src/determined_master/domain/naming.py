@@ -7,10 +7,13 @@ import re
 from determined_master.domain.errors import InvalidArgument
 
 MAX_WORKSPACE_NAME = 80
+MAX_NAME = 512
+"""Characters of names and ids from outside: what an index of the database holds in any script."""
 MAX_KEY = 5
 KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _KEY = re.compile(r"[A-Z0-9]{1,5}")
 _FIRST_LETTERS = 3
+_SHOWN = 40
 
 
 def check_workspace_name(name: str) -> str:
@@ -31,12 +34,26 @@ def check_workspace_name(name: str) -> str:
     return name
 
 
+def check_length(what: str, text: str) -> str:
+    """The same text, which is `what` of something, such as "a model's name".
+
+    Raises:
+        InvalidArgument: it is too long.
+    """
+    if len(text) > MAX_NAME:
+        raise InvalidArgument(
+            f"{what} may have at most {MAX_NAME} characters: '{text[:_SHOWN]}...' has {len(text)}"
+        )
+    return text
+
+
 def check_project_name(name: str) -> str:
     """The same name.
 
     Raises:
-        InvalidArgument: it is empty or blank.
+        InvalidArgument: it is empty, blank or too long.
     """
+    check_length("a project's name", name)
     if not name.strip():
         raise InvalidArgument(f"project name '{name}' must have at least one visible character")
     return name

@@ -98,13 +98,14 @@ def scale(
 ) -> Scaling:
     """Decide which machines go, and how many more are started.
 
-    What has been idle for long goes, unless something that waits might be given it: otherwise a
-    gang whose machines come one by one would lose the first before the last is there. What
-    starts already counts against what is desired. A machine on which anything runs never goes.
+    What starts already counts against what is desired, and so does what is idle and might be
+    given what waits: the machines of a gang come one by one, and each would start another in
+    its place. For the same reason such a machine stays, however long it is idle. A machine on
+    which anything runs never goes.
 
     Args:
         seen: all machines of the pool, in any order; the order never changes the answer.
-        desired: machines that what waits would fill, beside those that run.
+        desired: machines that what waits would fill, beside those on which something runs.
         limits: of the pool.
         clocks: of the look before.
         now: of this look.
@@ -120,9 +121,10 @@ def scale(
     endings, left = _endings(groups, desired, limits, later, now)
     count = sum(len(groups[name]) for name in COUNTED)
     soon = [s for s in groups["away"] if _age(later.away_since, s, now) <= limits.return_wait]
+    ready = [s for s in groups["idle"] if s.is_wanted]
     starting = len(groups["pending"]) + len(groups["starting"])
     lowest, highest = limits.min_machines - left, limits.max_machines - count
-    launch = min(max(desired - starting - len(soon), lowest), highest)
+    launch = min(max(desired - starting - len(soon) - len(ready), lowest), highest)
     return Scaling(
         launch=max(0, launch),
         endings=tuple(endings),

@@ -18,6 +18,7 @@ from determined_master.engine.errors import InternalError, StaleEpoch, TermEnded
 from determined_master.engine.queue import Closing, Post, PostQueue, end_all
 from determined_master.store.errors import DatabaseUnavailable
 from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.refusals import refusal_of
 
 _log = logging.getLogger(__name__)
 _RECONNECT_S = (0.0, 0.05, 0.2, 0.5, 1.0)
@@ -155,13 +156,14 @@ class Applier:
 def _as_refusal(error: Exception, post: Post) -> Exception:
     if isinstance(error, DetError):
         return error
-    _log.error(
-        "an event could not be stored",
-        exc_info=error,
-        extra={"kind": post.kind.name, "id": post.id, "cause": post.cause},
-    )
+    about = {"kind": post.kind.name, "id": post.id, "cause": post.cause}
+    refusal = refusal_of(error)
+    if refusal is not None:
+        _log.warning("the database refused an event", exc_info=error, extra=about)
+        refusal.__cause__ = error
+        return refusal
+    _log.error("an event could not be stored", exc_info=error, extra=about)
     where = f"{post.kind.name} {post.id}"
-    refusal: DetError
     if isinstance(error, asyncpg.InsufficientResourcesError):
         refusal = DatabaseUnavailable(
             f"the database has no room for an event of {where}: {error}; free some space"

@@ -129,6 +129,7 @@ class LiveAllocations:
             running=(*queue.running.values(), *_still_expected(queue)),
             now=clock.now(),
             rules=rules,
+            is_in_line=True,
         )
 
     def _agent_view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:

@@ -14,10 +14,9 @@ import msgspec
 
 from determined_master import clock, entropy
 from determined_master.domain import access
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.states import LEAVING
 from determined_master.domain.trial import messages as trial
-from determined_master.engine import InternalError
 from determined_master.store import checkpoints, experiments, trials
 from determined_master.store import detached as rows
 
@@ -88,7 +87,7 @@ class Detached:
                 return known
             try:
                 return await self._create(experiment, hparams, external_id)
-            except InternalError:
+            except Aborted:
                 # The same request came through another process and was first.
                 known = await self._find(experiment_id, external_id)
                 if known is None:

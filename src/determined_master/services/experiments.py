@@ -13,12 +13,13 @@ import msgspec
 from determined_master import clock, entropy
 from determined_master.domain import access
 from determined_master.domain.config.masking import mask_config
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.model_definition import ModelFile, pack
+from determined_master.domain.naming import check_length
 from determined_master.domain.states import TERMINAL
-from determined_master.engine import InternalError
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
+from determined_master.services.held_places import hold_project
 from determined_master.services.pools import Pools
 from determined_master.services.search_sources import check_source, hold_source
 from determined_master.store import detached
@@ -84,6 +85,8 @@ class Experiments:
             FailedPrecondition: the parent is archived with its project, or the project is.
         """
         access.may(caller, "create", "experiment")
+        check_length("the header Idempotency-Key", submission.idempotency_key or "")
+        check_length("an external id", submission.external_id or "")
         prepared = await self._configs.prepare(
             submission.config,
             submission.template,
@@ -298,6 +301,7 @@ class Experiments:
         )
 
         async def store(conn: Conn) -> None:
+            await hold_project(conn, place)
             await hold_source(conn, config["searcher"])
             if model.digest is not None and model.tgz is not None:
                 await rows.insert_model_definition(conn, model.digest, model.tgz)
@@ -314,7 +318,7 @@ class Experiments:
                 cause="created",
                 within=store,
             )
-        except InternalError:
+        except Aborted:
             # The same request came through another process and was first.
             known = await self._known_answer(caller, submission)
             if known is None:

@@ -18,6 +18,7 @@ from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.task import messages as task
 from determined_master.engine import Posting
 from determined_master.services.experiment_configs import FIRST_PROJECT_ID, in_workspace
+from determined_master.services.held_places import hold_project
 from determined_master.services.names import pet_name
 from determined_master.services.projects import check_place
 from determined_master.services.yaml_text import parse_yaml
@@ -200,6 +201,7 @@ class GenericTasks:
         )
 
         async def store(conn: Conn) -> None:
+            await hold_project(conn, place)
             if context.digest is not None and context.tgz is not None:
                 await experiments.insert_model_definition(conn, context.digest, context.tgz)
             await rows.insert_generic_task(conn, row)

@@ -17,14 +17,13 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.interactive.messages import InteractiveKind
 from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.services.experiment_configs import in_workspace
+from determined_master.services.held_places import check_workspace
 from determined_master.services.names import pet_name
-from determined_master.services.projects import check_open
 from determined_master.store import projects, templates
 
 if TYPE_CHECKING:
     from determined_master.services.pools import Pools
     from determined_master.store.pool import Conn, Pool
-    from determined_master.store.projects import Place
 
 FIRST_WORKSPACE_ID = 1
 """Where tasks go whose users do not say."""
@@ -103,7 +102,8 @@ class InteractiveConfigs:
         workspace_id = new.workspace_id or FIRST_WORKSPACE_ID
         async with self._pool.acquire() as conn:
             layers = await self._with_template(conn, new.template)
-            place = await find_open_workspace(conn, workspace_id)
+            found = await projects.find_workspace_place(conn, workspace_id)
+            place = check_workspace(workspace_id, found)
             layers = await in_workspace(conn, layers, place, "NTSC")
         options = TaskOptions(
             name=pet_name(),
@@ -134,18 +134,3 @@ class InteractiveConfigs:
         if row is None:
             raise NotFound(f"template '{name}' not found")
         return msgspec.structs.replace(self._layers, template=row.config)
-
-
-async def find_open_workspace(conn: Conn, workspace_id: int) -> Place:
-    """Where tasks of a workspace are put.
-
-    Raises:
-        NotFound: there is no such workspace.
-        FailedPrecondition: it is archived or being deleted.
-    """
-    place = await projects.find_workspace_place(conn, workspace_id)
-    if place is None:
-        raise NotFound(f"workspace '{workspace_id}' not found")
-    state = "DELETING" if place.is_leaving else ""
-    check_open(f"workspace '{workspace_id}'", place.is_archived, state)
-    return place

@@ -19,6 +19,7 @@ from determined_master.domain.interactive.messages import (
     TaskLaunched,
 )
 from determined_master.services.config_policies import policies_of
+from determined_master.services.held_places import hold_workspace
 from determined_master.services.interactive_configs import (
     FIRST_WORKSPACE_ID,
     REFUSED,
@@ -117,6 +118,7 @@ class InteractiveTasks:
         task_id = str(entropy.new_uuid())
 
         async def store(conn: Conn) -> None:
+            await hold_workspace(conn, prepared.workspace_id)
             if prepared.context is not None and prepared.tgz is not None:
                 await experiments.insert_model_definition(conn, prepared.context, prepared.tgz)
             row = rows.NewInteractiveTask(

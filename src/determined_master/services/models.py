@@ -16,6 +16,7 @@ from determined_master.domain.errors import (
     InvalidArgument,
     NotFound,
 )
+from determined_master.domain.naming import check_length
 from determined_master.store import models as rows
 
 if TYPE_CHECKING:
@@ -195,6 +196,7 @@ async def get_open_model(conn: Conn, name: str) -> ModelRow:
 
 
 def _check_name(name: str) -> None:
+    check_length("a model's name", name)
     if not name.strip():
         raise InvalidArgument("model names cannot be blank: give it some text")
     if name.strip().isdecimal():

@@ -225,12 +225,21 @@ def _posted(line: PostedLine, now: datetime) -> tuple[Any, ...]:
         line.agent_id,
         line.container_id,
         line.rank_id,
-        line.at or now,
+        _moment(line.at or now),
         line.level,
         line.source,
         line.stdtype,
         _storable(line.log),
     )
+
+
+def _moment(at: datetime) -> datetime:
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise InvalidArgument(
+            f"the time {at.isoformat()} of a log line is not within the years 1 to 9999 in UTC"
+        ) from None
 
 
 def _storable(text: str) -> str:

@@ -10,6 +10,7 @@ import asyncpg
 from determined_master.domain import access
 from determined_master.domain.config.template import check_template
 from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
+from determined_master.domain.naming import check_length
 from determined_master.store import templates as rows
 from determined_master.store.templates import TemplateRow
 
@@ -115,6 +116,7 @@ def _checked(name: str, workspace_id: int, config: Mapping[str, Any]) -> Templat
 
 
 def _check_name(name: str) -> None:
+    check_length("a template's name", name)
     if not name.strip():
         raise InvalidArgument("a template's name must not be blank: give it some text")
 

@@ -11,6 +11,7 @@ from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
+from determined_master.domain.naming import check_length
 from determined_master.domain.paging import Page, page_of
 from determined_master.services.identities import Identities
 from determined_master.services.passwords import Passwords, hashed_form
@@ -165,6 +166,8 @@ class Users:
         access.may(caller, "edit", "user", owner_id=caller.user_id)
         async with self._pool.acquire() as conn, conn.transaction():
             for key, path, value in items:
+                check_length("a setting's key", key)
+                check_length("a setting's path", path)
                 if value:
                     raw = _json_text(key, value)
                     await rows.update_setting(conn, caller.user_id, key, path, raw)
@@ -192,7 +195,7 @@ class Users:
         if change.username is not None:
             if not change.username.strip():
                 raise InvalidArgument("the user name is empty: its minimum length is 1")
-            values["username"] = change.username.lower()
+            values["username"] = check_length("a user's name", change.username).lower()
         for name in ("display_name", "admin", "active", "remote"):
             value = getattr(change, name)
             if value is not None:

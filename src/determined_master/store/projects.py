@@ -118,19 +118,23 @@ async def lock_project(conn: Conn, project_id: int) -> ProjectRow | None:
     return found[0] if found else None
 
 
-async def find_place(conn: Conn, project_id: int) -> Place | None:
-    """Where experiments of a project are put."""
-    row = await conn.fetchrow(f"{_PLACE} WHERE p.id = $1", project_id)
+async def find_place(conn: Conn, project_id: int, *, is_held: bool = False) -> Place | None:
+    """Where experiments of a project are put; held, it stays until the transaction ends."""
+    lock = "FOR KEY SHARE OF p, w" if is_held else ""
+    row = await conn.fetchrow(f"{_PLACE} WHERE p.id = $1 {lock}", project_id)
     return Place(**row) if row else None
 
 
-async def find_workspace_place(conn: Conn, workspace_id: int) -> Place | None:
-    """Where tasks of a workspace are put, which belong to no project."""
-    query = """
+async def find_workspace_place(
+    conn: Conn, workspace_id: int, *, is_held: bool = False
+) -> Place | None:
+    """Where tasks of a workspace are put, which belong to no project; held as above."""
+    lock = "FOR KEY SHARE" if is_held else ""
+    query = f"""
         SELECT 0 AS project_id, '' AS project_name, w.id AS workspace_id,
                w.archived AS is_archived, w.state = 'DELETING' AS is_leaving,
                w.checkpoint_storage, w.default_compute_pool, w.default_aux_pool
-          FROM workspaces w WHERE w.id = $1
+          FROM workspaces w WHERE w.id = $1 {lock}
     """
     row = await conn.fetchrow(query, workspace_id)
     return Place(**row) if row else None

@@ -63,12 +63,17 @@ class UserFilter(msgspec.Struct, frozen=True):
     name: str = ""
     active: bool | None = None
     admin: bool | None = None
+    role_ids: Sequence[int] = ()
+    """Who has one of these roles by an assignment of their own, wherever; empty for anybody."""
 
 
 _FILTER = """
          WHERE ($1 = '' OR username ILIKE $2 OR display_name ILIKE $2)
            AND ($3::boolean IS NULL OR active = $3)
            AND ($4::boolean IS NULL OR admin = $4)
+           AND ($5::int[] = '{}' OR EXISTS (
+               SELECT FROM role_assignments a
+                WHERE a.user_id = users.id AND a.role_id = ANY ($5)))
 """
 
 
@@ -133,7 +138,7 @@ async def list_users(
     query = f"""
         SELECT {COLUMNS} FROM users {_FILTER}
          ORDER BY {SORT_COLUMNS[sort]} {direction}, id {direction}
-        OFFSET $5 LIMIT $6
+        OFFSET $6 LIMIT $7
     """
     rows = await conn.fetch(query, *_values(wanted), start, end - start)
     return [UserRow(**row) for row in rows]
@@ -215,4 +220,5 @@ def _checked(values: Mapping[str, Any]) -> list[str]:
 
 def _values(wanted: UserFilter) -> tuple[Any, ...]:
     pattern = wanted.name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return wanted.name, f"%{pattern}%", wanted.active, wanted.admin
+    roles = list(wanted.role_ids)
+    return wanted.name, f"%{pattern}%", wanted.active, wanted.admin, roles

@@ -174,7 +174,7 @@ def test_a_preempted_task_is_told_and_acknowledges_once(
     assert p.stdout is not None
     assert p.stdout.readline() == "ready\n"
     master.preempt.set()
-    _, err = p.communicate(timeout=20)
+    _, err = p.communicate(timeout=60)
     assert p.returncode == 0, err
     assert len(master.named("POST", "/ack_preemption")) == 1
     assert len(master.named("POST", "/ready")) == (kind == "GENERIC")

@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -155,9 +155,13 @@ def _bytes(field: FieldShape, value: Any) -> bytes:
 
 def _timestamp(field: FieldShape, value: Any) -> datetime:
     try:
-        return msgspec.convert(value, _Aware)
+        return msgspec.convert(value, _Aware).astimezone(UTC)
     except msgspec.ValidationError:
         raise InvalidArgument(f"bad Timestamp: {value!r} is not RFC 3339 with a zone") from None
+    except OverflowError:
+        raise InvalidArgument(
+            f"bad Timestamp: {value!r} is not within the years 1 to 9999 in UTC"
+        ) from None
 
 
 def _struct(field: FieldShape, value: Any) -> dict[str, Any]:

@@ -14,7 +14,8 @@ import msgspec
 from determined_master.api.http import Header, Http, Receive, Send
 from determined_master.api.proxying import heads
 from determined_master.api.proxying.upstream import Upstream, dial
-from determined_master.domain.errors import BadGateway
+from determined_master.api.stay import Stay
+from determined_master.domain.errors import BadGateway, DetError
 from determined_master.services.proxies import Target
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,8 @@ class Errand(msgspec.Struct, frozen=True):
     """For a service that speaks TLS."""
     ending: asyncio.Future[None]
     """Done when the service's allocation is over."""
+    stay: Stay
+    """Of who sent it."""
     spent: Collection[str] = ()
     """The master's own tokens in the request: no service sees them."""
 
@@ -46,7 +49,7 @@ async def forward(errand: Errand, receive: Receive, send: Send) -> None:
         await while_both(errand, uploading, _answer(errand, upstream, client))
     except ClientLeft:
         pass
-    except BadGateway:
+    except DetError:
         if not client.is_answered:
             raise
     finally:
@@ -73,15 +76,16 @@ class ClientLeft(Exception):
 async def while_both(
     errand: Errand, leaving: Coroutine[Any, Any, None], work: Coroutine[Any, Any, None]
 ) -> None:
-    """Do the work until it is done, the client has left or the allocation has ended.
+    """Do the work until it is done, the client left or has to leave, or the allocation ended.
 
     Raises:
         ClientLeft: `leaving` was done first.
         BadGateway: the allocation ended first.
+        DetError: the client is not welcome any more.
     """
     tasks = [asyncio.create_task(leaving), asyncio.create_task(work)]
     try:
-        await asyncio.wait([*tasks, errand.ending], return_when=asyncio.FIRST_COMPLETED)
+        await errand.stay.first_of([*tasks, errand.ending])
         if tasks[1].done():
             return tasks[1].result()
         if tasks[0].done():

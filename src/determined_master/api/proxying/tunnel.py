@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from websockets.frames import Frame, Opcode
+from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
@@ -13,7 +13,7 @@ from websockets.server import ServerProtocol
 from determined_master.api.http import Receive, Send, Takeover, send_body
 from determined_master.api.proxying.forwarding import Errand
 from determined_master.api.proxying.upstream import PIECE_BYTES, Upstream, dial
-from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.errors import DetError, InvalidArgument
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 CLOSING_S = 10.0
@@ -96,11 +96,11 @@ class _Link:
         self._protocol.send_binary(data)
         await self.flush()
 
-    async def close(self) -> None:
+    async def close(self, code: int) -> None:
         """Say that no more comes; wait a moment for the client to say the same."""
         if not self.is_open:
             return
-        self._protocol.send_close(1000)
+        self._protocol.send_close(code)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSING_S):
                 await self.flush()
@@ -118,13 +118,16 @@ async def _carry(errand: Errand, link: _Link, upstream: Upstream) -> None:
     up = asyncio.create_task(_to_service(link, upstream))
     down = asyncio.create_task(_to_client(link, upstream))
     try:
-        waits = [up, down, errand.ending]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        code = CloseCode.NORMAL_CLOSURE
+        try:
+            await errand.stay.first_of([up, down, errand.ending])
+        except DetError:  # they are not welcome any more
+            code = CloseCode.POLICY_VIOLATION
         if not up.done():
             up.cancel()
             await asyncio.gather(up, return_exceptions=True)
             with contextlib.suppress(OSError):
-                await link.close()
+                await link.close(code)
     finally:
         for task in (up, down):
             task.cancel()

@@ -20,7 +20,7 @@ from determined_master.api.proxying.forwarding import (
     while_both,
 )
 from determined_master.api.proxying.upstream import PIECE_BYTES, Upstream, dial
-from determined_master.domain.errors import BadGateway, InvalidArgument
+from determined_master.domain.errors import DetError, InvalidArgument
 
 CLOSING_S = 10.0
 """How long one side may go on after the other has closed."""
@@ -43,7 +43,7 @@ async def carry_upgrade(errand: Errand, takeover: Takeover, receive: Receive, se
         await while_both(errand, _until_gone(receive, takeover), work)
     except ClientLeft:
         pass
-    except BadGateway:
+    except DetError:
         if not client.is_answered and not takeover.is_taken:
             raise
     finally:

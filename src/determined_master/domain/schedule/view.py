@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.domain.machine_demand import Size
+from determined_master.domain.machine_size import Size
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PAST = EPOCH
@@ -103,6 +103,8 @@ class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
     running: tuple[RunningView, ...] = ()
     now: datetime = PAST
     rules: Rules = Rules()
+    is_in_line: bool = False
+    """Whether `pending` is in the order of `queue_key`, so that nobody needs to sort it."""
 
 
 def position_of(submitted_at: datetime) -> int:

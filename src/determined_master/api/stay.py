@@ -1,0 +1,66 @@
+"""How long who was let in may stay: who opened a stream or a socket is looked at again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+from determined_master.domain.access import Caller
+from determined_master.store.losses import DATABASE_AWAY
+
+log = logging.getLogger(__name__)
+
+RECHECK_S = 30.0
+"""At most so long does an open connection outlive the token that opened it."""
+
+
+class Stay:
+    """The stay of one caller; `check` raises DetError when they would not be let in now."""
+
+    def __init__(self, check: Callable[[], Awaitable[object]], every_s: float = RECHECK_S) -> None:
+        self._check = check
+        self._every_s = every_s
+
+    async def first_of(self, waits: Collection[asyncio.Future[Any]]) -> None:
+        """Wait until one of these is done.
+
+        Raises:
+            DetError: meanwhile the caller is not welcome any more; none is done or cancelled.
+        """
+        while True:
+            done, _ = await asyncio.wait(
+                waits, timeout=self._every_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if done:
+                return
+            try:
+                await self._check()
+            except DATABASE_AWAY as error:  # nobody is sent away because it cannot be asked
+                log.info("an open connection was not looked at", extra={"error": str(error)})
+
+
+class Visit:
+    """A caller who may have to show their token again."""
+
+    def __init__(self, again: Callable[[], Awaitable[Caller]], every_s: float) -> None:
+        """`again` finds out who the caller is now, and raises DetError when nobody."""
+        self._again = again
+        self._every_s = every_s
+
+    def stay(self, may: Callable[[Caller], Awaitable[object]]) -> Stay:
+        """A stay for as long as the token is good and its caller may; `may` raises DetError."""
+
+        async def check() -> None:
+            await may(await self._again())
+
+        return Stay(check, self._every_s)
+
+
+async def _welcome() -> None:
+    pass
+
+
+AS_LONG_AS_THEY_LIKE = Stay(_welcome)
+"""Of those who needed no token, and of answers that end by themselves."""

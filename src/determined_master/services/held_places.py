@@ -1,0 +1,62 @@
+"""Places of new tasks, held in the transaction that stores the task.
+
+What was checked before may be gone, archived or moved by then. The rows are locked as a reference
+to them would lock them, so who takes a place away waits for the task, and sees it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from determined_master.domain.errors import Aborted, NotFound
+from determined_master.services.projects import check_open, check_place
+from determined_master.store import projects
+
+if TYPE_CHECKING:
+    from determined_master.store.pool import Conn
+    from determined_master.store.projects import Place
+
+
+async def hold_project(conn: Conn, place: Place) -> None:
+    """Keep a project, and its workspace, where they were found.
+
+    Raises:
+        NotFound: it was deleted meanwhile.
+        FailedPrecondition: it, or its workspace, was archived or is being deleted.
+        Aborted: it was moved to another workspace, whose settings may be others.
+    """
+    held = await projects.find_place(conn, place.project_id, is_held=True)
+    if held is None:
+        raise NotFound(f"project '{place.project_id}' not found")
+    check_place(held)
+    if held.workspace_id != place.workspace_id:
+        raise Aborted(
+            f"project '{held.project_name}' was moved to another workspace meanwhile: "
+            "send the same request again"
+        )
+
+
+async def hold_workspace(conn: Conn, workspace_id: int) -> None:
+    """Keep a workspace.
+
+    Raises:
+        NotFound: it was deleted meanwhile.
+        FailedPrecondition: it was archived, or is being deleted.
+    """
+    check_workspace(
+        workspace_id, await projects.find_workspace_place(conn, workspace_id, is_held=True)
+    )
+
+
+def check_workspace(workspace_id: int, place: Place | None) -> Place:
+    """The place of a workspace's tasks.
+
+    Raises:
+        NotFound: there is no such workspace.
+        FailedPrecondition: it is archived or being deleted.
+    """
+    if place is None:
+        raise NotFound(f"workspace '{workspace_id}' not found")
+    state = "DELETING" if place.is_leaving else ""
+    check_open(f"workspace '{workspace_id}'", place.is_archived, state)
+    return place

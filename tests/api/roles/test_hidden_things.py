@@ -1,0 +1,229 @@
+"""What roles show, hide, allow and refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.api.client import Client
+from tests.api.hidden import (
+    EDITOR,
+    MARK,
+    VIEWER,
+    WORKSPACE_ADMIN,
+    give,
+    ok,
+    take,
+)
+from tests.api.roles.asked import CONFIG, EVERYTHING, WORKSPACES, names
+from tests.api.samples import World
+from tests.covers import covers
+
+from determined_master.domain.access import Caller
+from determined_master.services.guard import Claim
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_lists_leave_out_what_is_hidden_before_they_count_and_cut(
+    world: World, user: Client, hush: int
+) -> None:
+    search = {"limit": 5, "filter": EVERYTHING}
+
+    async def shown() -> dict[str, int]:
+        listed = {
+            path: (await ok(user, "GET", f"/api/v1/{path}?limit=5"))["pagination"]["total"]
+            for path in ("experiments", "models", "templates", "workspaces")
+        }
+        for path in ("runs", "experiments-search"):
+            found = await ok(user, "POST", f"/api/v1/{path}", search)
+            listed[path] = found["pagination"]["total"]
+        listed["labels"] = len((await ok(user, "GET", "/api/v1/experiment/labels"))["labels"])
+        listed["model labels"] = len((await ok(user, "GET", "/api/v1/model/labels"))["labels"])
+        listed["tasks"] = len((await ok(user, "GET", "/api/v1/tasks"))["allocationIdToSummary"])
+        return listed
+
+    assert set((await shown()).values()) == {0}
+    await give(world, VIEWER, hush)
+    assert await shown() == {
+        "experiments": 2,
+        "models": 1,
+        "templates": 1,
+        "workspaces": 1,
+        "runs": 1,
+        "experiments-search": 2,
+        "labels": 1,
+        "model labels": 1,
+        "tasks": 5,
+    }
+
+
+@covers("scheduling-and-provisioning a.5.limited")
+async def test_of_a_hidden_job_the_queue_tells_only_the_place(
+    world: World, user: Client, hush: int
+) -> None:
+    path = "/api/v1/job-queues-v2"
+    job = (await ok(user, "GET", path))["jobs"][0]
+    limited = job["limited"]
+    assert "full" not in job
+    assert limited["workspaceId"] == hush
+    assert limited["summary"]["state"] == "STATE_QUEUED"
+    assert not {"name", "username", "userId", "submissionTime", "entityId"} & limited.keys()
+    bare = (await ok(user, "GET", "/api/v1/job-queues"))["jobs"][0]
+    told = [bare[key] for key in ("name", "username", "userId", "submissionTime", "entityId")]
+    assert told == ["", "", 0, None, ""]
+    assert (await user("GET", f"/api/v1/job-queues/{limited['jobId']}/why")).status == 404
+    update = {"updates": [{"jobId": limited["jobId"], "priority": 3}]}
+    await give(world, EDITOR, 1)
+    assert (await user("POST", "/api/v1/job-queues", update)).status == 404
+    await give(world, VIEWER, hush)
+    job = (await ok(user, "GET", path))["jobs"][0]
+    assert job["full"]["username"] == "admin"
+    assert (await user("POST", "/api/v1/job-queues", update)).status == 403
+
+
+@covers("experiment-config 20.permission")
+async def test_a_template_in_a_hidden_workspace_is_not_found(
+    world: World, user: Client, hush: int
+) -> None:
+    await give(world, EDITOR, 1)
+    body = {"config": CONFIG, "template": "tpl", "validateOnly": True}
+    refused = await user("POST", "/api/v1/experiments", body)
+    assert (refused.status, "template 'tpl' not found" in refused.text) == (404, True)
+    assert (await user("GET", "/api/v1/templates/tpl")).status == 404
+    await give(world, VIEWER, hush)
+    assert (await user("POST", "/api/v1/experiments", body)).status == 200
+
+
+async def test_experiments_are_created_where_a_role_allows_it(
+    world: World, user: Client, hush: int
+) -> None:
+    config = f"workspace: {MARK} place\nproject: {MARK} project\n{CONFIG}"
+    body: dict[str, Any] = {"config": config, "validateOnly": True}
+    assert (await user("POST", "/api/v1/experiments", body)).status == 403
+    await give(world, EDITOR, 1)
+    hidden = await user("POST", "/api/v1/experiments", body)
+    assert (hidden.status, f"workspace/project '{MARK} place/" in hidden.text) == (404, True)
+    await give(world, VIEWER, hush)
+    assert (await user("POST", "/api/v1/experiments", body)).status == 403
+    await give(world, EDITOR, hush)
+    assert (await user("POST", "/api/v1/experiments", body)).status == 200
+    body = {"config": CONFIG, "validateOnly": True}  # goes to the first workspace
+    assert (await user("POST", "/api/v1/experiments", body)).status == 200
+    await take(world, EDITOR, 1)
+    assert (await user("POST", "/api/v1/experiments", body)).status == 404
+
+
+async def test_a_search_may_not_start_from_a_hidden_trial_or_checkpoint(
+    world: World, user: Client
+) -> None:
+    await give(world, EDITOR, 1)
+    by_uuid = f"source_checkpoint_uuid: {world.names['checkpoint']}"
+    for source in (f"source_trial_id: {world.names['trial']}", by_uuid):
+        searcher = f"{{name: single, metric: loss, max_length: {{batches: 1}}, {source}}}"
+        config = f"entrypoint: x\nname: n\nsearcher: {searcher}\n"
+        body = {"config": config, "validateOnly": True}
+        assert (await user("POST", "/api/v1/experiments", body)).status == 400
+        assert (await world.clients["admin"]("POST", "/api/v1/experiments", body)).status == 200
+
+
+async def test_bulk_actions_tell_of_each_run_whether_it_is_hidden_or_forbidden(
+    world: World, user: Client, hush: int
+) -> None:
+    run = int(world.names["trial"])
+    for verb in ("kill", "archive", "pause", "delete"):
+        body = {"runIds": [run]}
+        [hidden] = (await ok(user, "POST", f"/api/v1/runs/{verb}", body))["results"]
+        assert hidden == {"id": run, "error": f"run '{run}' not found"}
+    await give(world, VIEWER, hush)
+    await give(world, EDITOR, 1)
+    for verb in ("kill", "archive", "delete"):
+        body = {"runIds": [run]}
+        [refused] = (await ok(user, "POST", f"/api/v1/runs/{verb}", body))["results"]
+        assert refused == {"id": run, "error": "user does not have permission"}
+    filtered = {"filter": EVERYTHING}
+    await take(world, VIEWER, hush)
+    assert (await ok(user, "POST", "/api/v1/runs/kill", filtered))["results"] == []
+
+
+async def test_a_maker_of_workspaces_becomes_admin_of_their_own(
+    world: World, admin: Client, user: Client
+) -> None:
+    body = {"name": "made by user"}
+    assert (await user("POST", WORKSPACES, body)).status == 403
+    await give(world, 3, None)
+    made = (await ok(user, "POST", WORKSPACES, body))["workspace"]["id"]
+    assert (await user("PATCH", f"{WORKSPACES}/{made}", {"name": "renamed"})).status == 200
+    assert await names(user, WORKSPACES, "workspaces") == ["renamed"]
+    await ok(admin, "DELETE", f"{WORKSPACES}/{made}")
+
+
+async def test_another_users_model_is_deleted_by_admins_of_its_workspace_only(
+    world: World, admin: Client, user: Client, hush: int
+) -> None:
+    await ok(admin, "POST", "/api/v1/models", {"name": "theirs", "workspaceId": hush})
+    await give(world, EDITOR, hush)
+    assert (await user("DELETE", "/api/v1/models/theirs")).status == 403
+    await ok(user, "POST", "/api/v1/models", {"name": "own", "workspaceId": hush})
+    assert (await user("DELETE", "/api/v1/models/own")).status == 200
+    await give(world, WORKSPACE_ADMIN, hush)
+    assert (await user("DELETE", "/api/v1/models/theirs")).status == 200
+
+
+async def test_a_checkpoint_is_registered_only_by_who_sees_it(world: World, user: Client) -> None:
+    await give(world, EDITOR, 1)
+    await ok(user, "POST", "/api/v1/models", {"name": "thief"})
+    body = {"checkpointUuid": world.names["checkpoint"]}
+    assert (await user("POST", "/api/v1/models/thief/versions", body)).status == 404
+    await ok(user, "DELETE", "/api/v1/models/thief")
+
+
+async def test_an_interactive_task_is_seen_by_viewers_and_entered_by_editors(
+    world: World, user: Client, hush: int
+) -> None:
+    shell = f"/api/v1/shells/{world.names['shell']}"
+    notebook = f"/api/v1/notebooks/{world.names['notebook']}"
+    claim = Claim("task", [world.names["notebook"]], "control", "task")
+    for kind in ("commands", "notebooks", "shells", "tensorboards"):
+        assert (await ok(user, "GET", f"/api/v1/{kind}"))["pagination"]["total"] == 0
+    await give(world, VIEWER, hush)
+    for kind in ("commands", "notebooks", "shells", "tensorboards"):
+        assert (await ok(user, "GET", f"/api/v1/{kind}"))["pagination"]["total"] == 1
+    assert (await ok(user, "GET", shell))["shell"]["privateKey"] == ""
+    assert "token" not in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
+    assert not await world.services.guard.can(await caller_of(world), claim)
+    await give(world, EDITOR, hush)
+    assert "PRIVATE KEY" in (await ok(user, "GET", shell))["shell"]["privateKey"]
+    assert "?token=" in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
+    assert await world.services.guard.can(await caller_of(world), claim)
+
+
+async def caller_of(world: World) -> Caller:
+    """The user as the master knows them now."""
+    found = await world.services.identities.authenticate(world.clients["user"].token)
+    assert found is not None
+    return found
+
+
+async def test_interactive_tasks_are_started_where_a_role_allows_it(
+    world: World, user: Client, hush: int
+) -> None:
+    body = {"config": {"entrypoint": ["true"], "resources": {"slots": 0}}, "workspaceId": hush}
+    assert (await user("POST", "/api/v1/commands", body)).status == 403
+    await give(world, EDITOR, 1)
+    assert (await user("POST", "/api/v1/commands", body)).status == 404
+    await give(world, VIEWER, hush)
+    assert (await user("POST", "/api/v1/commands", body)).status == 403
+    await give(world, EDITOR, hush)
+    started = (await ok(user, "POST", "/api/v1/commands", body))["command"]["id"]
+    await ok(user, "POST", f"/api/v1/commands/{started}/kill")
+
+
+async def test_projects_move_only_where_one_may_make_them(
+    world: World, user: Client, hush: int
+) -> None:
+    path = f"/api/v1/projects/{world.names['project']}/move"
+    await give(world, EDITOR, hush)
+    assert (await user("POST", path, {"destinationWorkspaceId": 1})).status == 404
+    await give(world, VIEWER, 1)
+    assert (await user("POST", path, {"destinationWorkspaceId": 1})).status == 403
