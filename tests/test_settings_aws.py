@@ -11,7 +11,7 @@ from tests.provider_options import problems, read
 
 from determined_master.api.machine_details import machine_details
 from determined_master.settings_aws import AwsProvider, AwsTag
-from determined_wire.rest.types.resourcepool import AwsCustomTag
+from determined_wire.rest.types.resourcepool import AwsCustomTag, ResourcePoolDetail
 
 LEAST = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key"}
 
@@ -56,8 +56,7 @@ def test_every_option_is_read_and_told_in_the_list_of_pools(tmp_path: Path) -> N
     assert found.instance_slots == 3
     assert found.cpu_slots_allowed
     assert found.custom_tags == (AwsTag(key="team", value="vision"),)
-    details = machine_details(found)
-    assert details is not None
+    details = machine_details(found, ResourcePoolDetail())
     told = details.aws
     assert told is not None
     assert (told.region, told.root_volume_size, told.image_id) == ("us-west-2", 100, "ami-1")

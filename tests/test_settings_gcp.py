@@ -11,7 +11,7 @@ from tests.provider_options import problems, read
 
 from determined_master.api.machine_details import machine_details
 from determined_master.settings_gcp import GcpProvider
-from determined_wire.rest.types.resourcepool import ResourcePoolGcpDetail
+from determined_wire.rest.types.resourcepool import ResourcePoolDetail, ResourcePoolGcpDetail
 
 
 def gcp(tmp_path: Path, **options: Any) -> GcpProvider:
@@ -65,8 +65,7 @@ def test_every_option_is_read_and_told_in_the_list_of_pools(tmp_path: Path) -> N
     assert found.base_config == {"canIpForward": True}
     assert found.labels == {"team": "vision"}
     assert found.use_cloud_logging
-    details = machine_details(found)
-    assert details is not None
+    details = machine_details(found, ResourcePoolDetail())
     assert details.gcp == ResourcePoolGcpDetail(
         project="lab",
         zone="us-west1-b",

@@ -8,6 +8,8 @@ import pytest
 from tests.covers import covers
 
 from determined_master.domain.gcp_machines import (
+    ADJECTIVES,
+    ANIMALS,
     GPU_COUNTS,
     MACHINE_TYPES,
     gpu_problem,
@@ -99,7 +101,9 @@ def test_long_names_are_cut_and_still_differ(length: int) -> None:
     assert len(set(names)) == 3
     assert all(re.fullmatch(r"[a-z][-a-z0-9]*-\d{5}", name) for name in names)
     assert {len(name) for name in names} <= set(range(64))
-    assert is_cut == (not names[0].startswith(prefix) or len(names[0]) == 63)
+    words = re.fullmatch(prefix + r"([a-z]+)-([a-z]+)-\d{5}", names[0])
+    is_whole = words is not None and words[1] in ADJECTIVES and words[2] in ANIMALS
+    assert is_cut != is_whole
 
 
 def test_names_of_a_large_launch_are_all_different() -> None:
