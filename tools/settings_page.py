@@ -34,7 +34,6 @@ NO_EFFECT = "Read for the sake of older files; nothing in this version uses it."
 _POOL = {
     "description": "Shown to users.",
     "agent_reconnect_wait": "How long a lost agent may take to come back.",
-    "provider": "Machines on demand; not in this version.",
 }
 
 

@@ -100,7 +100,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
         master = app.App(chosen, address, pool, cluster, passwords)
         await master.services.pool_bindings.check_defaults()
         server = _Server(_web(chosen, master))
-        _spare_the_collector()
+        spare_the_collector()
         await _until_signal(master, server, listener)
         master.close()
     finally:
@@ -131,7 +131,7 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
     config.load()  # before that it has no `ssl`
     tls = chosen.security.tls
     if tls.cert:
-        manager = chosen.resource_manager
+        manager = chosen.agents
         ca = manager.client_ca if manager.require_authentication else ""
         config.ssl = server_context(tls, ca)
     return config
@@ -180,7 +180,7 @@ def _shown_address(chosen: settings.Settings) -> str:
     return f"{scheme}://{chosen.host}:{chosen.port}"
 
 
-def _spare_the_collector() -> None:
+def spare_the_collector() -> None:
     """Look for garbage in cycles seldom, and never among what was made at start.
 
     A request of 1,000 lines makes thousands of objects, none of them in a cycle: with Python's

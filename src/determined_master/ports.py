@@ -10,11 +10,20 @@ import msgspec
 
 from determined_master.domain.access import Caller
 from determined_master.domain.agent_switches import Switches
+from determined_master.domain.scaling import Machine, MachineType
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Device, Hello, LogBatch
 
 
 class NotConnected(Exception):
     """The agent is away; the order can be given again when it is back."""
+
+
+class ProviderFailed(Exception):
+    """The provider of machines did not do what it was asked for; the text is for admins."""
+
+
+class LaunchFailed(ProviderFailed):
+    """No machine could be started; the text is also for users, whose tasks may end by it."""
 
 
 class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +44,45 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The user that all of its tasks run as; empty where each has its own."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
+    foreign_slots: frozenset[int] = frozenset()
+    """Taken by what is not this master's: pods of others on a node."""
+    more_pools: tuple[str, ...] = ()
+    """Others beside `pool` that it belongs to: a Kubernetes cluster's nodes may have several."""
+    is_node: bool = False
+    """A node of a Kubernetes cluster."""
+
+    def is_in(self, pool: str) -> bool:
+        """Whether it belongs to a pool."""
+        return self.pool == pool or pool in self.more_pools
+
+
+class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pod is made of beside its container, as the other pods of its task are."""
+
+    pool: str = ""
+    namespace: str = ""
+    """Empty for the cluster's own."""
+    job_id: str = ""
+    priority: int | None = None
+    """The larger one is more urgent."""
+    rank: int = 0
+    pods: int = 1
+    """Of the whole task."""
+    pod_spec: Mapping[str, Any] | None = None
+    """What users want of the pod, all layers merged."""
+    username: str = ""
+    workspace: str = ""
+    experiment_id: str = ""
+    trial_id: str = ""
+
+
+class StoredOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a container's output is stored."""
+
+    last_seq: int = 0
+    first_at_us: int = 0
+    """Time of the first line, in microseconds since 1970-01-01T00:00:00Z; 0 without any."""
+    last_at_us: int = 0
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +93,19 @@ class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
     allocation_id: str
     slot_ids: tuple[int, ...]
     spec: ContainerSpec
+    pod: PodTerms | None = None
+    """For containers that become pods."""
+
+
+class TaskNote(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a backend for the log of a task."""
+
+    task_id: str
+    allocation_id: str
+    container_id: str
+    agent_id: str
+    text: str
+    level: str = "INFO"
 
 
 class ClusterBackend(Protocol):
@@ -69,6 +130,57 @@ class ClusterBackend(Protocol):
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""
+
+
+class Quota(msgspec.Struct, frozen=True):
+    """How many GPUs a namespace may request, by one of its ResourceQuotas."""
+
+    name: str
+    gpus: float
+    is_own: bool
+    """Whether the master made it, by `set_quota`."""
+
+
+class Namespaces(Protocol):
+    """The namespaces of a Kubernetes cluster. Every call but `watch` waits for the cluster.
+
+    Raises (every call that waits):
+        Unavailable: the cluster does not answer. PermissionDenied: it refuses the master this.
+    """
+
+    async def has_namespace(self, name: str) -> bool:
+        """Whether there is a namespace of that name."""
+
+    async def create_namespace(self, name: str) -> None:
+        """Make a namespace labelled `determined=<name>`; one that is there is labelled."""
+
+    async def delete_namespace(self, name: str) -> None:
+        """Delete a namespace with all that is in it; nothing when it is not there."""
+
+    async def quotas(self, namespace: str) -> Sequence[Quota]:
+        """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""
+
+    async def set_quota(self, namespace: str, gpus: int) -> None:
+        """Make or change the quota `<namespace>-quota`."""
+
+    def watch(self, namespaces: frozenset[str]) -> None:
+        """In which namespaces tasks are run from now on, the default one among them."""
+
+
+class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
+    """A Kubernetes cluster: its nodes are agents, on which containers are put as pods.
+
+    What becomes of them is told by `AgentEvents`, each node in an agent's role.
+    """
+
+    def has(self, agent_id: str) -> bool:
+        """Whether it is, or was, one of its nodes."""
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Act from now on, under an epoch; `expected` has the pool of each node in use."""
+
+    async def close(self) -> None:
+        """Act no more; pods run on."""
 
 
 class AgentDoor(Protocol):
@@ -103,6 +215,12 @@ class AgentEvents(Protocol):
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; the number of the last one stored."""
 
+    async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
+        """How much of a container's output is stored."""
+
+    async def note(self, note: TaskNote) -> None:
+        """Write a line of the backend's own into the log of a task."""
+
 
 class JoinPolicy(Protocol):
     """Who may join the cluster as an agent."""
@@ -118,6 +236,70 @@ class JoinPolicy(Protocol):
             certificate: common and DNS names of the certificate that it showed and that was
                 verified; None without one.
         """
+
+
+class MachineSite(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider of machines must know beside its settings, for the agents on them."""
+
+    pool: str
+    """That they join."""
+    join_token: str
+    """With which they join; a secret."""
+    master_scheme: str
+    """`http` or `https`: how this master listens. The option `master_url` goes before it."""
+    master_port: int
+    master_cert: str
+    """In PEM, what signs the master's certificate; empty without TLS."""
+    cluster_id: str
+
+
+class MachineProvider(Protocol):
+    """Starts and ends the machines of one pool; each runs an agent that joins the pool.
+
+    One object a pool; its calls never overlap. Each has its own deadline, of at most a minute.
+    """
+
+    @property
+    def type(self) -> MachineType:
+        """What each machine is. Known at once; the place may be found out by `open`."""
+
+    async def open(self) -> None:
+        """Find out what the provider alone knows. Before all else; again after a failure.
+
+        Raises ProviderFailed.
+        """
+
+    async def list_machines(self) -> Sequence[Machine]:
+        """All machines of the pool, and what was asked for and not granted yet.
+
+        Those that were started before a restart of the master are among them. What is gone for
+        good may be left out. Raises ProviderFailed.
+        """
+
+    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+        """Start machines.
+
+        Args:
+            count: how many, at least 1.
+            token: a UUID. The same again (the master died before it heard the answer) starts
+                nothing more, and gives the machines of the first time.
+
+        Returns:
+            What was started or asked for, possibly less than `count`, even if `list_machines`
+            takes a while until it has them.
+
+        Raises:
+            LaunchFailed: none could be started; ProviderFailed: whether, is not known.
+        """
+
+    async def terminate(self, machine_ids: Sequence[str]) -> None:
+        """End machines, or take back what was asked for; those that are gone are no error.
+
+        It may be asked for again while `list_machines` has them. Raises ProviderFailed.
+        """
+
+    async def close(self) -> None:
+        """Let go of connections; the machines run on."""
 
 
 class Buckets(Protocol):

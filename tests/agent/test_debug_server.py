@@ -12,14 +12,10 @@ from typing import Any
 import pytest
 from tests.certificates import Authority
 from tests.covers import covers
+from tests.free_ports import free_port
 
 from determined_agent.debug_server import CannotListen, debug_server
 from determined_agent.settings import Settings
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 def settings(**overrides: Any) -> Settings:

@@ -119,7 +119,7 @@ async def test_it_ends_when_the_last_batch_is_stored_and_not_before(
     await asyncio.sleep(0)
     assert not running.done()
     pump.stored(1, True)
-    await asyncio.wait_for(running, 5)
+    await asyncio.wait_for(running, 60)
 
 
 async def test_a_task_without_output_has_a_last_batch_too(

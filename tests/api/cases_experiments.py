@@ -15,7 +15,7 @@ from determined_master.api.http import MAX_BODY_BYTES
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.tokens import TaskTokens
 
-DEADLINE_S = 10
+DEADLINE_S = 60
 CONFIG = """name: wirex
 entrypoint: python3 train.py
 searcher: {name: single, metric: loss, max_length: {batches: 5}}

@@ -20,7 +20,7 @@ async def ranged(world: World) -> None:
     """The same, once its summaries are written: that is done a second later."""
     await listed(world)
     path = "/api/v1/projects/1/experiments/metric-ranges"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (await world.clients["admin"]("GET", path)).json()["ranges"]:  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.05)
 

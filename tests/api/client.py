@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from determined_master.api.app import Api
 
-DEADLINE_S = 10
+DEADLINE_S = 60
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,11 @@ seen = Seen()
 
 @route("GET", "/api/v1/experiments/{experiment_id}")
 async def get_experiment(call: Call, request: GetExperimentRequest) -> GetExperimentResponse:
-    """Answers with a text of the length that the id says."""
+    """Answers with a text of the length that the id says, but for two that fail."""
     if request.experiment_id == 0:
         raise RuntimeError("the password is hunter2")
+    if request.experiment_id == 408:
+        raise TimeoutError
     config = {"text": "x" * request.experiment_id}
     return GetExperimentResponse(experiment=Experiment(id=request.experiment_id), config=config)
 

@@ -155,6 +155,12 @@ async def test_what_nobody_expected_is_logged_with_an_id_and_told_without_its_wo
     assert record.__dict__["request_id"] in answer.text
 
 
+async def test_a_deadline_that_passed_is_told_as_worth_another_try(user: Client) -> None:
+    """As of a connection to the database that could not be opened in time."""
+    answer = await user("GET", "/api/v1/experiments/408")
+    assert (answer.status, answer.json()["error"]["code"]) == (503, 14)
+
+
 async def test_headers_gzip_and_pretty(user: Client) -> None:
     small = await user("GET", "/api/v1/experiments/1", headers={"accept-encoding": "gzip"})
     assert "content-encoding" not in small.headers

@@ -81,10 +81,10 @@ async def test_a_follower_who_goes_away_ends_the_stream(app: Api) -> None:
         "headers": [(b"authorization", b"Bearer user")],
     }
     running = asyncio.create_task(app(scope, receive, send))
-    await asyncio.wait_for(first.wait(), 5)
+    await asyncio.wait_for(first.wait(), 60)
     assert seen.followers == 1
     gone.set()
-    await asyncio.wait_for(running, 5)
+    await asyncio.wait_for(running, 60)
     assert seen.followers == 0
 
 
@@ -121,7 +121,7 @@ async def open_socket(app: Api, path: str, token: str, *, answers: bool) -> list
         "headers": [(b"authorization", f"Bearer {token}".encode())],
         "extensions": {"websocket.http.response": {}} if answers else {},
     }
-    await asyncio.wait_for(app(scope, receive, send), 5)
+    await asyncio.wait_for(app(scope, receive, send), 60)
     return sent
 
 

@@ -99,7 +99,7 @@ async def test_live_searches_are_moved_paused_and_resumed_while_reports_come(
         for text in [CONFIG.format(searcher)] * 2
     ]
     experiments = [experiment for experiment in made if experiment is not None]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while await pool.fetchval("SELECT count(DISTINCT experiment_id) FROM trials") < 4:
             pass
     trials = [row["id"] for row in await pool.fetch("SELECT id FROM trials ORDER BY id")]

@@ -8,6 +8,9 @@ import pytest
 from tests.api.client import Client
 from tests.store.rows import add_experiment, add_trial
 
+from determined_master.engine import EngineUnavailable
+from determined_master.engine.kind import Outcome
+from determined_master.services.catalog import Services
 from determined_master.store.pool import Pool
 
 
@@ -70,6 +73,32 @@ async def test_in_a_batch_only_the_report_that_is_too_much_is_refused(
     errors = [result["error"] for result in answer.json()["results"]]
     assert (errors[0], errors[2]) == ("", "")
     assert "has 2000 bytes: at most 1000" in errors[1]
+
+
+async def test_a_batch_that_is_not_settled_in_time_is_to_be_sent_again_and_counts_once(
+    admin: Client, services: Services, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search may have heard of a report all the same; the trial must not die of it."""
+    halving = await add_experiment(pool, 1, searcher_type="adaptive_asha")
+    trial = await add_trial(pool, halving)
+    outcomes: list[Outcome | EngineUnavailable] = [
+        EngineUnavailable("not settled in time"),
+        Outcome(version=2, is_duplicate=True),
+    ]
+
+    async def post_once(*_: Any, **__: Any) -> Outcome:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, EngineUnavailable):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(services.metrics._engine, "post", post_once)
+    reports = [body(trial, 1, {"loss": 2.0}, "training"), body(trial, 1, {"loss": 1.0})]
+    path = f"/api/v1/trials/{trial}/metrics/batch"
+    assert (await admin("POST", path, {"reports": reports})).status == 503
+    again = await admin("POST", path, {"reports": reports})
+    assert [result["error"] for result in again.json()["results"]] == ["", ""]
+    assert await pool.fetchval("SELECT count(*) FROM metrics") == 2
 
 
 async def test_figures_of_the_machine_need_no_steps_and_come_often(

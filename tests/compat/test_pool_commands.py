@@ -50,9 +50,10 @@ def test_what_cannot_be_bound_is_told(client: Client) -> None:
     assert "the following workspaces do not exist: [nobody]" in said
 
 
+@pytest.mark.usefixtures("one_day")
 def test_usage_is_reported(client: Client, finished: Finished) -> None:
     now = datetime.now(UTC)
-    times = [f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in (now - timedelta(hours=1), now + timedelta(1))]
+    times = [f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in (now - timedelta(1), now + timedelta(1))]
     rows = client.det("resources", "allocations", *times).rows()
     [mine] = [
         r for r in rows if r["experiment_id"] == str(finished.id) and r["task_type"] == "TRIAL"

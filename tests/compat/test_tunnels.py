@@ -9,8 +9,9 @@ from socket import create_connection
 import pytest
 from tests.compat.client import Client
 from tests.compat.conftest import created
-from tests.e2e.cluster import Cluster, free_port, until
+from tests.e2e.cluster import Cluster, until
 from tests.e2e.scripts import ANSWERS_ONCE, answered
+from tests.free_ports import free_port
 
 from determined.common.api.errors import APIException
 

@@ -68,13 +68,13 @@ class Workshop:
     async def run(self, *script: str, **overrides: Any) -> tuple[Exit, list[str]]:
         """Run a Python script to its end; how it ended, and its lines."""
         directory, handle = await self.launch(spec(*script, **overrides))
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         return end, lines_of(directory, end)
 
     async def clean_up(self) -> None:
         for handle in self.handles:
             handle.signal(9)
-            await asyncio.wait_for(handle.wait(), 30)
+            await asyncio.wait_for(handle.wait(), 60)
             handle.detach()
         for container_id in self.made:
             await self.runtime.remove(container_id)
@@ -176,7 +176,7 @@ class RuntimeContract:
         )
         await until(lambda: lines_of(directory) == ["ready"])
         handle.signal(15)
-        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 33
+        assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 33
 
     async def test_nine_ends_a_task_that_ignores_all_else(self, workshop: Workshop) -> None:
         directory, handle = await workshop.launch(
@@ -190,7 +190,7 @@ class RuntimeContract:
         await until(lambda: lines_of(directory) == ["ready"])
         handle.signal(15)
         handle.signal(9)
-        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 137
+        assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 137
 
     async def test_what_a_task_leaves_behind_dies_with_it(self, workshop: Workshop) -> None:
         directory, handle = await workshop.launch(
@@ -206,7 +206,7 @@ class RuntimeContract:
                 "time.sleep(0.3)",
             )
         )
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
         assert lines_of(directory, end) == ["daemon"]
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
@@ -223,12 +223,12 @@ class RuntimeContract:
         assert not isinstance(again, Exit)
         assert [a.host_port for a in again.addresses()] == [1734]
         again.signal(9)
-        assert (await asyncio.wait_for(again.wait(), 30)).exit_code == 137
+        assert (await asyncio.wait_for(again.wait(), 60)).exit_code == 137
         again.detach()
 
     async def test_it_is_found_again_ended(self, workshop: Workshop) -> None:
         directory, handle = await workshop.launch(spec("raise SystemExit(9)"))
-        await asyncio.wait_for(handle.wait(), 30)
+        await asyncio.wait_for(handle.wait(), 60)
         record = directory.record()
         assert record is not None
         again = await workshop.runtime.attach(directory, record)

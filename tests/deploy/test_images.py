@@ -17,9 +17,9 @@ from tests.covers import covers
 from tests.deploy.installed import install
 from tests.docker_daemon import IMAGE, Daemon
 from tests.e2e import scripts
-from tests.e2e.cluster import free_port
 from tests.e2e.cluster_api import PASSWORD, ClusterApi, until
 from tests.e2e.docker_cluster import config
+from tests.free_ports import free_port
 
 BUILD = Path(__file__).parents[2] / "deploy" / "build-image"
 AGENT, MASTER = "determined-agent:test", "determined-master:test"

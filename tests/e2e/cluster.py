@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import psutil
 from tests.e2e.cluster_api import ENDED, PASSWORD, ClusterApi, until
 from tests.e2e.ports import with_reserved_ports
+from tests.free_ports import free_port
 from tests.watchdog import Watchdog
 
 from determined.common.api.certs import Cert
@@ -23,12 +24,6 @@ from determined.common.api.errors import APIException
 from determined_agent.runtimes.process_bound import remove_group
 
 ROOT = Path(__file__).parents[2]
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 class Account(NamedTuple):
@@ -163,7 +158,7 @@ class Cluster(ClusterApi):
             capture_output=True,
             text=True,
             env=self._environment(),
-            timeout=60,
+            timeout=120,
         )
 
     def start_twin(self, agent: str) -> subprocess.Popen[bytes]:
@@ -229,7 +224,7 @@ class Cluster(ClusterApi):
             quiet = 0 if self.tasks() or waiting else quiet + 1
             return quiet >= 10
 
-        until(is_settled, 60, "the end of every task's process")
+        until(is_settled, what="the end of every task's process")
 
     def tasks(self) -> list[str]:
         """Command lines of task processes that still run."""
@@ -285,7 +280,7 @@ class Cluster(ClusterApi):
             text=True,
             cwd=self.root,
             env=self._environment(),
-            timeout=60,
+            timeout=120,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -305,14 +300,14 @@ class Cluster(ClusterApi):
         assert master.poll() is None, f"the master ended: {self.log()[-3000:]}"
         try:
             with self._connected() as link:
-                link.settimeout(10)
+                link.settimeout(30)
                 link.sendall(b"GET /info HTTP/1.0\r\n\r\n")
                 return link.recv(64).startswith(b"HTTP/1.1 200")
         except OSError:
             return False
 
     def _connected(self) -> socket.socket:
-        link = socket.create_connection(("127.0.0.1", self.port), 1)
+        link = socket.create_connection(("127.0.0.1", self.port), 10)
         if self.cert is None:
             return link
         return self.cert.ssl_context().wrap_socket(link, server_hostname="127.0.0.1")
@@ -352,6 +347,5 @@ __all__ = [
     "Account",
     "Cluster",
     "Https",
-    "free_port",
     "until",
 ]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import psutil
 from tests.e2e.cluster import Cluster, until
 from tests.e2e.test_life import config
+from tests.standstill import standing_still
 
 HOLDS = '''
 """Holds its slots as nobody else may, until it is told to end.
@@ -130,13 +129,8 @@ def processes_of_tasks(cluster: Cluster, directory: str = "agents", **variables:
 @contextmanager
 def stopped(cluster: Cluster, name: str) -> Iterator[None]:
     """Let a process stand still."""
-    pid = cluster.processes[name].pid
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with standing_still(cluster.processes[name].pid):
         yield
-    finally:
-        with suppress(ProcessLookupError):  # killed meanwhile
-            os.kill(pid, signal.SIGCONT)
 
 
 def is_away(cluster: Cluster, agent: str) -> bool:

@@ -21,6 +21,8 @@ class LossyProxy:
         self._is_closed = False
         self._closing = threading.Event()
         self._is_swallowing = False
+        self._is_healed = threading.Event()
+        self._is_healed.set()
         self._swallowed = 0
         """How often it began to swallow: connections of before stay half-open for ever."""
         self._links: set[threading.Thread] = set()
@@ -37,18 +39,24 @@ class LossyProxy:
             self._wanted = (path, strike)
 
     def swallow(self) -> None:
-        """Pass nothing on any more, in no direction; all connections stay open."""
+        """Pass nothing on any more, in no direction; all connections stay open.
+
+        New ones wait, as their first packets would be sent again until one comes through.
+        """
+        self._is_healed.clear()
         self._is_swallowing = True
         self._swallowed += 1
 
     def heal(self) -> None:
         """Pass new connections on; those of before stay as they are."""
         self._is_swallowing = False
+        self._is_healed.set()
 
     def close(self) -> None:
         """Cut every connection and wait for the threads."""
         self._is_closed = True
         self._closing.set()
+        self._is_healed.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._accepting.join()
@@ -68,6 +76,7 @@ class LossyProxy:
 
     def _serve(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError), client:
+            self._is_healed.wait()
             master = socket.create_connection(("127.0.0.1", self._target), 5)
             master.settimeout(None)
             with master:

@@ -80,7 +80,7 @@ def det(cluster: Cluster, *words: str, **env: str) -> subprocess.CompletedProces
         capture_output=True,
         text=True,
         env={**inherited, **account, **env},
-        timeout=60,
+        timeout=120,
     )
 
 

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -111,10 +110,8 @@ def test_containers_of_one_machine_reach_each_other_over_ssh(cluster: Cluster) -
 
 
 def test_one_container_that_dies_ends_the_gang_with_its_log_first(cluster: Cluster) -> None:
-    began = time.monotonic()
     experiment = cluster.submit(*gang(DIES))
-    assert cluster.wait(experiment) == "ERROR"
-    assert time.monotonic() - began < 30, "the other container was waited for"
+    assert cluster.wait(experiment) == "ERROR"  # the other container would stay for ten minutes
     [trial] = cluster.trials(experiment)
     text = cluster.text(trial["id"])
     assert "rank 1 dies of this" in text
@@ -210,7 +207,7 @@ def test_a_shell_is_entered_in_its_container(cluster: Cluster) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert said.returncode == 0, said.stderr + cluster.task_text(shell)

@@ -138,8 +138,8 @@ def test_an_experiment_is_killed_in_the_middle_of_a_pull(cluster: Cluster) -> No
         experiment = cluster.submit(settings, {"t.py": ""})
         until(lambda: images.pulls == 1, what="the download of a layer")
         cluster.post(f"/api/v1/experiments/{experiment}/kill")
-        assert cluster.wait(experiment, 20) == "CANCELED"
-        until(lambda: slots_in_use(cluster) == 0, 20, "the return of the slot")
+        assert cluster.wait(experiment) == "CANCELED"
+        until(lambda: slots_in_use(cluster) == 0, what="the return of the slot")
 
 
 def test_a_wrong_password_of_a_registry_is_told_and_not_shown(cluster: Cluster) -> None:

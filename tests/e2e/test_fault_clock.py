@@ -17,6 +17,8 @@ from tests.e2e.test_life import config
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 HOUR_S = 3600
+AWHILE = timedelta(minutes=5)
+"""How late a message of a busy machine may be: little against an hour."""
 
 SLOW_TO_LEAVE = '''
 """Trains; when it is asked to leave it needs three seconds to save its work."""
@@ -84,18 +86,20 @@ def trained(cluster: Cluster, experiment: int) -> bool:
 
 def test_an_agents_clock_that_is_an_hour_off_shows_nowhere(skewed: Cluster) -> None:
     """Its lines have times of the master's clock, durations are the master's alone."""
-    began = datetime.now(UTC) - timedelta(seconds=5)
+    began = datetime.now(UTC) - AWHILE
     experiment = skewed.submit(config("echo its line; sleep 1"), {})
     assert skewed.wait(experiment) == "COMPLETED"
-    ended = datetime.now(UTC) + timedelta(seconds=5)
+    ended = datetime.now(UTC) + AWHILE
     [trial] = skewed.trials(experiment)
     lines = list(skewed.lines(trial["id"]))
     assert any("its line" in line["log"] for line in lines)
     for line in lines:
         assert began < instant(line["timestamp"]) < ended, line
-    assert 1 <= float(trial["wallClockTime"]) < 60
+    assert 1 <= float(trial["wallClockTime"]) < AWHILE.total_seconds()
     assert "an agent's clock differs from the master's" in skewed.log()
-    assert re.search(rf"ahead_s\W+(3599|{HOUR_S})", skewed.log())
+    ahead = re.search(r"ahead_s\W+([\d.]+)", skewed.log())
+    assert ahead is not None
+    assert HOUR_S - AWHILE.total_seconds() < float(ahead[1]) <= HOUR_S + 1
 
 
 def test_a_clock_that_jumps_ahead_ends_nobodys_time_to_leave(
@@ -105,7 +109,7 @@ def test_a_clock_that_jumps_ahead_ends_nobodys_time_to_leave(
     place.mkdir()
     place.chmod(0o777)
     given = config(
-        environment={"environment_variables": [f"PLACE={place}"]}, preemption_timeout=60
+        environment={"environment_variables": [f"PLACE={place}"]}, preemption_timeout=HOUR_S
     )
     experiment = skewed.submit(given, {"t.py": SLOW_TO_LEAVE})
     until(lambda: trained(skewed, experiment), what="a report")
@@ -129,7 +133,7 @@ def test_a_clock_that_jumps_back_lets_nobody_stay_for_ever(
     until(lambda: trained(skewed, experiment), what="a report")
     skewed.post(f"/api/v1/experiments/{experiment}/pause")
     jump(clocks, -2 * HOUR_S)
-    until(lambda: not skewed.tasks(), 30, "the end of its run")
+    until(lambda: not skewed.tasks(), what="the end of its run")
     skewed.post(f"/api/v1/experiments/{experiment}/kill")
     assert skewed.wait(experiment) == "CANCELED"
     [trial] = skewed.trials(experiment)

@@ -13,7 +13,7 @@ from tests.e2e.cluster import Cluster, Way, until
 from tests.e2e.conftest import running
 from tests.e2e.faults import Held, is_away
 from tests.e2e.network import CannotRun, Namespace, namespace
-from tests.e2e.test_fault_agents import IMPATIENT, KEEPALIVE, WINDOW_S
+from tests.e2e.test_fault_agents import IMPATIENT, KEEPALIVE, WINDOW_S, start_in
 from tests.e2e.test_kills import check_ledger
 from tests.e2e.test_life import ledger_config
 
@@ -22,7 +22,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 SETTINGS = f"""
 security: {{agent_join: open, allow_process_runtime: true}}
 resource_pools:
-  - {{pool_name: default, agent_reconnect_wait: {WINDOW_S}s}}
+  - {{pool_name: default, agent_reconnect_wait: 60s}}
+  - {{pool_name: hasty, agent_reconnect_wait: {WINDOW_S}s}}
 """
 LOSS = 0.2
 ENOUGH = 20
@@ -69,7 +70,7 @@ def test_where_packets_get_lost_nothing_else_does(far: Cluster, network: Namespa
         while network.dropped() < ENOUGH:
             given = ledger_config(far, "lossy")
             experiment = far.submit(given, {"t.py": scripts.LEDGER})
-            assert far.wait(experiment, 180) == "COMPLETED"
+            assert far.wait(experiment, 240) == "COMPLETED"
             check_ledger(far, experiment, far.root / "lossy")
             shutil.rmtree(far.root / "lossy")
 
@@ -104,18 +105,23 @@ def test_what_ends_during_a_partition_is_told_after_it(far: Cluster, network: Na
 def test_after_a_partition_longer_than_the_window_work_goes_on_elsewhere_alone(
     far: Cluster, network: Namespace
 ) -> None:
-    held = Held(far, "long cut")
-    assert held.began() == "agent-0"
-    far.post("/api/v1/agents/agent-1/enable")
-    with network.dropping(1):
-        assert held.began(2) == "agent-1"
-        assert held.processes("agents/agent-0") != [], "nobody could tell it to end"
-    until(lambda: not is_away(far, "agent-0"), what="its return")
-    until(lambda: not held.processes("agents/agent-0"), what="the end of what it still had")
-    assert held.end() == "COMPLETED"
-    assert held.runs() == [1, 2]
-    assert held.trial["restarts"] == 0
-    assert "did not come back within" in held.text()
+    both = ("agent-0", "agent-1")
+    start_in(far, "hasty", *both)
+    try:
+        held = Held(far, "long cut", resources={"resource_pool": "hasty"})
+        assert held.began() == "agent-0"
+        far.post("/api/v1/agents/agent-1/enable")
+        with network.dropping(1):
+            assert held.began(2) == "agent-1"
+            assert held.processes("agents/agent-0") != [], "nobody could tell it to end"
+        until(lambda: not is_away(far, "agent-0"), what="its return")
+        until(lambda: not held.processes("agents/agent-0"), what="the end of what it still had")
+        assert held.end() == "COMPLETED"
+        assert held.runs() == [1, 2]
+        assert held.trial["restarts"] == 0
+        assert "did not come back within" in held.text()
+    finally:
+        start_in(far, "default", *both)
 
 
 def test_a_start_that_is_cut_off_half_way_happens_once(far: Cluster, network: Namespace) -> None:

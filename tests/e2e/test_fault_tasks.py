@@ -20,6 +20,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 FLOOD_MB = int(os.environ.get("DETERMINED_TEST_FLOOD_MB", "64"))
 """1024 is what is claimed; the suite has time for a part of it."""
 GROWTH_MB = 250
+ROOM, MOST = (100, 111) if os.getuid() == 0 else (250, 500)
+"""Processes that a task has room for, and that a bounded bomb stays below; unbounded it has 512.
+Without a cgroup those of all tests of this user count, which come and go meanwhile."""
 
 STUBBORN = '''
 """Trains, and leaves for no signal that can be ignored."""
@@ -66,10 +69,31 @@ for number in range(int(os.environ["LINES"])):
 """
 
 
+@pytest.fixture
+def spooling(bounded: Cluster) -> Iterator[Cluster]:
+    """The same without a bound of processes, which may count those of other tests, too."""
+    options = bounded.agent_options
+    at = options.index("--container-pids-limit")
+    bounded.agent_options = (*options[:at], *options[at + 2 :])
+    try:
+        restart_agent(bounded)
+        yield bounded
+    finally:
+        bounded.agent_options = options
+        restart_agent(bounded)
+
+
+def restart_agent(cluster: Cluster) -> None:
+    cluster.kill("agent-0")
+    until(lambda: not cluster.connected(), what="that the master notices")
+    cluster.start_agent()
+    until(cluster.connected, what="the agent")
+
+
 @pytest.fixture(scope="module")
 def bounded() -> Iterator[Cluster]:
     """One agent of two slots, whose tasks may have few processes and little unread output."""
-    limit = 100
+    limit = ROOM
     if os.getuid() == 0:
         group = make_group("try", limit)
         remove_group("try")
@@ -93,7 +117,7 @@ def test_a_task_that_ignores_every_signal_is_ended_when_its_time_is_over(
     experiment = cluster.submit(config(preemption_timeout=1), {"t.py": STUBBORN})
     until(lambda: any(t["totalBatchesProcessed"] for t in cluster.trials(experiment)))
     cluster.post(f"/api/v1/experiments/{experiment}/pause")
-    until(lambda: not cluster.tasks(), 30, "the end of its process")
+    until(lambda: not cluster.tasks(), what="the end of its process")
     assert cluster.state(experiment) == "PAUSED"
     cluster.post(f"/api/v1/experiments/{experiment}/kill")
     assert cluster.wait(experiment) == "CANCELED"
@@ -112,11 +136,11 @@ def test_a_fork_bomb_meets_its_bound_and_dies_with_its_task(bounded: Cluster) ->
         return bounded.state(experiment) == "COMPLETED"
 
     experiment = bounded.submit(config("python3 t.py"), {"t.py": BOMB})
-    until(is_over, 60, "the end of the bomb")
-    assert 40 < most <= 110, "the bomb was bounded"
+    until(is_over, what="the end of the bomb")
+    assert 40 < most < MOST, "the bomb was bounded"
     [trial] = bounded.trials(experiment)
     assert "the bomb met:" in bounded.text(trial["id"])
-    until(lambda: not processes_of_tasks(bounded), 20, "the end of all of its processes")
+    until(lambda: not processes_of_tasks(bounded), what="the end of all of its processes")
     assert bounded.connected() == ["agent-0"]
     after = bounded.submit(config("true"), {})
     assert bounded.wait(after) == "COMPLETED"
@@ -137,8 +161,8 @@ def test_a_fork_bomb_that_is_killed_leaves_nothing(bounded: Cluster) -> None:
     experiment = bounded.submit(config("python3 t.py"), {"t.py": hydra})
     until(lambda: len(processes_of_tasks(bounded)) > 30, what="a grown hydra")
     bounded.post(f"/api/v1/experiments/{experiment}/kill")
-    assert bounded.wait(experiment, 30) == "CANCELED"
-    until(lambda: not processes_of_tasks(bounded), 20, "the end of all of its processes")
+    assert bounded.wait(experiment) == "CANCELED"
+    until(lambda: not processes_of_tasks(bounded), what="the end of all of its processes")
 
 
 def test_a_line_of_ten_megabytes_is_cut_with_a_mark_and_whole(cluster: Cluster) -> None:
@@ -173,10 +197,10 @@ def test_a_flood_of_output_is_kept_whole_in_bounded_memory(cluster: Cluster) -> 
         assert memory[name] - before[name] < GROWTH_MB, f"{name}: {memory[name]:.0f} MiB"
 
 
-def test_more_output_than_the_spool_holds_is_dropped_and_counted(bounded: Cluster) -> None:
+def test_more_output_than_the_spool_holds_is_dropped_and_counted(spooling: Cluster) -> None:
     """The task does not wait for its agent, and the machine's disk does not fill."""
     count = 10_000
-    place = bounded.root / "spool"
+    place = spooling.root / "spool"
     place.mkdir()
     place.chmod(0o777)
     given = config(
@@ -184,15 +208,15 @@ def test_more_output_than_the_spool_holds_is_dropped_and_counted(bounded: Cluste
         "python3 t.py; touch $PLACE/ended",
         environment={"environment_variables": [f"LINES={count}", f"PLACE={place}"]},
     )
-    experiment = bounded.submit(given, {"t.py": FLOOD})
+    experiment = spooling.submit(given, {"t.py": FLOOD})
     until((place / "began").exists, what="its start")
-    bounded.kill("agent-0")
+    spooling.kill("agent-0")
     (place / "go").touch()
     until((place / "ended").exists, what="its end without an agent")
-    bounded.start_agent()
-    assert bounded.wait(experiment) == "COMPLETED"
-    [trial] = bounded.trials(experiment)
-    lines = [line["log"] for line in bounded.lines(trial["id"])]
+    spooling.start_agent()
+    assert spooling.wait(experiment) == "COMPLETED"
+    [trial] = spooling.trials(experiment)
+    lines = [line["log"] for line in spooling.lines(trial["id"])]
     kept = sum(line[9:12] == "yyy" for line in lines)
     notes = [int(line.split()[0]) for line in lines if "lines of output were dropped" in line]
     assert 500 < kept < 4000

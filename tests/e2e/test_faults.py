@@ -43,7 +43,7 @@ def create(cluster: Cluster, http: Any, key: str, **headers: str) -> Any:
             **headers,
         },
         retries=False,
-        timeout=30,
+        timeout=90,
     )
 
 
@@ -159,7 +159,7 @@ def test_a_second_agent_with_one_id_is_refused_and_the_first_goes_on(cluster: Cl
     until(lambda: cluster.state(experiment) == "RUNNING")
     second = cluster.start_twin("agent-0")
     try:
-        assert second.wait(30) != 0
+        assert second.wait(60) != 0
     except subprocess.TimeoutExpired:
         pytest.fail(f"the second agent goes on: {cluster.log('twin')}")
     finally:
@@ -205,7 +205,7 @@ def test_while_the_database_is_away_a_client_is_told_to_come_again(http: Any) ->
                 f"{cluster.address}/api/v1/experiments",
                 headers=headers,
                 retries=False,
-                timeout=30,
+                timeout=90,
             )
             seen.add(answer.status)
             assert answer.status != 500, cluster.log()[-6000:]
@@ -215,8 +215,8 @@ def test_while_the_database_is_away_a_client_is_told_to_come_again(http: Any) ->
 
         for _ in range(3):
             cluster.kill_postgres()
-            until(recovered, 30, "a database that is back")
+            until(recovered, what="a database that is back")
         assert seen == {200, 503}
-        until(lambda: cluster.connected() == ["agent-0"], 30, "the agent")
+        until(lambda: cluster.connected() == ["agent-0"], what="the agent")
         experiment = cluster.submit(config("true"), {})
         assert cluster.wait(experiment) == "COMPLETED"

@@ -52,7 +52,7 @@ def det(cluster: Cluster, *words: str, code: int = 0) -> str:
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == code, done.stderr
     return done.stdout if code == 0 else done.stderr

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from socket import create_connection
 
 import pytest
-from tests.e2e.cluster import Cluster, free_port, until
+from tests.e2e.cluster import Cluster, until
 from tests.e2e.conftest import running
 from tests.e2e.scripts import SERVES
+from tests.free_ports import free_port
 from websockets.sync.client import connect
 
 from determined.common.api import tunnels
@@ -84,9 +85,9 @@ def test_a_websocket_is_opened_through_the_master(served: Served) -> None:
     own = {"Authorization": f"Bearer {served.cluster.session().token}"}
     with connect(uri, additional_headers=own, proxy=None) as socket:
         socket.send("text")
-        assert socket.recv(timeout=10) == "TEXT"
+        assert socket.recv(timeout=60) == "TEXT"
         socket.send(b"bytes" * 50_000)
-        assert socket.recv(timeout=10) == b"BYTES" * 50_000
+        assert socket.recv(timeout=60) == b"BYTES" * 50_000
 
 
 def test_a_local_port_leads_to_the_trial(served: Served) -> None:
@@ -94,7 +95,7 @@ def test_a_local_port_leads_to_the_trial(served: Served) -> None:
     listener = tunnels.Listener(served.way, served.raw, 0, said.append)
     try:
         for _ in range(2):
-            with create_connection(("127.0.0.1", listener.port), 10) as raw:
+            with create_connection(("127.0.0.1", listener.port), 60) as raw:
                 raw.sendall(b"over tcp")
                 assert raw.recv(100) == b"OVER TCP"
     finally:
@@ -109,7 +110,7 @@ def test_standard_input_leads_to_the_trial(served: Served) -> None:
         [*command, served.cluster.address, served.raw, "--auth"],
         input=b"typed.",
         capture_output=True,
-        timeout=30,
+        timeout=90,
         env=served.cluster._environment() | {"DET_USER_TOKEN": token},
     )
     assert (done.stdout, done.returncode) == (b"TYPED.", 0), done.stderr

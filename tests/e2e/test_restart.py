@@ -72,7 +72,7 @@ from tests.e2e.test_life import config
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.kill]
 
-WINDOW_S = 8
+WINDOW_S = 20
 POOLS = f"""
 resource_manager: {{default_compute_resource_pool: main, default_aux_resource_pool: main}}
 resource_pools:

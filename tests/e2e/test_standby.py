@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.cluster import ROOT, free_port, until
+from tests.e2e.cluster import ROOT, until
+from tests.free_ports import free_port
 
 from determined_master.store.pool import Address
 
@@ -46,7 +47,7 @@ def master(
 
 def answers(address: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{address}/api/v1/master", timeout=5) as answer:
+        with urllib.request.urlopen(f"{address}/api/v1/master", timeout=30) as answer:
             return int(answer.status) == 200
     except (urllib.error.URLError, TimeoutError, ConnectionError):
         return False
@@ -58,7 +59,7 @@ def test_a_second_master_waits_says_so_and_takes_over(database: Address, tmp_pat
         with master(database, tmp_path, "given-up") as (given_up, _, log):
             until(lambda: WAITS in log.read_text(), what="the second to wait")
             given_up.send_signal(signal.SIGTERM)
-            assert given_up.wait(20) == 0
+            assert given_up.wait(60) == 0
         with master(database, tmp_path, "second") as (second, other, log):
             until(lambda: WAITS in log.read_text(), what="the second to wait")
             first.kill()

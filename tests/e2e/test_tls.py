@@ -57,7 +57,7 @@ def det(
         stdin=stdin,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr
@@ -114,7 +114,7 @@ def test_an_agent_without_a_certificate_is_refused_and_told_what_to_do(
     finally:
         cluster.agent_options = own
     try:
-        assert twin.wait(30) == 3
+        assert twin.wait(60) == 3
     finally:
         if twin.poll() is None:
             twin.send_signal(signal.SIGKILL)
@@ -132,7 +132,7 @@ def test_an_agent_is_refused_that_takes_the_id_of_anothers_certificate(cluster: 
         until(lambda: cluster.connected() == ["agent-0"], what="the agent whose id it names")
         twin = cluster.start_twin("agent-1")
         try:
-            assert twin.wait(30) == 3
+            assert twin.wait(60) == 3
         finally:
             if twin.poll() is None:
                 twin.send_signal(signal.SIGKILL)
@@ -165,7 +165,7 @@ def test_an_agent_that_does_not_trust_the_master_says_so_and_goes_on_trying(
             assert twin.poll() is None
         finally:
             twin.send_signal(signal.SIGTERM)
-            assert twin.wait(30) == 0
+            assert twin.wait(60) == 0
 
 
 def test_commands_trust_by_file_by_name_or_not_at_all(cluster: Cluster, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ What can be tuned:
 * `shim_ahead_s`: the same for the shims that an agent starts, fixed;
 * `link`: fields of the master's `LinkTimes`;
 * `hostname`: what the machine calls itself;
+* `machines`: a directory; pools of the master may have `provider: {type: local}`, whose machines
+  are agents beside it (`local_machines.py`);
 * `keepalive`: `ping_s` and `answer_s` of the agent's end of the link.
 
 Everything else is as it is shipped.
@@ -42,6 +44,11 @@ def main() -> None:
         backend.LinkTimes = functools.partial(backend.LinkTimes, **tuning["link"])  # type: ignore[assignment, misc]  # only ever called
     if "hostname" in tuning:
         socket.gethostname = lambda: str(tuning["hostname"])
+    if "machines" in tuning:
+        sys.path.append(str(Path(__file__).parents[2]))
+        from tests.e2e import local_machines
+
+        local_machines.offer(Path(tuning["machines"]))
     if "keepalive" in tuning:
         from determined_agent import socket as link
 

@@ -1,8 +1,9 @@
 """A process to be killed: tells one search a fixed list of events, each under its own cause.
 
-    python -m tests.engine.search_victim HOST PASSWORD DATABASE SEED
+    python -m tests.engine.search_victim HOST PASSWORD DATABASE SEED MOST
 
-Started again, it tells all of them again; what was told before changes nothing.
+Started again, it tells all of them again; what was told before changes nothing. After the first
+MOST of them it waits to be killed; 0 stands for all.
 """
 
 from __future__ import annotations
@@ -86,12 +87,14 @@ def search_engine(address: Address, pool) -> Engine:
 
 
 async def main() -> None:
-    host, password, database, seed = sys.argv[1:]
+    host, password, database, seed, most = sys.argv[1:]
     address = Address(host, 5432, "determined", password, database)
     pool = await open_pool(address, min_size=1, max_size=5)
     async with search_engine(address, pool) as engine:
         await engine.wait_until_leading()
-        await tell(engine, events(int(seed)))
+        await tell(engine, events(int(seed))[: int(most) or None])
+        if int(most):
+            await asyncio.Event().wait()
     await pool.close()
 
 

@@ -38,7 +38,7 @@ async def post_all(engine, id: str) -> None:
     first = toy.Added(3, echoes=("x", "y"), tick_s=0.0)
     assert (await engine.post("tally", id, first, cause="1")).version == 1
     await engine.post("tally", id, toy.Added(4), cause="2", within=within)
-    state = await engine.wait_for("tally", id, lambda t: t.echoes == 2 and t.ticks == 1, 20)
+    state = await engine.wait_for("tally", id, lambda t: t.echoes == 2 and t.ticks == 1, 60)
     assert state == toy.Tally(total=7, echoes=2, ticks=1)
 
 
@@ -114,6 +114,6 @@ async def test_a_commit_whose_answer_is_lost_is_settled_by_its_cause(
 
             assert proxy.cuts == 1
             assert outcome.version == 1
-            state = await engine.wait_for("tally", "a", lambda t: t.echoes == 1, 10)
+            state = await engine.wait_for("tally", "a", lambda t: t.echoes == 1, 60)
             assert state.total == 3
     assert await toy_pool.fetchval("SELECT count(*) FROM journal") == 2

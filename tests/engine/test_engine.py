@@ -127,7 +127,7 @@ async def test_the_story_tells_events_causes_and_effects_page_by_page(
     engine: Engine, toy_pool: Pool
 ) -> None:
     await engine.post("tally", "a", toy.Added(1, echoes=("hey",)), cause="request:1")
-    await engine.wait_for("tally", "a", lambda tally: tally.echoes == 1, 5)
+    await engine.wait_for("tally", "a", lambda tally: tally.echoes == 1, 60)
     await engine.post("tally", "b", toy.Added(2), cause="request:2")
 
     async with toy_pool.acquire() as conn:
@@ -153,7 +153,7 @@ async def test_subscribers_hear_of_the_newest_version_after_the_commit(engine: E
             heard.append((changed.id, changed.version, changed.state.total))
             arrived.set()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         task = asyncio.ensure_future(listen())
         await asyncio.sleep(0)
         await engine.post("tally", "a", toy.Added(3), cause="1")
@@ -164,7 +164,7 @@ async def test_subscribers_hear_of_the_newest_version_after_the_commit(engine: E
 
 
 async def test_waiting_for_a_state_ends_when_it_is_reached(engine: Engine) -> None:
-    waiting = asyncio.ensure_future(engine.wait_for("tally", "a", lambda t: t.total >= 3, 5))
+    waiting = asyncio.ensure_future(engine.wait_for("tally", "a", lambda t: t.total >= 3, 60))
     for n in range(3):
         await engine.post("tally", "a", toy.Added(1), cause=str(n))
 

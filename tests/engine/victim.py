@@ -1,8 +1,9 @@
 """A process to be killed: posts a fixed list of events, each under its own cause, and ends.
 
-    python -m tests.engine.victim HOST PASSWORD DATABASE LEDGER AGGREGATES EVENTS
+    python -m tests.engine.victim HOST PASSWORD DATABASE LEDGER AGGREGATES EVENTS MOST
 
 After each answer it writes the cause to the ledger, as a client that saw the answer would know.
+When MOST answers were new it posts nothing more and waits to be killed; 0 stands for no bound.
 """
 
 from __future__ import annotations
@@ -13,27 +14,42 @@ import sys
 from tests.engine import toy
 from tests.engine.conftest import make_engine
 
+from determined_master.engine import Outcome
 from determined_master.store.pool import Address, open_pool
 
 
-async def post_events(engine, id: str, events: int, ledger) -> None:
+class Allowance:
+    """How many answers may still be new."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most or 10**9
+
+    async def use(self, outcome: Outcome) -> None:
+        self._left -= not outcome.is_duplicate
+        if self._left <= 0:
+            await asyncio.Event().wait()
+
+
+async def post_events(engine, id: str, events: int, ledger, allowance: Allowance) -> None:
     for n in range(events):
         event = toy.Added(n, echoes=(str(n),), tick_s=0.0 if n == 0 else None)
-        await engine.post("tally", id, event, cause=f"request:{n}")
+        outcome = await engine.post("tally", id, event, cause=f"request:{n}")
         ledger.write(f"{id} request:{n}\n")
         ledger.flush()
+        await allowance.use(outcome)
     await engine.wait_for("tally", id, lambda t: t.echoes == events and t.ticks == 1, 60)
 
 
 async def main() -> None:
-    host, password, database, path, aggregates, events = sys.argv[1:]
+    host, password, database, path, aggregates, events, most = sys.argv[1:]
+    allowance = Allowance(int(most))
     address = Address(host, 5432, "determined", password, database)
     pool = await open_pool(address, min_size=1, max_size=5)
     with open(path, "a") as ledger:  # noqa: ASYNC230
         async with make_engine(address, pool) as engine:
             await asyncio.gather(
                 *(
-                    post_events(engine, f"t{n}", int(events), ledger)
+                    post_events(engine, f"t{n}", int(events), ledger, allowance)
                     for n in range(int(aggregates))
                 )
             )

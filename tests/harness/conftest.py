@@ -6,13 +6,13 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.free_ports import free_port
 from tests.harness.master_double import MasterDouble
 
 SOURCE = pathlib.Path(__file__).parents[2] / "src"
@@ -134,8 +134,4 @@ def unused_port() -> int:
     It lies below those that the system hands out by itself: a client that keeps calling one of
     these may in the end be connected to itself.
     """
-    for port in range(21000 + os.getpid() % 5000, 30000):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)):
-                return port
-    raise AssertionError("no port is free")
+    return free_port()

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60
 
 
 class Call(NamedTuple):
@@ -46,7 +46,7 @@ class MasterDouble:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            timeout = 30
+            timeout = 90
 
             def setup(self) -> None:
                 super().setup()

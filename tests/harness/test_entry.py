@@ -122,7 +122,7 @@ def test_a_signal_is_handed_on(task: Task, master: MasterDouble, python: str) ->
     assert p.stdout is not None
     assert p.stdout.readline() == "ready\n"
     p.send_signal(signal.SIGTERM)
-    p.communicate(timeout=20)
+    p.communicate(timeout=60)
     assert p.returncode == 5
 
 

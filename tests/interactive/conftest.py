@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.environments import NotInstalled, environment
+from tests.free_ports import free_port
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble, until
 from tests.interactive.contained import Container
@@ -178,19 +177,3 @@ def patched(folder: Path, python: list[str], *statements: str) -> list[str]:
     script = folder / "patched.py"
     script.write_text("\n".join(lines))
     return [*python, str(script)]
-
-
-def free_port() -> int:
-    """A port that nobody listens at, below those that the system hands out.
-
-    Drawn by lot: the server binds it seconds later, and other tests look for one meanwhile.
-    """
-    family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-    for port in random.sample(range(12000, 20000), 100):
-        with socket.socket(family) as probe:
-            try:
-                probe.bind(("", port))
-            except OSError:
-                continue
-            return port
-    raise AssertionError("no port is free")

@@ -108,12 +108,12 @@ def test_a_notebook_serves_its_user_and_says_when_it_is_idle(
 
 def test_without_jupyterlab_the_log_names_the_remedy(start: Starter) -> None:
     running = start("NOTEBOOK", [sys.executable, "-S"], SECRETS, env={"PATH": "/nowhere"})
-    assert running.process.wait(30) == 127
+    assert running.process.wait(60) == 127
     assert "pip install jupyterlab" in running.text
     assert "Traceback" not in running.text
 
 
 def test_a_type_of_idleness_that_is_none_is_named(start: Starter) -> None:
     running = start("NOTEBOOK", [sys.executable, "-S"], SECRETS, notebook_idle_type="mouse")
-    assert running.process.wait(30) == 2
+    assert running.process.wait(60) == 2
     assert "'mouse' is none of kernels_or_terminals" in running.text

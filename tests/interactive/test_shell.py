@@ -173,7 +173,7 @@ def test_a_user_who_could_not_enter_is_named(
 ) -> None:
     with contained(master, folder, uid, **options) as start:
         running = start("SHELL", [PYTHON, "-S"], SECRETS)
-        assert running.process.wait(30) == 1
+        assert running.process.wait(60) == 1
         assert said in running.text
         assert "Traceback" not in running.text
 
@@ -181,6 +181,6 @@ def test_a_user_who_could_not_enter_is_named(
 def test_without_a_server_the_log_names_the_remedy(start: Starter, tmp_path: Path) -> None:
     bare = patched(tmp_path, BARE, "from determined.exec import _tools; _tools.SYSTEM_PATHS = ()")
     running = start("SHELL", bare, SECRETS, env={"PATH": "/nowhere"})
-    assert running.process.wait(30) != 0
+    assert running.process.wait(60) != 0
     assert "apt-get install -y openssh-server" in running.text
     assert "Traceback" not in running.text

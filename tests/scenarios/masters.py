@@ -34,7 +34,7 @@ async def master(
         listener.backend = app.door
         ready = asyncio.Event()
         running = asyncio.create_task(app.run(ready))
-        await asyncio.wait_for(ready.wait(), 30)
+        await asyncio.wait_for(ready.wait(), 60)
         opened = await app.services.auth.login("admin", PASSWORD, is_hashed=False)
         try:
             yield app, Client(app.api, opened.token)

@@ -25,12 +25,21 @@ from determined_master.store.pool import Address, Pool
 pytestmark = pytest.mark.slow
 AGENTS = 64
 SLOTS = 4
-WAIT_S = 0.5
-SETTINGS = Settings(
-    host="127.0.0.1",
-    checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"},
-    resource_pools=(ResourcePool(pool_name="default", agent_reconnect_wait_s=WAIT_S),),
-)
+
+
+def settings(reconnect_wait_s: float) -> Settings:
+    return Settings(
+        host="127.0.0.1",
+        checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"},
+        resource_pools=(
+            ResourcePool(pool_name="default", agent_reconnect_wait_s=reconnect_wait_s),
+        ),
+    )
+
+
+PATIENT = settings(60.0)
+"""All agents come back to the next master in time, however busy the machine is."""
+SETTINGS = settings(0.5)
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +97,17 @@ async def state_of(client: Client, trial_id: int) -> str:
 
 
 async def until_state(client: Client, trial_id: int, wanted: str) -> None:
-    for _ in range(1500):
-        if await state_of(client, trial_id) == wanted:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"trial {trial_id} is {await state_of(client, trial_id)}")
+    seen = ""
+
+    async def watch() -> None:
+        nonlocal seen
+        while (seen := await state_of(client, trial_id)) != wanted:  # noqa: ASYNC110 - a row
+            await asyncio.sleep(0.01)
+
+    try:
+        await asyncio.wait_for(watch(), 60)
+    except TimeoutError:
+        pytest.fail(f"trial {trial_id} is {seen}, not {wanted}")
 
 
 async def all_rendezvous(app: App) -> list[Any]:
@@ -109,7 +124,7 @@ async def all_rendezvous(app: App) -> list[Any]:
 async def test_a_gang_on_64_agents_runs_survives_a_new_master_and_completes(
     database: Address, pool: Pool, passwords: Passwords, listener: Listener, agents: Agents
 ) -> None:
-    async with master(database, passwords, listener, SETTINGS) as (app, client):
+    async with master(database, passwords, listener, PATIENT) as (app, client):
         await until(lambda: agents.fleet.counts()["connected"] == AGENTS)
         trial_id = await submit(client, AGENTS * SLOTS)
         await until(lambda: runs_whole(app), what="the gang runs")
@@ -122,7 +137,7 @@ async def test_a_gang_on_64_agents_runs_survives_a_new_master_and_completes(
     assert await pool.fetchval(stored) < STATE_LIMIT_BYTES / 4
     assert await pool.fetchval("SELECT count(*) FROM aggregate_parts") == AGENTS > MAX_IN_STATE
 
-    async with master(database, passwords, listener, SETTINGS) as (app, client):
+    async with master(database, passwords, listener, PATIENT) as (app, client):
         await until(lambda: len(app.door.agents()) == AGENTS)
         await until(lambda: all(a.is_connected for a in app.door.agents()), what="all are back")
         assert only(app) == before

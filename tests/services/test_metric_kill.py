@@ -25,7 +25,26 @@ TRIALS, REPORTS, KILLS = 4, 60, 3
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 
-async def report_all(flusher: Flusher, trial_id: int, facts: TrialFacts) -> int:
+class Answered:
+    """How many reports were answered."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._changed = asyncio.Condition()
+
+    async def add(self) -> None:
+        async with self._changed:
+            self.count += 1
+            self._changed.notify_all()
+
+    async def reach(self, count: int) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.count >= count)
+
+
+async def report_all(
+    flusher: Flusher, trial_id: int, facts: TrialFacts, answered: Answered
+) -> int:
     """Report step after step, each until it is answered, as a harness does; how often again."""
     again = 0
     for steps in range(1, REPORTS + 1):
@@ -40,6 +59,7 @@ async def report_all(flusher: Flusher, trial_id: int, facts: TrialFacts) -> int:
         while True:
             try:
                 await flusher.report(report, facts)
+                await answered.add()
                 break
             except DATABASE_ERRORS:
                 again += 1
@@ -47,8 +67,7 @@ async def report_all(flusher: Flusher, trial_id: int, facts: TrialFacts) -> int:
     return again
 
 
-async def kill(server: EmbeddedServer, chance: random.Random) -> None:
-    await asyncio.sleep(chance.uniform(0.02, 0.1))
+async def kill(server: EmbeddedServer) -> None:
     killed = server.pid
     assert killed is not None
     os.kill(killed, signal.SIGKILL)
@@ -79,9 +98,12 @@ async def test_postgres_killed_during_a_flush_loses_no_answered_report(seed: int
             flusher = Flusher(pool)
             async with asyncio.TaskGroup() as group, asyncio.timeout(120):
                 running = group.create_task(flusher.run())
-                work = [group.create_task(report_all(flusher, i, facts)) for i in trials]
-                for _ in range(KILLS):
-                    await kill(server, chance)
+                answered = Answered()
+                work = [group.create_task(report_all(flusher, i, facts, answered)) for i in trials]
+                # By then each trial has some left to tell, and waits for an answer.
+                for count in sorted(chance.sample(range(REPORTS), KILLS)):
+                    await answered.reach(count)
+                    await kill(server)
                 again = await asyncio.gather(*work)
                 running.cancel()
             assert sum(again) > 0, "no report was under way when the server died"

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from tests.contracts.fake_machines import FakeCloud, FakeMachines
 from tests.covers import covers
 
 from determined_master import clock
 from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.scaling import MachineType
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
 from determined_master.services.pools import Pools
 from determined_master.settings import Settings
+from determined_master.settings_pools import ResourcePool
+from determined_master.settings_provider import Provider
 from determined_wire.agent_link import Device
 
 E = "scheduling-and-provisioning"
@@ -114,3 +118,42 @@ def test_agents_that_a_task_may_not_use_do_not_count() -> None:
     assert "no agent is left" in str(shortage(0, "a", "b"))
     assert shortage(4, "a", "b", is_single_node=True) is not None
     assert shortage(9, "gone") is None  # it is not that agent that is missing
+
+
+def on_demand(*agents: AgentSnapshot, slots: int = 8, launch_error: bool = True) -> Pools:
+    """A pool of at most two machines."""
+    backend: Any = Here(agents)
+    provider: Any = FakeMachines(FakeCloud(), "default", MachineType(slots=slots))
+    settings = Settings(
+        launch_error=launch_error,
+        resource_pools=(ResourcePool(provider=Provider(type="local", max_instances=2)),),
+    )
+    live = LiveAllocations(lambda pool: None)
+    return Pools(settings, backend, live, {"default": provider})
+
+
+@covers(f"{E} e.4.single_dynamic")
+def test_what_shall_run_on_one_machine_must_fit_one() -> None:
+    for made in (on_demand(), on_demand(agent("a", 4)), on_demand(agent("a", 16))):
+        assert made.check_fit("default", 8, is_single_node=True) is False
+        assert refusal(made, 9, is_single_node=True).startswith(UNFULFILLABLE)
+
+
+@covers(f"{E} e.4.total_dynamic")
+def test_what_machines_could_hold_counts_also_while_none_is_there() -> None:
+    assert on_demand().check_fit("default", 16) is False
+    assert refusal(on_demand(), 24).startswith(TOO_LARGE)
+    assert on_demand(launch_error=False).check_fit("default", 24) is True
+    assert "ask for 8 or 16" in refusal(on_demand(), 12)
+    assert refusal(on_demand(slots=0), 1).startswith(TOO_LARGE)
+    assert on_demand(slots=0).check_fit("default", 0) is False
+
+
+@covers(f"{E} e.4.total_dynamic")
+def test_machines_that_a_task_may_not_use_take_the_place_of_others() -> None:
+    made = on_demand(agent("a", 8))
+    excluded = {"is_single_node": False, "excluded": ("a",)}
+    assert made.find_shortage("default", 8, **excluded) is None
+    said = made.find_shortage("default", 16, **excluded)
+    assert said is not None
+    assert "log policies exclude a, 8 slots are left" in said

@@ -11,9 +11,11 @@ from tests.covers import covers
 from tests.services.test_pools import Here, agent
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project
 
+from determined_master.domain.scaling import Machine, MachineState
 from determined_master.domain.usage import Window
 from determined_master.ports import AgentSnapshot
 from determined_master.services.agent_stays import AgentStays
+from determined_master.services.machine_records import MachineRecords
 from determined_master.services.usage import Usage
 from determined_master.store.job_queue import list_waits
 from determined_master.store.pool import Pool
@@ -131,4 +133,23 @@ async def test_agents_are_there_from_their_coming_until_they_were_seen_last(pool
         ("agent", "a", 4, 30),
         ("agent", "b", 2, 30),
         ("agent", "a", 8, 60),
+    ]
+
+
+@covers(f"{E} e.5.instances")
+async def test_machines_are_there_from_their_launch_until_they_were_seen_last(pool: Pool) -> None:
+    def machine(id: str, state: MachineState = "running") -> Machine:
+        return Machine(id=id, agent_name=id, state=state, launched_at=STARTED)
+
+    records = MachineRecords(pool, "default", 4)
+    first, second = STARTED + timedelta(seconds=30), STARTED + timedelta(seconds=60)
+    await records.note([machine("a"), machine("b"), machine("r", "pending")], first)
+    await records.note([machine("a"), machine("b"), machine("c", "stopped")], second)
+    await records.note([machine("a")], second + timedelta(seconds=5))
+    found: list[Any] = []
+    window = Window(STARTED + timedelta(seconds=30), STARTED + timedelta(seconds=120))
+    await Usage(pool).spans(ADMIN, window, found.extend)
+    assert [(s.kind, s.username, s.slots, s.seconds) for s in found] == [
+        ("instance", "a", 4, 90),
+        ("instance", "b", 4, 30),
     ]

@@ -3,7 +3,6 @@ import os
 import signal
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,20 +90,22 @@ async def test_no_permission_of_a_directory_that_was_there_is_changed(layout: La
     assert {path: path.stat().st_mode for path in before} == before
 
 
-async def test_what_was_stored_is_there_at_a_second_start_which_is_quick(layout: Layout) -> None:
+async def test_what_was_stored_is_there_at_a_second_start_which_makes_nothing_anew(
+    layout: Layout,
+) -> None:
     server = EmbeddedServer(layout)
     await server.start()
     await ask(layout, "CREATE TABLE kept AS SELECT 7 AS n")
     await server.stop()
 
-    since = time.monotonic()
+    made = (layout.data / "PG_VERSION").stat()
     await server.start()
-    took_s = time.monotonic() - since
     try:
         assert await ask(layout, "SELECT n FROM kept") == 7
     finally:
         await server.stop()
-    assert took_s < 3  # 0.1 s on an idle machine; the bench has the exact figure
+    again = (layout.data / "PG_VERSION").stat()
+    assert (again.st_ino, again.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
 
 
 async def test_a_second_master_is_told_who_owns_the_data_directory(layout: Layout) -> None:
@@ -196,7 +197,7 @@ async def test_a_killed_server_is_started_again(layout: Layout) -> None:
         killed = server.pid
         assert killed is not None
         os.kill(killed, signal.SIGKILL)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while server.pid == killed:  # noqa: ASYNC110 - until the supervisor acts
                 await asyncio.sleep(0.01)
         assert await ask(layout, "SELECT n FROM kept") == 7

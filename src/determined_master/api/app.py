@@ -325,6 +325,9 @@ def _unexpected(http: Http, error: Exception) -> DetError:
     if isinstance(error, DATABASE_AWAY):
         log.warning("the database is away: %s", error, extra={"path": http.path})
         return Unavailable("the database does not answer: send the same request again")
+    if isinstance(error, TimeoutError):  # of a connection or a wait: it may succeed later
+        log.warning("a request took too long", extra={"path": http.path}, exc_info=error)
+        return Unavailable("it took too long: send the same request again")
     request_id = str(entropy.new_uuid())
     where = {"request_id": request_id, "method": http.method, "path": http.path}
     refusal = refusal_of(error)

@@ -22,6 +22,10 @@ ErrorCode = Literal[
 ]
 
 
+PASSING: frozenset[ErrorCode] = frozenset({"unavailable", "deadline_exceeded", "internal"})
+"""Codes of what is no refusal: the same request may succeed later."""
+
+
 class DetError(Exception):
     """An expected failure; its text names the thing, the value and the remedy."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from determined_master import entropy
 from determined_master.domain.allocation.messages import (
@@ -75,10 +76,21 @@ class PoolLoop:
         self._live = live
         self._tell = tell
         self._news = asyncio.Event()
+        self._shut: frozenset[str] = frozenset()
+        self._carrying_out = asyncio.Lock()
 
     def nudge(self) -> None:
         """Something that the scheduler looks at has changed."""
         self._news.set()
+
+    async def shut(self, agent_ids: frozenset[str]) -> None:
+        """Let nothing new start on these agents, and on no others than these.
+
+        Returns once nothing is on its way there either: what runs there now is all there is.
+        """
+        self._shut = agent_ids
+        async with self._carrying_out:
+            pass
 
     async def run(self) -> None:
         """Plan for ever; cancelled at the master's end."""
@@ -98,19 +110,21 @@ class PoolLoop:
 
     async def tick(self) -> None:
         """Plan once and carry it out."""
-        decision = self.decide()
-        plan = decision.plan
-        tasks = [self._start(start, decision.view) for start in plan.starts]
-        tasks += [self._preempt(preempt) for preempt in plan.preemptions]
-        if tasks:
-            await asyncio.gather(*tasks)
+        async with self._carrying_out:
+            decision = self.decide()
+            plan = decision.plan
+            tasks = [self._start(start, decision.view) for start in plan.starts]
+            tasks += [self._preempt(preempt) for preempt in plan.preemptions]
+            if tasks:
+                await asyncio.gather(*tasks)
 
     def decide(self) -> Decision:
         """Look and plan."""
         config = self.config
-        view = self._live.view(
-            config.name, self._agents(), config.rules, config.max_zero_slot_tasks
-        )
+        agents = self._agents()
+        if self._shut:
+            agents = [replace(a, is_draining=True) if a.id in self._shut else a for a in agents]
+        view = self._live.view(config.name, agents, config.rules, config.max_zero_slot_tasks)
         made = planner.plan(view) if view.pending or view.running else Plan()
         self.decision = Decision(view, made)
         self._tell(self.decision)

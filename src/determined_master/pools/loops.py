@@ -46,6 +46,12 @@ class PoolLoops:
                 extra={"pool": pool},
             )
 
+    async def shut(self, pool: str, agent_ids: frozenset[str]) -> None:
+        """Let nothing new start on these agents of a pool; returns once nothing is on its way."""
+        loop = self._loops.get(pool)
+        if loop is not None:
+            await loop.shut(agent_ids)
+
     def decision(self, pool: str) -> Decision | None:
         """The last decision of a pool; None before the first, or for no such pool."""
         loop = self._loops.get(pool)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain.schedule.frames import Film, Frame
+from determined_master.domain.schedule.frames import Camera, Frame
 from determined_master.store import plan_frames
 from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.plan_frames import FrameRow
@@ -39,7 +39,7 @@ class Recorder:
     ) -> None:
         self._pool = pool
         self._limits = max_bytes, max_frames
-        self._films: dict[str, Film] = {}
+        self._cameras: dict[str, Camera] = {}
         self._since_key: dict[str, int] = {}
         self._waiting: list[Frame] = []
         self._numbers: dict[str, int] = {}
@@ -51,8 +51,8 @@ class Recorder:
             self._waiting.clear()
             self._since_key.clear()
         count = self._since_key.get(name, FRAMES_A_KEY)
-        film = self._films.setdefault(name, Film())
-        frame = film.take(decision.view, decision.plan, is_key=count >= FRAMES_A_KEY)
+        camera = self._cameras.setdefault(name, Camera())
+        frame = camera.take(decision.view, decision.plan, is_key=count >= FRAMES_A_KEY)
         if not frame.has_news:
             return
         self._since_key[name] = 1 if frame.is_key else count + 1

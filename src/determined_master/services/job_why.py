@@ -21,6 +21,7 @@ from determined_master.store.places import Thing, find_workspaces
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
     from determined_master.domain.allocation.messages import Allocation
+    from determined_master.domain.machine_news import MachineNews
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import Decision
     from determined_master.store.pool import Pool
@@ -46,11 +47,23 @@ class JobWhy:
     """Explains why jobs wait."""
 
     def __init__(
-        self, pool: Pool, live: LiveAllocations, decision: Callable[[str], Decision | None]
+        self,
+        pool: Pool,
+        live: LiveAllocations,
+        decision: Callable[[str], Decision | None],
+        machines: Callable[[str], MachineNews | None] = lambda pool: None,
     ) -> None:
+        """
+        Args:
+            pool: of the database's connections.
+            live: what waits and runs.
+            decision: the last one of a pool.
+            machines: what is known of a pool's machines; None for a pool without.
+        """
         self._pool = pool
         self._live = live
         self._decision = decision
+        self._machines = machines
 
     async def why(self, caller: Caller, id: str) -> JobState:
         """What holds a job.
@@ -88,7 +101,8 @@ class JobWhy:
                 explain, decision.view, decision.plan, allocation.id, ends
             )
             if why is not None:
-                return _state(request.job_id, request.pool, found, sentence(why), why)
+                text = self._with_machines(sentence(why), request.pool)
+                return _state(request.job_id, request.pool, found, text, why)
         text = "its requests are newer than the last decision: ask again in a second"
         return _state(request.job_id, request.pool, found, text)
 
@@ -103,7 +117,12 @@ class JobWhy:
             ends,
             with_smaller=len(decision.view.pending) <= MANY,
         )
-        return None if why is None else sentence(why)
+        return None if why is None else self._with_machines(sentence(why), decision.view.pool)
+
+    def _with_machines(self, text: str, pool: str) -> str:
+        news = self._machines(pool)
+        told = "" if news is None else news.sentence()
+        return f"{text}; {told}" if told else text
 
     async def _check_seen(self, caller: Caller, id: str, found: Sequence[Allocation]) -> None:
         if access.visible(caller, "task") is None:

@@ -25,6 +25,7 @@ WRITE_EVERY_S = 1.0
 MAX_KEPT = 1000
 MAX_WRITTEN_AT_ONCE = 20
 """Encoding them holds the loop: 18 KB each with 100 metrics."""
+LOOKED_AT_AT_ONCE = 2000
 
 
 class TrialSummary:
@@ -50,7 +51,8 @@ class Summaries:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._kept: OrderedDict[int, TrialSummary] = OrderedDict()
-        self._is_repaired = False
+        self._forgotten: set[int] = set()
+        self._is_looked_through = False
 
     async def of_locked(
         self, conn: Conn, locks: Mapping[int, rows.TrialLock]
@@ -100,12 +102,15 @@ class Summaries:
         """Drop summaries whose transaction may have been rolled back."""
         for trial_id in trial_ids:
             self._kept.pop(trial_id, None)
-        self._is_repaired = False
+            self._forgotten.add(trial_id)
 
     async def write_due(self) -> None:
         """Write those that have changed; repair those that were forgotten."""
-        if not self._is_repaired:
+        if not self._is_looked_through:
             await self.repair()
+            self._is_looked_through = True
+        if self._forgotten:
+            await self._repair_forgotten()
         due = {i: s for i, s in self._kept.items() if not s.is_written}
         while due:
             some = [due.popitem() for _ in range(min(MAX_WRITTEN_AT_ONCE, len(due)))]
@@ -118,17 +123,25 @@ class Summaries:
 
     async def repair(self) -> None:
         """Make those again that are stale and that nobody keeps, as after a master's death."""
-        self._is_repaired = True
-        position = 0
-        while True:
+        position: int | None = 0
+        while position is not None:
             async with self._pool.acquire() as conn:
-                stale = await rows.list_stale(conn, position, 100)
-                for trial_id in stale:
-                    if trial_id not in self._kept:
-                        await _remake(conn, trial_id)
-            if not stale:
-                return
-            position = stale[-1]
+                stale, position = await rows.find_stale(conn, position, LOOKED_AT_AT_ONCE)
+                await self._remake_some(conn, stale)
+
+    async def _repair_forgotten(self) -> None:
+        wanted, self._forgotten = self._forgotten, set()
+        try:
+            async with self._pool.acquire() as conn:
+                await self._remake_some(conn, await rows.list_stale(conn, sorted(wanted)))
+        except BaseException:
+            self._forgotten |= wanted
+            raise
+
+    async def _remake_some(self, conn: Conn, trial_ids: Iterable[int]) -> None:
+        for trial_id in trial_ids:
+            if trial_id not in self._kept:
+                await _remake(conn, trial_id)
 
 
 async def recompute(conn: Conn, trial_id: int) -> tuple[Summary, int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain import access
-from determined_master.domain.errors import DetError, InvalidArgument, NotFound
+from determined_master.domain.errors import PASSING, DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.metric_limits import find_problem
 from determined_master.domain.summary import SYSTEM_GROUPS, as_number
@@ -78,7 +78,12 @@ class Metrics:
     async def report_many(
         self, caller: Caller, reports: Sequence[Report]
     ) -> list[DetError | None]:
-        """Store up to 1,000 reports of one trial; one answer for each."""
+        """Store up to 1,000 reports of one trial; one answer for each.
+
+        Raises:
+            DetError: of another kind than a refusal. Nothing is wrong with the reports, and all
+                of them may be sent again.
+        """
         if len(reports) > MAX_BULK_REPORTS:
             raise InvalidArgument(
                 f"{len(reports)} reports in one request: at most {MAX_BULK_REPORTS}, split it"
@@ -197,6 +202,8 @@ class Metrics:
         try:
             await self._report_to_search(report, facts)
         except DetError as error:
+            if error.code in PASSING:  # told as an answer, it would be taken for a refusal
+                raise
             return error
         return None
 

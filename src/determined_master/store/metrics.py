@@ -276,13 +276,34 @@ async def list_fresh_summaries(conn: Conn, trial_ids: Sequence[int]) -> dict[int
     return {row["id"]: row["summary_metrics"] for row in await conn.fetch(query, trial_ids)}
 
 
-async def list_stale(conn: Conn, after: int, limit: int) -> list[int]:
-    """Trials above an id whose stored summary does not tell of all their reports."""
+async def list_stale(conn: Conn, trial_ids: Sequence[int]) -> list[int]:
+    """Those of the trials whose stored summary does not tell of all their reports."""
     query = """
         SELECT id FROM trials
-         WHERE summary_version <> metrics_version AND id > $1 ORDER BY id LIMIT $2
+         WHERE id = ANY ($1) AND summary_version <> metrics_version ORDER BY id
     """
-    return [row["id"] for row in await conn.fetch(query, after, limit)]
+    return [row["id"] for row in await conn.fetch(query, trial_ids)]
+
+
+async def find_stale(conn: Conn, after: int, limit: int) -> tuple[list[int], int | None]:
+    """Look at so many trials above an id for those whose stored summary is stale.
+
+    No index tells: one would have to follow every report.
+
+    Returns:
+        Their ids, and the last id that was looked at; None when there was none.
+    """
+    query = """
+        WITH page AS (
+            SELECT id, summary_version <> metrics_version AS is_stale
+              FROM trials WHERE id > $1 ORDER BY id LIMIT $2
+        )
+        SELECT coalesce(array_agg(id ORDER BY id) FILTER (WHERE is_stale), '{}'), max(id)
+          FROM page
+    """
+    row = await conn.fetchrow(query, after, limit)
+    assert row is not None
+    return row[0], row[1]
 
 
 async def archive_later_reports(

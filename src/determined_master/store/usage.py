@@ -35,12 +35,12 @@ class UsedAllocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """What went on in a trial from one report to the next; or how long an agent was there."""
+    """What went on in a trial from one report to the next; or an agent's or machine's stay."""
 
     experiment_id: int | None
     kind: str
     username: str
-    """The agent's id for one of kind agent."""
+    """For one of kind agent or instance the id of the agent or the machine."""
     user_id: int | None
     labels: list[str]
     slots: int
@@ -123,6 +123,9 @@ async def list_spans(
             UNION ALL
             SELECT NULL, 'agent', agent_id, NULL, '{}', slots, started_at, ended_at
               FROM agent_stays
+            UNION ALL
+            SELECT NULL, 'instance', machine_id, NULL, '{}', slots, started_at, ended_at
+              FROM machine_stays WHERE state <> 'pending'
         )
         SELECT experiment_id, kind, username, user_id, labels, coalesce(slots, 0) AS slots,
                began_at, ended_at,

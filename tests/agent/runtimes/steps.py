@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,16 +21,30 @@ from determined_agent.runtimes.docker import DockerRuntime
 from determined_wire.agent_link import ContainerSpec
 
 SLEEP = ("import time", "print('ready', flush=True)", "time.sleep(600)")
-COUNTS = (
-    "import sys, time",
-    "for i in range({}):",
-    "    print(i, flush=True)",
-    "    time.sleep({})",
-)
+UNTIL_GO = "while not __import__('os').path.exists('/tmp/go'): __import__('time').sleep(0.01)"
+"""What follows is said when the test has touched `inside(docker) / "go"`."""
 
 
-def counting(numbers: int, pause_s: float) -> ContainerSpec:
-    return spec("\n".join(COUNTS).format(numbers, pause_s))
+def counting(pause_s: float) -> ContainerSpec:
+    """Counts until it may go."""
+    return spec(
+        *("import itertools, os, time", "for i in itertools.count():"),
+        *("    print(i, flush=True)", f"    time.sleep({pause_s})"),
+        "    if os.path.exists('/tmp/go'): break",
+        "print('last')",
+    )
+
+
+def check_counted(lines: list[str]) -> None:
+    """Each number is there once, in order, to the last line."""
+    *numbers, last = lines
+    assert last == "last"
+    assert numbers == [str(i) for i in range(len(numbers))]
+
+
+def inside(docker: Daemon) -> Path:
+    """`/tmp` of the one container there is, for as long as it runs."""
+    return Path(f"/proc/{pid_of(docker)}/root/tmp")
 
 
 def notes_of(directory: ContainerDirectory) -> list[str]:

@@ -139,7 +139,7 @@ async def test_the_program_is_called_with_the_image_in_its_own_form(
     recorded: Workshop, tmp_path: Path, image: str, asked: str
 ) -> None:
     _, handle = await recorded.launch(spec("pass", image=image))
-    assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 0
+    assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 0
     words = (tmp_path / "bin" / "apptainer.arguments").read_text().splitlines()
     assert words[0] == "exec"
     at = words.index(asked.format(images=tmp_path / "images"))
@@ -183,7 +183,7 @@ class TestApptainerRuntime(RuntimeContract):
     async def test_a_program_that_is_not_there_is_a_task_error(self, workshop: Workshop) -> None:
         """Apptainer itself starts all the same, and tells it in the task's log."""
         directory, handle = await workshop.launch(spec(entrypoint=("/no/such/program",)))
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.failure is not None
         assert (end.failure.type, end.exit_code) == ("container_failed", 255)
         assert "/no/such/program" in "".join(lines_of(directory, end))

@@ -9,13 +9,20 @@ from pathlib import Path
 
 import pytest
 from tests.agent.runtimes.conftest import Make
-from tests.agent.runtimes.steps import again, counting, let_go, notes_of
+from tests.agent.runtimes.steps import (
+    UNTIL_GO,
+    again,
+    check_counted,
+    counting,
+    inside,
+    let_go,
+    notes_of,
+)
 from tests.agent_link import spec, until
 from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
 from tests.covers import covers
 from tests.debian_tree import CannotRun
 from tests.docker_daemon import (
-    BRIDGE_NET,
     IMAGE,
     Daemon,
     bridge,
@@ -128,7 +135,7 @@ class TestWhatIsInside:
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(spec("pass", description="exp-1-trial-2"))
-        await asyncio.wait_for(handle.wait(), 30)
+        await asyncio.wait_for(handle.wait(), 60)
         [container] = docker.containers()
         shown = json.loads(docker.run("inspect", container))[0]
         labels = {
@@ -179,28 +186,28 @@ class TestWhatIsInside:
 
 class TestTheAgentsRestart:
     async def test_output_goes_on_without_a_gap_and_nothing_comes_twice(
-        self, workshop: Workshop
+        self, workshop: Workshop, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(counting(300, 0.003))
+        directory, handle = await workshop.launch(counting(0.003))
         for seen in (20, 80, 160):
             await until(lambda seen=seen: len(lines_of(directory)) > seen)
             let_go(workshop, handle)
             found = await again(workshop, directory)
             assert not isinstance(found, Exit)
             handle = found
-        end = await asyncio.wait_for(handle.wait(), 30)
+        (inside(docker) / "go").touch()
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
-        assert lines_of(directory, end) == [str(i) for i in range(300)]
+        check_counted(lines_of(directory, end))
 
     async def test_what_ended_meanwhile_is_found_with_all_of_its_output(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
-        what = spec(
-            "import time", "print('first', flush=True)", "time.sleep(0.5)", "print('x' * 9)"
-        )
+        what = spec("print('first', flush=True)", UNTIL_GO, "print('x' * 9)")
         directory, handle = await workshop.launch(what)
         await until(lambda: lines_of(directory) == ["first"])
         let_go(workshop, handle)
+        (inside(docker) / "go").touch()
         await until(lambda: docker.run("ps", "-q") == "")
         end = await again(workshop, directory)
         assert isinstance(end, Exit)
@@ -213,7 +220,7 @@ class TestTheAgentsRestart:
     ) -> None:
         _, handle = await workshop.launch(spec("import time", "time.sleep(600)"))
         docker.run("rm", "-f", *docker.containers())
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.failure is not None
         assert end.failure.type == "restore_error"
 
@@ -325,7 +332,8 @@ def bridged(request: pytest.FixtureRequest) -> Iterator[Daemon]:
     debian_tree: Path = request.getfixturevalue("debian_tree")
     options = ("--userland-proxy=true", "--live-restore=false")
     try:
-        with bridge() as name, daemon(*options, "--bridge", name) as made:
+        with bridge() as (name, net), daemon(*options, "--bridge", name) as made:
+            made.net = net
             import_image(made, debian_tree)
             yield made
     except CannotRun as error:
@@ -344,7 +352,7 @@ def plain(bridged: Daemon, tmp_path: Path) -> Workshop:
 
 class TestAPlainDaemon:
     async def test_ports_are_reached_at_the_numbers_that_docker_gave(
-        self, plain: Workshop
+        self, plain: Workshop, bridged: Daemon
     ) -> None:
         directory, handle = await plain.launch(
             spec(
@@ -360,18 +368,18 @@ class TestAPlainDaemon:
             )
         )
         first, second = handle.addresses()
-        assert first.container_ip.startswith(f"{BRIDGE_NET}.")
+        assert first.container_ip.startswith(f"{bridged.net}.")
         assert (first.host_ip, first.container_port, second.container_port) == ("", 1734, 1735)
         assert first.host_port not in (1734, second.host_port)
         await until(lambda: lines_of(directory) == ["ready"])
         reader, writer = await asyncio.open_connection("127.0.0.1", first.host_port)
         try:
-            assert await asyncio.wait_for(reader.readexactly(11), 10) == b"from inside"
+            assert await asyncio.wait_for(reader.readexactly(11), 60) == b"from inside"
             writer.write(b"!")
         finally:
             writer.close()
             await writer.wait_closed()
-        assert (await asyncio.wait_for(handle.wait(), 30)).exit_code == 0
+        assert (await asyncio.wait_for(handle.wait(), 60)).exit_code == 0
         found = await again(plain, directory)
         assert isinstance(found, Exit)
         await plain.runtime.remove(directory.container_id)

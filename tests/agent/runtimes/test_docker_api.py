@@ -281,7 +281,7 @@ async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
     container = DockerContainer(
         DockerApi(fake.address), "c", output, (), DataRoot(DockerApi(fake.address))
     )
-    assert (await asyncio.wait_for(container.wait(), 20)).exit_code == 0
+    assert (await asyncio.wait_for(container.wait(), 60)).exit_code == 0
     container.detach()
     chunk, _ = read_chunk(tmp_path, Position())
     assert chunk.text.split("\n") == [str(n) for n in range(20)]

@@ -12,11 +12,14 @@ import pytest
 from tests.agent.runtimes.conftest import Make
 from tests.agent.runtimes.steps import (
     SLEEP,
+    UNTIL_GO,
     again,
+    check_counted,
     check_pulled,
     counting,
     half_pulled,
     has_noted,
+    inside,
     let_go,
     notes_of,
     pid_of,
@@ -47,14 +50,15 @@ class TestADaemonThatDies:
     async def test_the_task_runs_on_and_its_output_and_end_are_whole(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(counting(400, 0.005))
+        directory, handle = await workshop.launch(counting(0.005))
         await until(lambda: len(lines_of(directory)) > 20)
+        tmp = inside(docker)
         docker.kill()
         docker.start()
+        (tmp / "go").touch()
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
-        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
-        assert numbers == [str(i) for i in range(400)]
+        check_counted(said_by_itself(directory, end))
         assert "it runs" in notes_of(directory)[0]
 
     async def test_what_a_container_says_before_it_ends_without_it_is_not_lost(
@@ -62,15 +66,16 @@ class TestADaemonThatDies:
     ) -> None:
         directory, handle = await workshop.launch(
             spec(
-                *("import sys, time", "print('first', flush=True)", "time.sleep(1)"),
+                *("import sys", "print('first', flush=True)", UNTIL_GO),
                 "for i in range(3000): print(i, 'x' * 40)",
                 *("print('worse', file=sys.stderr)", "print('last', end='')"),
             )
         )
         await until(lambda: lines_of(directory) == ["first"])
-        pid = pid_of(docker)
+        pid, tmp = pid_of(docker), inside(docker)
         docker.kill()
-        await until(lambda: not Path(f"/proc/{pid}").exists(), 30)
+        (tmp / "go").touch()
+        await until(lambda: not Path(f"/proc/{pid}").exists())
         docker.start()
         end = await asyncio.wait_for(handle.wait(), 60)
         assert (end.exit_code, end.failure) == (0, None)
@@ -85,19 +90,20 @@ class TestADaemonThatDies:
     ) -> None:
         directory, handle = await workshop.launch(
             spec(
-                *("import os, time", "print('first', flush=True)", "time.sleep(1)"),
+                *("import os, time", "print('first', flush=True)"),
+                "while not os.path.exists('/tmp/away'): time.sleep(0.01)",
                 "for i in range(5000): print(i, 'x' * 90, flush=True)",
                 "open('/tmp/said', 'w').close()",
-                "while not os.path.exists('/tmp/go'): time.sleep(0.02)",
-                "print('last')",
+                *(UNTIL_GO, "print('last')"),
             )
         )
         await until(lambda: lines_of(directory) == ["first"])
-        root = Path(f"/proc/{pid_of(docker)}/root/tmp")
+        tmp = inside(docker)
         docker.kill()
-        await until((root / "said").exists, 30)
+        (tmp / "away").touch()
+        await until((tmp / "said").exists)
         docker.start()
-        (root / "go").touch()
+        (tmp / "go").touch()
         end = await asyncio.wait_for(handle.wait(), 60)
         assert (end.exit_code, end.failure) == (0, None)
         wanted = ["first", *(f"{i} {'x' * 90}" for i in range(5000)), "last"]
@@ -106,13 +112,14 @@ class TestADaemonThatDies:
     async def test_a_restart_of_the_daemon_costs_no_line(
         self, workshop: Workshop, docker: Daemon
     ) -> None:
-        directory, handle = await workshop.launch(counting(400, 0.005))
+        directory, handle = await workshop.launch(counting(0.005))
         await until(lambda: len(lines_of(directory)) > 20)
+        tmp = inside(docker)
         docker.restart()
+        (tmp / "go").touch()
         end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 0
-        numbers = [line for line in lines_of(directory, end) if line.isdigit()]
-        assert numbers == [str(i) for i in range(400)]
+        check_counted(said_by_itself(directory, end))
 
     async def test_a_container_that_went_with_it_is_not_held_against_the_task(
         self, workshop: Workshop, docker: Daemon
@@ -147,12 +154,13 @@ class TestADaemonThatDies:
         self, workshop: Workshop, docker: Daemon
     ) -> None:
         directory, handle = await workshop.launch(
-            spec("import time", "print('first', flush=True)", "time.sleep(0.7)", "print('last')")
+            spec("print('first', flush=True)", UNTIL_GO, "print('last')")
         )
         await until(lambda: lines_of(directory) == ["first"])
         let_go(workshop, handle)
-        pid = pid_of(docker)
+        pid, tmp = pid_of(docker), inside(docker)
         docker.kill()
+        (tmp / "go").touch()
         await until(lambda: not Path(f"/proc/{pid}").exists())
         docker.start()
         end = await again(workshop, directory)
@@ -167,7 +175,7 @@ class TestADaemonThatDies:
             launching = await half_pulled(workshop, images)
             docker.kill()
             with pytest.raises(LaunchFailed, match="could not be pulled") as caught:
-                await asyncio.wait_for(launching, 30)
+                await asyncio.wait_for(launching, 60)
         docker.start()
         assert caught.value.failure.type == "agent_error"
         assert images.image in caught.value.failure.message

@@ -103,7 +103,7 @@ class TestTheMachineItRunsOn:
                 ),
             )
         )
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert lines_of(directory, end) == [f"{directory.run_dir} /run/other", "inside"]
         assert (directory.run_dir / "secret").stat().st_mode & 0o777 == 0o600
         assert directory.path.stat().st_mode & 0o777 == 0o700
@@ -133,7 +133,7 @@ class TestTheMachineItRunsOn:
         directory, handle = await workshop.launch(
             spec("pass", image="an-image:1", add_capabilities=("NET_ADMIN",), shm_size_bytes=9)
         )
-        await asyncio.wait_for(handle.wait(), 30)
+        await asyncio.wait_for(handle.wait(), 60)
         chunk, _ = read_chunk(directory.output, Position())
         assert [(s.count, s.source) for s in chunk.spans] == [(1, "agent")]
         for name in ("environment.image (an-image:1)", "add_capabilities", "resources.shm_size"):
@@ -154,7 +154,7 @@ class TestTheMachineItRunsOn:
                 path.chmod(path.stat().st_mode | 0o011)
         handle = await workshop.runtime.launch(directory, start, workshop.states.append)
         workshop.handles.append(handle)
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         work_dir = directory.run_dir / "workdir"
         assert lines_of(directory, end) == [
             "54321",
@@ -183,7 +183,7 @@ class TestWhatGoesWrong:
         shim = directory.shim_pid()
         assert shim is not None
         os.kill(shim, signal.SIGKILL)
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code is None
         assert end.failure is not None
         assert end.failure.type == "restore_error"
@@ -202,7 +202,7 @@ class TestWhatGoesWrong:
         assert shim is not None
         os.kill(shim, signal.SIGSTOP)
         handle.signal(9)
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert end.exit_code == 137
         assert descendants(shim) == []
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
@@ -245,7 +245,7 @@ class TestWhatGoesWrong:
                 "time.sleep(600 if i else 0.5)",
             )
         )
-        end = await asyncio.wait_for(handle.wait(), 30)
+        end = await asyncio.wait_for(handle.wait(), 60)
         assert isinstance(end, Exit)
         assert end.exit_code == 0
         assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []

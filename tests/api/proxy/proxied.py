@@ -25,7 +25,7 @@ from determined_master.proxied_http import ProxyingHttp
 from determined_master.services.catalog import Services
 from determined_master.tls import AgentSocket
 
-DEADLINE_S = 10
+DEADLINE_S = 60
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

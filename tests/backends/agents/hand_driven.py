@@ -71,7 +71,7 @@ class Agent:
     async def is_closed(self) -> bool:
         try:
             while True:
-                await asyncio.wait_for(self.socket.recv(), 10)
+                await asyncio.wait_for(self.socket.recv(), 60)
         except ConnectionClosed:
             return True
 

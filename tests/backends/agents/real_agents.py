@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from tests.agent_link import (
-    FAST,
-    Listener,
-    OpenDoor,
-    Recorder,
-    identity,
-)
+from tests.agent_link import Listener, OpenDoor, Recorder, identity
 
 from determined_master.backends.agents.backend import AgentBackend
+from determined_master.backends.agents.session import LinkTimes
 
 
 def backend_of(
-    listener: Listener, events: Recorder, *, wait_s: float = 25.0, door: Any = None, epoch: int = 1
+    listener: Listener,
+    events: Recorder,
+    *,
+    wait_s: float = 25.0,
+    door: Any = None,
+    epoch: int = 1,
+    times: LinkTimes | None = None,
 ) -> AgentBackend:
     backend = AgentBackend(
         identity(),
         events,
         door or OpenDoor(),
         reconnect_wait_s=lambda _: wait_s,
-        times=FAST,
+        times=times,
     )
     backend.open({}, epoch)
     listener.backend = backend
@@ -40,6 +42,11 @@ COUNTING = (
     "    print('line', i, flush=True)",
     "    time.sleep({pause})",
 )
+
+
+def until_there(file: Path) -> tuple[str, ...]:
+    """Goes on when a file is there: what a test does before falls into the task's life."""
+    return (f"while not __import__('os').path.exists({str(file)!r}): time.sleep(0.01)",)
 
 
 def counting(n: int, pause: float = 0.0) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ from tests.agent_link import (
     until,
 )
 from tests.covers import covers
-from tests.e2e.cluster import free_port
 from tests.e2e.cluster import until as until_true
+from tests.free_ports import free_port
 
 from determined_master.backends.agents.backend import AgentBackend
 
@@ -52,14 +52,14 @@ def is_open(port: int) -> bool:
 
 
 def json_of(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         found: dict[str, Any] = json.load(answer)
         return found
 
 
 def ended(agent: AgentProcess) -> int:
     assert agent.process is not None
-    return agent.process.wait(30)
+    return agent.process.wait(60)
 
 
 @covers("agent-config 2.hooks.on_connection_lost 2.agent_reconnect_attempts")

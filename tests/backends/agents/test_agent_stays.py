@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.agent_link import (
+    FAST,
     Listener,
     OpenDoor,
     Recorder,
@@ -34,7 +35,7 @@ async def test_a_stopped_agent_is_lost_and_comes_back(
     listener: Listener, agents: Any, container: str
 ) -> None:
     events = Recorder()
-    backend = backend_of(listener, events, wait_s=0.3)
+    backend = backend_of(listener, events, wait_s=0.3, times=FAST)
     agent = agents()
     await until(lambda: connected(backend))
     await backend.start_container(order(container, spec("import time", "time.sleep(600)")))
@@ -60,7 +61,7 @@ async def test_a_second_agent_with_the_same_id_is_refused_by_name(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     second = agents(elsewhere)
-    assert await asyncio.to_thread(second.process.wait, 15) == 3
+    assert await asyncio.to_thread(second.process.wait, 60) == 3
     assert "id 'agent-1' is connected already, from host" in second.log.read_text()
     assert "give one of them another `agent_id`" in second.log.read_text()
     assert connected(backend)
@@ -73,7 +74,7 @@ async def test_a_second_agent_over_the_same_directory_does_not_start(
     agents()
     await until(lambda: connected(backend))
     second = agents()
-    assert await asyncio.to_thread(second.process.wait, 15) == 2
+    assert await asyncio.to_thread(second.process.wait, 60) == 2
     assert "already serves as 'agent-1'" in second.log.read_text()
 
 
@@ -82,7 +83,7 @@ async def test_a_second_agent_over_the_same_directory_does_not_start(
 async def test_a_refused_agent_ends_and_says_what_to_do(listener: Listener, agents: Any) -> None:
     backend_of(listener, Recorder(), door=OpenDoor("wrong token: run `det agent token`"))
     agent = agents()
-    assert await asyncio.to_thread(agent.process.wait, 15) == 3
+    assert await asyncio.to_thread(agent.process.wait, 60) == 3
     assert "run `det agent token`" in agent.log.read_text()
 
 
@@ -98,7 +99,7 @@ async def test_an_agent_whose_runtime_is_missing_names_the_remedy(
     listener: Listener, agents: Any
 ) -> None:
     agent = agents(container_runtime="docker", docker_host="unix:///nowhere/docker.sock")
-    assert await asyncio.to_thread(agent.process.wait, 15) == 2
+    assert await asyncio.to_thread(agent.process.wait, 60) == 2
     said = agent.log.read_text()
     assert "the Docker daemon at unix:///nowhere/docker.sock cannot be reached" in said
     assert "`container_runtime: process` runs tasks as plain processes" in said
@@ -111,7 +112,7 @@ async def test_a_new_master_of_a_higher_epoch_takes_over_and_an_older_one_does_n
     events = Recorder()
     events.keep.add(container)
     backend = backend_of(listener, events, epoch=4)
-    agents()
+    agent = agents()
     await until(lambda: connected(backend))
     await backend.start_container(order(container, spec(*counting(10**6, 0.005))))
     await until(lambda: len(events.lines.get(container, ())) > 20)
@@ -119,7 +120,7 @@ async def test_a_new_master_of_a_higher_epoch_takes_over_and_an_older_one_does_n
     await backend.close()
 
     older = backend_of(listener, Recorder(), epoch=3)
-    await asyncio.sleep(0.5)
+    await until(lambda: "of epoch 3, is out of date" in agent.log.read_text())
     assert not connected(older)
     await older.close()
 

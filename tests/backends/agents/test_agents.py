@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from tests.agent_link import (
     spec,
     until,
 )
-from tests.backends.agents.real_agents import backend_of, connected, counting
+from tests.backends.agents.real_agents import backend_of, connected, counting, until_there
 from tests.covers import covers
 
 from determined_master.ports import NotConnected
@@ -89,7 +90,7 @@ async def test_signals_reach_the_task_and_nine_ends_its_whole_tree(
 @covers("agent-config 4.outbox 4.reconnected")
 @covers("scheduling-and-provisioning d.1.known d.3.buffered")
 async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
-    listener: Listener, agents: Any, container: str
+    listener: Listener, agents: Any, container: str, tmp_path: Path
 ) -> None:
     events = Recorder()
     events.store_delay_s = 0.002
@@ -98,7 +99,9 @@ async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
     agents()
     await until(lambda: connected(backend))
     script = ("import signal", "signal.signal(10, lambda *_: print('once', flush=True))")
-    await backend.start_container(order(container, spec(*script, *counting(400, 0.004))))
+    go = tmp_path / "go"
+    what = spec(*script, *counting(400, 0.004), *until_there(go))
+    await backend.start_container(order(container, what))
     for cut in range(5):
         await until(lambda n=cut: len(events.lines.get(container, ())) > 30 * (n + 1))
         if cut == 2:
@@ -109,6 +112,7 @@ async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
             agent.session.end("cut by the test")
         await until(lambda n=cut: len(events.joined) == n + 2)
     await telling
+    go.touch()
     await until(lambda: container in events.complete)
     lines = events.texts(container)
     assert [x for x in lines if x != "once"] == [f"line {i}" for i in range(400)]
@@ -121,18 +125,21 @@ async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
 @pytest.mark.kill
 @covers("agent-config 4.reattach")
 async def test_a_killed_agent_finds_its_task_again_and_loses_no_line(
-    listener: Listener, agents: Any, container: str
+    listener: Listener, agents: Any, container: str, tmp_path: Path
 ) -> None:
     events = Recorder()
     events.keep.add(container)
     backend = backend_of(listener, events)
     agent = agents()
     await until(lambda: connected(backend))
-    await backend.start_container(order(container, spec(*counting(300, 0.005), "sys.exit(7)")))
+    go = tmp_path / "go"
+    what = spec(*counting(300, 0.005), *until_there(go), "sys.exit(7)")
+    await backend.start_container(order(container, what))
     await until(lambda: len(events.lines.get(container, ())) > 50)
     agent.stop(signal.SIGKILL)
     before = len(processes_with(f"DET_CONTAINER_ID={container}"))
     agent.start()
+    go.touch()
     await until(lambda: container in events.complete)
     await until(lambda: (r := events.last(container)) and r.state == "TERMINATED")
     assert before == 1

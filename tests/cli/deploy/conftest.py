@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.free_ports import free_port
 
 from determined.cli.deploy import bring_up, control, extras, layout, processes, specs
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
-def until(claim: Callable[[], object], limit_s: float = 20.0) -> None:
+def until(claim: Callable[[], object], limit_s: float = 60.0) -> None:
     """Wait until a claim holds; a file that is not there yet says that it does not."""
     deadline = time.monotonic() + limit_s
 
@@ -32,9 +32,8 @@ def until(claim: Callable[[], object], limit_s: float = 20.0) -> None:
 
 @pytest.fixture
 def port() -> int:
-    """A port that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    """A port that is free."""
+    return free_port()
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def spec(cluster: layout.Layout, name: str, code: str = SLEEP, **options: object) -> specs.Spec:
     argv = [sys.executable, "-S", "-c", code]
-    quick = {"stop_grace_s": 5.0, "backoff_first_s": 0.05}
+    quick = {"stop_grace_s": 30.0, "backoff_first_s": 0.05}
     return specs.Spec(name, argv, str(cluster.log(name)), **{**quick, **options})  # type: ignore[arg-type]
 
 
@@ -71,7 +71,7 @@ def test_a_killed_supervisor_leaves_its_processes_and_the_next_takes_them_over(
     first = control.find_supervisor(cluster)
     assert first is not None
     os.kill(first.pid, signal.SIGKILL)
-    assert processes.wait_gone([first], 10) == []
+    assert processes.wait_gone([first], 60) == []
     pid = status(cluster, "a").pid
     assert status(cluster, "a").process is not None
     control.apply(cluster, [spec(cluster, "a"), spec(cluster, "b")])
@@ -123,7 +123,7 @@ def test_asked_to_leave_it_stops_the_last_started_first(cluster: layout.Layout) 
     supervisor = control.find_supervisor(cluster)
     assert supervisor is not None
     os.kill(supervisor.pid, signal.SIGTERM)
-    assert processes.wait_gone([supervisor], 20) == []
+    assert processes.wait_gone([supervisor], 60) == []
     low, high = (float(cluster.log(n).read_text().split()[1]) for n in ("low", "high"))
     assert high + 0.15 < low
 

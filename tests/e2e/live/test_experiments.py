@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.e2e.cluster import free_port
 from tests.e2e.live.conftest import CONFIG, FREE_PREVIEW, SINGLE, TRAIN, Person
 from tests.e2e.scripts import ANSWERS_ONCE, answered
+from tests.free_ports import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("live")]
 live = pytest.mark.live

@@ -54,10 +54,11 @@ def bound(person: Person) -> list[str]:
     return [line.strip() for line in lines[2:]]
 
 
+@pytest.mark.usefixtures("one_day")
 @live("resources raw", "resources allocations", "resources aggregated")
 def test_usage_is_reported(person: Person, finished_id: int) -> None:
     now = datetime.now(UTC)
-    times = [f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in (now - timedelta(hours=1), now + timedelta(1))]
+    times = [f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in (now - timedelta(1), now + timedelta(1))]
     rows = list(csv.DictReader(io.StringIO(person.det("resources", "allocations", *times).out)))
     mine = [r for r in rows if r["experiment_id"] == str(finished_id) and r["slots"] == "1"]
     assert len(mine) == 2

@@ -7,7 +7,7 @@ import threading
 import pytest
 from tests.harness.master_double import MasterDouble, until
 
-from determined.common.api import RetryPolicy, Session, UnauthSession, errors
+from determined.common.api import RetryPolicy, Session, UnauthSession, _session, errors
 from determined.common.api._address import canonicalize_master_url, parse_address, proxy_for
 from determined.common.api._session import encode_json
 
@@ -80,6 +80,32 @@ def test_an_internal_error_is_asked_again_only_for_a_while(master: MasterDouble)
     assert len(master.calls) == asked + 1
 
 
+class Clock:
+    """Stands still but for what a test adds."""
+
+    now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+def test_an_internal_error_that_comes_late_is_asked_again_as_long_as_any(
+    master: MasterDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A master that stood still for minutes may answer so when it goes on."""
+    clock = Clock()
+    monkeypatch.setattr(_session, "time", clock)
+    answers = iter([(502, {}), (500, {}), (500, {}), (200, {"done": True})])
+
+    def late(_: object) -> tuple[int, object]:
+        clock.now_s += 50
+        return next(answers)
+
+    master.on("POST", "/x$", late)
+    with UnauthSession(master.url, max_retries=FAST._replace(internal_for_s=60)) as session:
+        assert session.post("/x", json={}).json() == {"done": True}
+
+
 def test_a_post_is_not_repeated_unless_it_may_be(master: MasterDouble) -> None:
     master.on("POST", "/x$", (502, {"error": {"error": "bad gateway"}}))
     with UnauthSession(master.url) as session, pytest.raises(errors.APIException):
@@ -134,7 +160,7 @@ def test_closing_ends_a_call_that_waits(master: MasterDouble) -> None:
 
     def ask() -> None:
         try:
-            session.get("/slow", timeout=30)
+            session.get("/slow", timeout=600)
         except errors.MasterNotFoundException as error:
             outcome.append(error)
 
@@ -142,7 +168,7 @@ def test_closing_ends_a_call_that_waits(master: MasterDouble) -> None:
     asking.start()
     until(lambda: master.calls, "the call arrived")
     session.close()
-    asking.join(timeout=5)
+    asking.join(timeout=60)
     release.set()
     assert len(outcome) == 1
 

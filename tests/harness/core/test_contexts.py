@@ -116,7 +116,7 @@ def test_two_ranks_in_threads_agree(unused_port: int) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(timeout=60)
     both = [{"rank": 0}, {"rank": 1}]
     assert seen == {
         0: [both, [0, 1], ("chief", 0), [0], 2],

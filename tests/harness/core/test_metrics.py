@@ -54,7 +54,7 @@ def test_a_full_spool_holds_the_caller_and_says_so(
         until(lambda: "the spool of metrics is full" in caplog.text, "the caller is told")
         assert waiting.is_alive()
         release.set()
-        waiting.join(timeout=10)
+        waiting.join(timeout=60)
     metrics.flush()
     assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [1, 2, 3, 4]
 
@@ -63,7 +63,7 @@ def test_one_refused_report_of_a_batch_is_named_and_the_others_stay(
     master: MasterDouble, metrics: _MetricsContext
 ) -> None:
     hold = threading.Event()
-    master.on("POST", "/metrics$", lambda _: (200, {}) if hold.wait(20) else (500, {}))
+    master.on("POST", "/metrics$", lambda _: (200, {}) if hold.wait(60) else (500, {}))
     answers = {"results": [{"error": ""}, {"error": "has other values"}]}
     master.on("POST", "/metrics/batch$", (200, answers))
     metrics.report("training", 1, {"a": 1})

@@ -26,7 +26,7 @@ def collect(task: Task, uuids: list[str], globs: list[str], *more: str) -> subpr
     command = [sys.executable, "-S", "-m", "determined.exec.gc_checkpoints"]
     command += ["--experiment-id", "2", "--storage-config", "storage.json"]
     p = task.start([*command, "--delete", "delete.json", "--globs", "globs.json", *more])
-    p.err = p.communicate(timeout=30)[1]  # type: ignore[attr-defined]  # for the asserts
+    p.err = p.communicate(timeout=60)[1]  # type: ignore[attr-defined]  # for the asserts
     return p
 
 

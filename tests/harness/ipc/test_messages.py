@@ -91,7 +91,7 @@ def greet(sockets: tuple[socket.socket, socket.socket], keys: tuple[bytes, bytes
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=60)
     return outcome
 
 
@@ -136,7 +136,7 @@ def test_a_stranger_does_not_keep_a_worker_out() -> None:
         starting = threading.Thread(target=client.safe_start)
         starting.start()
         server.safe_start()
-        starting.join(timeout=10)
+        starting.join(timeout=60)
         stranger.close()
         server.broadcast([1, 2])
         assert client.recv() == [1, 2]

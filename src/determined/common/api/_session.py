@@ -154,23 +154,28 @@ class BaseSession:
         timeout: Optional[float],
         stream: bool = False,
     ) -> Response:
-        attempt, started = 0, time.monotonic()
+        attempt = 0
+        first: Dict[bool, float] = {}  # when the first failure came, and the first status of 500
         while True:
             attempt += 1
             try:
                 response = self._transport.send(method, target, headers, body, timeout)
                 if response.status_code >= 300 or not stream:
                     response.read()  # so that the connection is free again
-                if not self._is_retried(method, attempt, started, response.status_code):
-                    return response
+                outcome: Union[int, OSError] = response.status_code
             except OSError as error:
-                if not self._is_retried(method, attempt, started, error):
-                    raise self._not_found(error) from error
+                outcome = error
+            # From then on it is tried again: an answer may have stayed away for long before.
+            since = first.setdefault(outcome == 500, time.monotonic())
+            if not self._is_retried(method, attempt, since, outcome):
+                if isinstance(outcome, OSError):
+                    raise self._not_found(outcome) from outcome
+                return response
             if self._closed.wait(self.retry.delay_s(attempt)):
                 raise errors.MasterNotFoundException("the session was closed during the call")
 
     def _is_retried(
-        self, method: str, attempt: int, started: float, outcome: Union[int, Exception]
+        self, method: str, attempt: int, since: float, outcome: Union[int, OSError]
     ) -> bool:
         limit = self.retry.deadline_s
         if isinstance(outcome, int) and outcome not in self.retry.statuses:
@@ -179,7 +184,7 @@ class BaseSession:
             limit = self.retry.internal_for_s
         if self._closed.is_set() or attempt > self.retry.total:
             return False
-        if limit is not None and time.monotonic() - started >= limit:
+        if limit is not None and time.monotonic() - since >= limit:
             return False
         # A refused connection reached nobody, so any method may be sent again.
         return isinstance(outcome, ConnectionRefusedError) or self.retry.covers(method)

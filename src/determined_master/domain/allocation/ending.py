@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec.structs import replace
 
 from determined_master.domain.allocation import texts
@@ -79,10 +81,11 @@ def end_unassigned(allocation: Allocation, reason: str) -> Step:
     return _finish(ended, AllocationOutcome(kind="killed", message=message))
 
 
-def refuse(allocation: Allocation, reason: str) -> Step:
-    """End an allocation whose request can never be met."""
+def refuse(allocation: Allocation, reason: str, *, is_for_now: bool) -> Step:
+    """End an allocation whose request can never be met, or not for now."""
     message = f"allocation failed: {reason}"
-    return _finish(allocation, AllocationOutcome(kind="refused", message=message))
+    kind: Literal["lost", "refused"] = "lost" if is_for_now else "refused"
+    return _finish(allocation, AllocationOutcome(kind=kind, message=message))
 
 
 def end_containers(allocation: Allocation, ended: list[Container]) -> Step:

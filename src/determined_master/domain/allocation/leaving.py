@@ -45,7 +45,9 @@ def leave(state: Allocation, event: LeavingEvent) -> Step:
         case KillExpired():
             return ending.kill_again(state)
         case Refused():
-            return ending.refuse(state, event.reason) if not state.containers else (state, [])
+            if state.containers:
+                return state, []
+            return ending.refuse(state, event.reason, is_for_now=event.is_for_now)
         case _:
             assert_never(event)
 

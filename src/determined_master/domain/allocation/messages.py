@@ -237,9 +237,11 @@ class KillExpired(Event, frozen=True, tag="kill_expired"):
 
 
 class Refused(Event, frozen=True, tag="refused"):
-    """The scheduler says that the request can never be met."""
+    """The scheduler says that the request can never be met, or not for now."""
 
     reason: str
+    is_for_now: bool = False
+    """It is nobody's fault but the cluster's: asking again later may help."""
 
 
 class EffectFailed(GivenUp, frozen=True, tag="effect_failed"):

@@ -106,12 +106,14 @@ class _Queue:
         the queue is before a gang that waits all the time, and without this they would pass it
         for ever.
         """
-        line = sorted(requests, key=queue_key)
-        is_impatient = self.line.is_impatient
-        for _, equals in groupby(line, key=lambda r: r.priority):
+        line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
+        at = self.line.impatient_at
+        for _, equals in groupby(line, key=attrgetter("priority")):
             members = list(equals)
+            # As `is_impatient` says, without calling it for each of a long queue.
+            waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
             # Stable: who began to wait at the same instant keeps the order of the queue.
-            impatient = sorted(filter(is_impatient, members), key=attrgetter("requested_at"))
+            impatient = sorted(waiting, key=attrgetter("requested_at"))
             if not impatient:
                 yield from members
                 continue

@@ -1,0 +1,73 @@
+"""What the list of pools tells of the settings that one type of provider alone has."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from determined_master.settings_aws import AwsProvider
+from determined_master.settings_gcp import GcpProvider
+from determined_master.settings_provider import Provider
+from determined_wire.rest.types.resourcepool import (
+    AwsCustomTag,
+    ResourcePoolAwsDetail,
+    ResourcePoolDetail,
+    ResourcePoolGcpDetail,
+)
+
+
+def machine_details(settings: Provider, details: ResourcePoolDetail) -> ResourcePoolDetail:
+    """A pool's details, with those of AWS or GCP as they are set."""
+    match settings:
+        case AwsProvider():
+            return replace(details, aws=_aws(settings))
+        case GcpProvider():
+            return replace(details, gcp=_gcp(settings))
+        case _:
+            return details
+
+
+def _aws(aws: AwsProvider) -> ResourcePoolAwsDetail:
+    net = aws.network_interface
+    return ResourcePoolAwsDetail(
+        region=aws.region,
+        root_volume_size=aws.root_volume_size,
+        image_id=aws.image_id,
+        tag_key=aws.tag_key,
+        tag_value=aws.tag_value,
+        instance_name=aws.instance_name,
+        ssh_key_name=aws.ssh_key_name,
+        public_ip=net.public_ip,
+        subnet_id=net.subnet_id,
+        security_group_id=net.security_group_id,
+        iam_instance_profile_arn=aws.iam_instance_profile_arn,
+        instance_type=aws.instance_type,
+        log_group=aws.log_group,
+        log_stream=aws.log_stream,
+        spot_enabled=aws.spot,
+        spot_max_price=aws.spot_max_price,
+        custom_tags=[AwsCustomTag(key=tag.key, value=tag.value) for tag in aws.custom_tags],
+    )
+
+
+def _gcp(gcp: GcpProvider) -> ResourcePoolGcpDetail:
+    net, kind, account = gcp.network_interface, gcp.instance_type, gcp.service_account
+    return ResourcePoolGcpDetail(
+        project=gcp.project,
+        zone=gcp.zone,
+        boot_disk_size=gcp.boot_disk_size,
+        boot_disk_source_image=gcp.boot_disk_source_image,
+        label_key=gcp.label_key,
+        label_value=gcp.label_value,
+        name_prefix=gcp.name_prefix,
+        network=net.network,
+        subnetwork=net.subnetwork,
+        external_ip=net.external_ip,
+        network_tags=gcp.network_tags,
+        service_account_email=account.email,
+        service_account_scopes=account.scopes,
+        machine_type=kind.machine_type,
+        gpu_type=kind.gpu_type,
+        gpu_num=kind.gpu_num,
+        preemptible=kind.preemptible,
+        operation_timeout_period=gcp.operation_timeout_period_s,
+    )

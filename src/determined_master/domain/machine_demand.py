@@ -1,0 +1,67 @@
+"""How many machines would be filled by what waits in a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from determined_master.domain.schedule.view import RequestView
+
+
+class Size(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the machines of a pool hold."""
+
+    slots: int
+    """Of one."""
+    zero_slot_tasks: int
+    """On one, at most."""
+    max_machines: int
+
+    def may_hold(self, request: RequestView) -> bool:
+        """Whether the pool could hold that if it were as large as it may become, and empty."""
+        if request.slots == 0:
+            return self.zero_slot_tasks > 0
+        if request.slots <= self.slots:
+            return True
+        if self.slots == 0 or request.is_single_node or request.slots % self.slots:
+            return False
+        return request.slots <= self.slots * self.max_machines
+
+
+def demand(waiting: Iterable[RequestView], held: Mapping[str, int], size: Size) -> int:
+    """How many machines to have beside those that are in use.
+
+    What is free on these is not taken off: what could be placed there was. A request that the
+    pool could never hold asks for nothing, nor does a job beyond its max_slots.
+
+    Args:
+        waiting: what got no place in the last plan.
+        held: slots that each job has.
+        size: of machines.
+
+    Cost: O(n) in requests.
+    """
+    zero_slot_tasks = 0
+    slots: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    for request in waiting:
+        if not size.may_hold(request):
+            continue
+        if request.slots == 0:
+            zero_slot_tasks += 1
+            continue
+        slots[request.job_id] = slots.get(request.job_id, 0) + request.slots
+        if request.max_slots is not None:
+            left = max(0, request.max_slots - held.get(request.job_id, 0))
+            limits[request.job_id] = min(left, limits.get(request.job_id, left))
+    total = sum(min(count, limits.get(job, count)) for job, count in slots.items())
+    return max(
+        _machines_for(zero_slot_tasks, size.zero_slot_tasks), _machines_for(total, size.slots)
+    )
+
+
+def _machines_for(count: int, on_one: int) -> int:
+    return -(-count // on_one) if on_one else 0

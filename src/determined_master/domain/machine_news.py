@@ -1,0 +1,43 @@
+"""What there is to tell of a pool's machines to those who wait for one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+
+class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
+    """The machines of a pool as they were at the last look."""
+
+    machines: int
+    max_machines: int
+    starting: int = 0
+    """Machines whose agents are still to come."""
+    starting_since: datetime | None = None
+    """When the first of these was launched."""
+    failure: str = ""
+    """Why the last launch started nothing; empty after one that did."""
+    tried_again_at: datetime | None = None
+    """Until then no machine is started; None when it is tried all the time."""
+    trouble: str = ""
+    """Why the provider cannot be asked at present."""
+
+    def sentence(self) -> str:
+        """What holds up who waits for a machine; empty when there is nothing to tell."""
+        parts = []
+        if self.trouble:
+            parts.append(f"its provider of machines cannot be asked: {self.trouble}")
+        if self.starting:
+            who = "1 machine is" if self.starting == 1 else f"{self.starting} machines are"
+            at = self.starting_since
+            since = f" since {at.strftime('%H:%M:%S UTC')}" if at is not None else ""
+            first = ", the first" if since and self.starting > 1 else ""
+            parts.append(f"{who} starting{first}{since}")
+        if self.failure:
+            at = self.tried_again_at
+            when = f"until {at.strftime('%H:%M:%S UTC')}" if at else "at present"
+            parts.append(f"no machine can be started {when}: {self.failure}")
+        if self.machines >= self.max_machines and not self.starting:
+            parts.append(f"its pool has the {self.machines} machines that it may have")
+        return "; ".join(parts)

@@ -1,0 +1,201 @@
+"""How many machines a pool should have: what runs idle leaves, what waits is made room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+import msgspec
+
+MachineState = Literal[
+    "pending", "starting", "running", "stopping", "stopped", "terminating", "unknown"
+]
+"""`pending`: asked for and not granted yet, as a request for a spot machine."""
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine of a pool, as its provider knows it."""
+
+    id: str
+    agent_name: str
+    """The id with which the agent on it joins."""
+    state: MachineState
+    launched_at: datetime
+    is_spot: bool = False
+
+
+class MachineType(msgspec.Struct, frozen=True, kw_only=True):
+    """What each machine of a pool is."""
+
+    slots: int
+    """Of the agent on it; 0 where it takes only tasks without slots."""
+    device_type: Literal["cuda", "rocm", "cpu", ""] = ""
+    """Of the slots; empty without slots."""
+    instance_type: str = ""
+    image: str = ""
+    """What it boots."""
+    accelerator: str = ""
+    """For people: `8 x A100`."""
+    location: str = ""
+    """Region or zone; empty until the provider knows."""
+    is_preemptible: bool = False
+    """Whether the provider may take it back at any time."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many machines there may be, and for how long."""
+
+    min_machines: int = 0
+    max_machines: int = 5
+    max_idle: timedelta = timedelta(minutes=20)
+    max_starting: timedelta = timedelta(minutes=20)
+    max_disconnected: timedelta = timedelta(minutes=10)
+    return_wait: timedelta = timedelta(seconds=25)
+    """How long an agent that is gone may be back any moment."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine, and what the agent on it does."""
+
+    machine: Machine
+    agent: Literal["busy", "idle", "away"]
+    """`busy` wins: what an agent ran that is away may still run."""
+    is_wanted: bool = False
+    """Whether something that waits might be given it."""
+
+
+class Clocks(msgspec.Struct, frozen=True):
+    """Since when machines are idle or without their agent, by id: carried from look to look."""
+
+    idle_since: dict[str, datetime] = msgspec.field(default_factory=dict)
+    away_since: dict[str, datetime] = msgspec.field(default_factory=dict)
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """A machine that shall go, and why."""
+
+    machine: Machine
+    reason: Literal["stopped", "long disconnected", "long idle", "more machines than the maximum"]
+
+
+class Scaling(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do, and what was counted for it."""
+
+    launch: int
+    endings: tuple[Ending, ...]
+    clocks: Clocks
+    """For the next look."""
+    machines: int
+    """Those that count: all but what is stopped or on its way out."""
+    starting: int
+    """Of these, those whose agents are still to come."""
+    idle: int
+
+
+def scale(
+    seen: Sequence[Seen], desired: int, limits: Limits, clocks: Clocks, now: datetime
+) -> Scaling:
+    """Decide which machines go, and how many more are started.
+
+    What starts already counts against what is desired, and so does what is idle and might be
+    given what waits: the machines of a gang come one by one, and each would start another in
+    its place. For the same reason such a machine stays, however long it is idle. A machine on
+    which anything runs never goes.
+
+    Args:
+        seen: all machines of the pool, in any order; the order never changes the answer.
+        desired: machines that what waits would fill, beside those on which something runs.
+        limits: of the pool.
+        clocks: of the look before.
+        now: of this look.
+
+    Returns:
+        A launch after which there are at most `max_machines`, and at least `min_machines` where
+        the maximum leaves room for them.
+
+    Cost: O(n log n) in machines.
+    """
+    groups = _group(seen, limits, now)
+    later = _go_on(groups, clocks, now)
+    endings, left = _endings(groups, desired, limits, later, now)
+    count = sum(len(groups[name]) for name in COUNTED)
+    soon = [s for s in groups["away"] if _age(later.away_since, s, now) <= limits.return_wait]
+    ready = [s for s in groups["idle"] if s.is_wanted]
+    starting = len(groups["pending"]) + len(groups["starting"])
+    lowest, highest = limits.min_machines - left, limits.max_machines - count
+    launch = min(max(desired - starting - len(soon) - len(ready), lowest), highest)
+    return Scaling(
+        launch=max(0, launch),
+        endings=tuple(endings),
+        clocks=later,
+        machines=count,
+        starting=starting,
+        idle=len(groups["idle"]),
+    )
+
+
+COUNTED = ("pending", "starting", "away", "idle", "busy")
+_Groups = dict[str, list[Seen]]
+
+
+def _group(seen: Sequence[Seen], limits: Limits, now: datetime) -> _Groups:
+    groups: _Groups = {name: [] for name in (*COUNTED, "stopped", "leaving")}
+    for one in sorted(seen, key=lambda s: s.machine.id):
+        groups[_group_of(one, limits, now)].append(one)
+    return groups
+
+
+def _group_of(seen: Seen, limits: Limits, now: datetime) -> str:
+    machine = seen.machine
+    if machine.state == "stopped":
+        return "stopped"
+    if machine.state not in ("pending", "starting", "running"):
+        return "leaving"
+    if seen.agent != "away":
+        return seen.agent
+    if machine.state == "pending":
+        return "pending"
+    return "starting" if now - machine.launched_at < limits.max_starting else "away"
+
+
+def _go_on(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
+    """The clocks run on for who is still idle or away, and begin for who has become it."""
+    idle, away = ([s.machine.id for s in groups[name]] for name in ("idle", "away"))
+    return Clocks(
+        idle_since={id: clocks.idle_since.get(id, now) for id in idle},
+        away_since={id: clocks.away_since.get(id, now) for id in away},
+    )
+
+
+def _endings(
+    groups: _Groups, desired: int, limits: Limits, clocks: Clocks, now: datetime
+) -> tuple[list[Ending], int]:
+    """Who goes, and how many of those that count are left then."""
+    idle = sorted(groups["idle"], key=lambda s: (clocks.idle_since[s.machine.id], s.machine.id))
+    away = sorted(groups["away"], key=lambda s: (clocks.away_since[s.machine.id], s.machine.id))
+    endings = [Ending(s.machine, "stopped") for s in groups["stopped"]]
+    left = sum(len(groups[name]) for name in COUNTED)
+    lost = [s for s in away if _age(clocks.away_since, s, now) > limits.max_disconnected]
+    endings += [Ending(s.machine, "long disconnected") for s in lost]
+    left -= len(lost)
+    kept = [s for s in reversed(idle) if s.is_wanted][:desired]  # those that came last
+    for one in idle:
+        is_long = _age(clocks.idle_since, one, now) > limits.max_idle
+        if is_long and one not in kept and left > limits.min_machines:
+            endings.append(Ending(one.machine, "long idle"))
+            left -= 1
+    for name in ("pending", "starting"):
+        groups[name].sort(key=lambda s: (s.machine.launched_at, s.machine.id), reverse=True)
+    gone = {ending.machine.id for ending in endings}
+    spare = [*groups["pending"], *idle, *away, *groups["starting"]]
+    for one in [s for s in spare if s.machine.id not in gone]:
+        if left <= limits.max_machines:
+            break
+        endings.append(Ending(one.machine, "more machines than the maximum"))
+        left -= 1
+    return endings, left
+
+
+def _age(since: dict[str, datetime], seen: Seen, now: datetime) -> timedelta:
+    return now - since[seen.machine.id]

@@ -1,0 +1,49 @@
+"""Part of the composition root: which provider starts the machines of which pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from determined_master.ports import MachineSite
+from determined_master.provision.aws import AwsMachines
+from determined_master.provision.gcp import GcpMachines
+from determined_master.provision.spot import SpotMachines
+
+if TYPE_CHECKING:
+    from determined_master.ports import MachineProvider
+    from determined_master.services.bootstrap import Cluster
+    from determined_master.settings import Settings
+    from determined_master.settings_aws import AwsProvider
+
+MakeProvider = Callable[[Any, MachineSite], "MachineProvider"]
+"""Takes the provider's settings and what else it must know; makes no connection yet."""
+
+
+def aws_machines(settings: AwsProvider, site: MachineSite) -> MachineProvider:
+    """Machines of AWS, at their usual price or as spot ones."""
+    return (SpotMachines if settings.spot else AwsMachines)(settings, site)
+
+
+MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": aws_machines, "gcp": GcpMachines}
+"""By `provider.type`; `settings_providers.PROVIDERS` says what options each has."""
+
+
+def make_providers(settings: Settings, cluster: Cluster) -> dict[str, MachineProvider]:
+    """The providers of the pools that have one, by pool."""
+    cert = settings.security.tls.cert
+    made = {}
+    for pool in settings.resource_pools:
+        if pool.provider is None:
+            continue
+        site = MachineSite(
+            pool=pool.pool_name,
+            join_token=cluster.join_token,
+            master_scheme="https" if cert else "http",
+            master_port=settings.port,
+            master_cert=Path(cert).read_text(encoding="ascii") if cert else "",
+            cluster_id=cluster.cluster_id,
+        )
+        made[pool.pool_name] = MACHINE_PROVIDERS[pool.provider.type](pool.provider, site)
+    return made

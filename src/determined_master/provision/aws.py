@@ -1,0 +1,186 @@
+"""Machines of AWS at their usual price: EC2 instances of one pool, known by their tags."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from determined_master.domain.scaling import Machine, MachineType
+from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
+from determined_master.provision import aws_requests as requests
+from determined_master.provision.aws_requests import Terms
+from determined_master.provision.bootstrap import start_script
+from determined_master.provision.ec2 import ROOM, Ec2, Refused, launching, refusals_are
+from determined_master.provision.metadata import AWS_ALIASES, AwsMetadata
+from determined_master.provision.site import boot_of, master_address, resolve_host
+from determined_master.provision.threads import Threads
+from determined_master.settings_aws import AwsProvider
+
+log = logging.getLogger(__name__)
+MakeClient = Callable[[str], Ec2]
+
+
+class Opened(NamedTuple):
+    """What is there once the provider is opened."""
+
+    ec2: Ec2
+    terms: Terms
+
+
+class AwsMachines:
+    """Implements `ports.MachineProvider`."""
+
+    def __init__(
+        self,
+        aws: AwsProvider,
+        site: MachineSite,
+        *,
+        metadata: AwsMetadata | None = None,
+        make_client: MakeClient = Ec2,
+    ) -> None:
+        """
+        Args:
+            aws: the pool's settings.
+            site: what machines are told of the master.
+            metadata: what the master's own machine knows about itself.
+            make_client: calls of EC2 in a region.
+        """
+        self._aws = aws
+        self._site = site
+        self._metadata = metadata or AwsMetadata()
+        self._make_client = make_client
+        self._threads = Threads("AWS")
+        self._opened: Opened | None = None
+        self._type = requests.machine_type(aws, aws.region)
+
+    @property
+    def type(self) -> MachineType:
+        """What each machine is."""
+        return self._type
+
+    async def open(self) -> None:
+        """Find out region, tag, the master's address and the image's disk."""
+        self._opened = await self._threads.run(self._find_out)
+        self._type = requests.machine_type(self._aws, self._opened.terms.region)
+
+    async def list_machines(self) -> Sequence[Machine]:
+        """Instances that run, start or were stopped."""
+        return await self._threads.run(self._list)
+
+    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+        """Start up to `count` instances by one request."""
+        return await self._threads.run(lambda: self._launch(count, token))
+
+    async def terminate(self, machine_ids: Sequence[str]) -> None:
+        """End instances."""
+        await self._threads.run(lambda: self._terminate(machine_ids))
+
+    async def close(self) -> None:
+        """Let go of threads and connections."""
+        await self._threads.close()
+        if self._opened is not None:
+            self._opened.ec2.close()
+            self._opened = None
+
+    def _ready(self) -> Opened:
+        if self._opened is None:
+            raise ProviderFailed("AWS: the provider of machines is not opened")
+        return self._opened
+
+    def _list(self) -> list[Machine]:
+        ec2, terms = self._ready()
+        states = requests.LISTED_STATES
+        with refusals_are():
+            found = ec2.instances(requests.own_filters(terms, instance_state_name=states))
+        return [requests.machine_of(instance) for instance in found]
+
+    def _launch(self, count: int, token: str) -> list[Machine]:
+        ec2, terms = self._ready()
+        filters = [*requests.own_filters(terms), requests.launch_filter(token)]
+        with refusals_are():
+            # Its ClientToken would do, unless settings have changed meanwhile.
+            before = ec2.instances(filters)
+        if before:
+            return [requests.machine_of(instance) for instance in before]
+        with launching():
+            try:
+                answer = ec2.call("run_instances", **requests.run_instances(terms, count, token))
+            except Refused as error:
+                if error.code == ROOM:
+                    log.warning("AWS has no room for machines", extra={"pool": terms.pool})
+                raise
+        return [requests.machine_of(instance) for instance in answer["Instances"]]
+
+    def _terminate(self, machine_ids: Sequence[str]) -> None:
+        with refusals_are():
+            self._ready().ec2.end_instances(machine_ids)
+
+    def _find_out(self) -> Opened:
+        aws, metadata = self._aws, self._metadata
+        region = (
+            aws.region
+            or metadata.find("placement/region")
+            or os.environ.get("AWS_DEFAULT_REGION", "")
+        )
+        if not region:
+            raise ProviderFailed(
+                "AWS: the region is not known: the master does not run on EC2 and "
+                "AWS_DEFAULT_REGION is not set; set provider.region"
+            )
+        boot = boot_of(aws, self._site)
+        host = resolve_host(boot.master_host, AWS_ALIASES, metadata.find_host, "AWS")
+        boot = replace(
+            boot,
+            master_host=host,
+            identity=metadata.identity(),
+            slot_type=requests.slot_type(aws),
+            log_options=requests.log_options(aws, region),
+        )
+        script = start_script(boot)
+        if (size := len(script.encode())) > requests.MAX_USER_DATA_BYTES:
+            raise LaunchFailed(
+                f"AWS: what machines are told at their start has {size} bytes, and AWS takes "
+                f"{requests.MAX_USER_DATA_BYTES}: shorten provider.startup_script, "
+                "container_startup_script or agent_config_file_contents, or have them fetch more"
+            )
+        ec2 = self._make_client(region)
+        try:
+            device = self._root_device(ec2)
+        except ProviderFailed:
+            ec2.close()
+            raise
+        terms = Terms(
+            aws=aws,
+            pool=self._site.pool,
+            region=region,
+            tag_value=aws.tag_value or metadata.find("instance-id") or requests.DEFAULT_TAG_VALUE,
+            master_address=master_address(boot),
+            script=script,
+            root_device=device,
+        )
+        return Opened(ec2, terms)
+
+    def _root_device(self, ec2: Ec2) -> str:
+        """What the image calls its disk: images disagree, and another name adds a disk."""
+        with refusals_are():
+            try:
+                answer = ec2.call("describe_images", ImageIds=[self._aws.image_id])
+            except Refused as error:
+                if error.code != "UnauthorizedOperation":
+                    raise
+                log.warning(
+                    "AWS does not let the master look at its image: its disk is taken to be %s",
+                    requests.DEFAULT_ROOT_DEVICE,
+                )
+                return requests.DEFAULT_ROOT_DEVICE
+        images = answer["Images"]
+        if not images:
+            raise ProviderFailed(
+                f"AWS: there is no image {self._aws.image_id} for the master in this region: set "
+                "provider.image_id"
+            )
+        return str(images[0].get("RootDeviceName") or requests.DEFAULT_ROOT_DEVICE)

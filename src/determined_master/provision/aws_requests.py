@@ -1,0 +1,176 @@
+"""What AWS is asked for, and what its answers say. Pure."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.aws_instances import accelerator, gpus_of
+from determined_master.domain.scaling import Machine, MachineState, MachineType
+from determined_master.provision.bootstrap import SlotType
+from determined_master.settings_aws import ON_DEMAND_PRICE, AwsProvider
+
+POOL_TAG = "determined-resource-pool"
+MASTER_TAG = "determined-master-address"
+LAUNCH_TAG = "determined-launch"
+"""The token of the launch that an instance or request came from."""
+DEFAULT_TAG_VALUE = "determined-ai-determined"
+DEFAULT_ROOT_DEVICE = "/dev/sda1"
+MAX_USER_DATA_BYTES = 16 * 1024
+LISTED_STATES = ("running", "pending", "stopped")
+STATES: Mapping[str, MachineState] = {
+    "pending": "starting",
+    "running": "running",
+    "stopped": "stopped",
+    "stopping": "stopping",
+    "shutting-down": "terminating",
+}
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a pool, with all that had to be found out."""
+
+    aws: AwsProvider
+    pool: str
+    region: str
+    tag_value: str
+    master_address: str
+    script: str
+    root_device: str = DEFAULT_ROOT_DEVICE
+
+
+def machine_type(aws: AwsProvider, region: str) -> MachineType:
+    """What each machine of a pool is."""
+    gpus = gpus_of(aws.instance_type, aws.instance_slots) or 0
+    kind = slot_type(aws)
+    return MachineType(
+        slots=gpus or (1 if kind == "cpu" else 0),
+        device_type="" if kind == "none" else kind,
+        instance_type=aws.instance_type,
+        image=aws.image_id,
+        accelerator=accelerator(aws.instance_type, gpus),
+        location=region,
+        is_preemptible=aws.spot,
+    )
+
+
+def slot_type(aws: AwsProvider) -> SlotType:
+    """What becomes a slot: GPUs where there are any, else all processors where that is allowed."""
+    if gpus_of(aws.instance_type, aws.instance_slots):
+        return "cuda"
+    return "cpu" if aws.cpu_slots_allowed else "none"
+
+
+def log_options(aws: AwsProvider, region: str) -> tuple[str, ...]:
+    """Arguments of `docker run` that send the agent's output to CloudWatch, where asked for."""
+    if not aws.log_group:
+        return ()
+    options = [f"awslogs-region={region}", f"awslogs-group={aws.log_group}"]
+    if aws.log_stream:
+        options.append(f"awslogs-stream={aws.log_stream}")
+    return ("--log-driver", "awslogs", *(part for o in options for part in ("--log-opt", o)))
+
+
+def tags(terms: Terms, token: str = "") -> list[dict[str, str]]:
+    """Of every instance; those by which it is found cannot be replaced by custom ones."""
+    found = {tag.key: tag.value for tag in terms.aws.custom_tags}
+    found |= {
+        "Name": terms.aws.instance_name,
+        MASTER_TAG: terms.master_address,
+        POOL_TAG: terms.pool,
+        terms.aws.tag_key: terms.tag_value,
+    }
+    if token:
+        found[LAUNCH_TAG] = token
+    return [{"Key": key, "Value": value} for key, value in found.items()]
+
+
+def own_filters(terms: Terms, **more: Iterable[str]) -> list[dict[str, Any]]:
+    """What is this pool's of this master; `more` by filter, with `_` for `-`."""
+    filters: list[dict[str, Any]] = [
+        {"Name": f"tag:{terms.aws.tag_key}", "Values": [terms.tag_value]},
+        {"Name": f"tag:{POOL_TAG}", "Values": [terms.pool]},
+    ]
+    for name, values in more.items():
+        filters.append({"Name": name.replace("_", "-"), "Values": list(values)})
+    return filters
+
+
+def launch_filter(token: str) -> dict[str, Any]:
+    """What came from the launch of that token."""
+    return {"Name": f"tag:{LAUNCH_TAG}", "Values": [token]}
+
+
+def run_instances(terms: Terms, count: int, token: str) -> dict[str, Any]:
+    """Parameters of RunInstances: one instance at least, `count` at most."""
+    return {
+        **_machine(terms),
+        "MinCount": 1,
+        "MaxCount": count,
+        "ClientToken": token,
+        "UserData": terms.script,
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "MetadataOptions": {
+            "HttpEndpoint": "enabled",
+            "HttpTokens": "required",
+            "HttpPutResponseHopLimit": 2,
+        },
+        "TagSpecifications": [{"ResourceType": "instance", "Tags": tags(terms, token)}],
+    }
+
+
+def request_spot(terms: Terms, count: int, token: str, valid_from: datetime) -> dict[str, Any]:
+    """Parameters of RequestSpotInstances: requests for one instance each, fulfilled once."""
+    script = base64.b64encode(terms.script.encode()).decode()
+    price = terms.aws.spot_max_price
+    return {
+        "InstanceCount": count,
+        "Type": "one-time",
+        "InstanceInterruptionBehavior": "terminate",
+        "ClientToken": token,
+        "ValidFrom": valid_from,
+        "LaunchSpecification": {**_machine(terms), "UserData": script},
+        "TagSpecifications": [
+            {"ResourceType": "spot-instances-request", "Tags": tags(terms, token)}
+        ],
+        **({} if price == ON_DEMAND_PRICE else {"SpotPrice": price}),
+    }
+
+
+def machine_of(instance: Mapping[str, Any], *, is_spot: bool = False) -> Machine:
+    """An instance as AWS describes it."""
+    return Machine(
+        id=instance["InstanceId"],
+        agent_name=instance["InstanceId"],
+        state=STATES.get(instance["State"]["Name"], "unknown"),
+        launched_at=instance["LaunchTime"],
+        is_spot=is_spot,
+    )
+
+
+def _machine(terms: Terms) -> dict[str, Any]:
+    aws, net = terms.aws, terms.aws.network_interface
+    interface: dict[str, Any] = {
+        "DeviceIndex": 0,
+        "AssociatePublicIpAddress": net.public_ip,
+        "DeleteOnTermination": True,
+    }
+    if net.subnet_id:
+        interface["SubnetId"] = net.subnet_id
+    if net.security_group_id:
+        interface["Groups"] = [net.security_group_id]
+    disk = {"VolumeSize": aws.root_volume_size, "VolumeType": "gp2", "DeleteOnTermination": True}
+    found: dict[str, Any] = {
+        "ImageId": aws.image_id,
+        "InstanceType": aws.instance_type,
+        "KeyName": aws.ssh_key_name,
+        "NetworkInterfaces": [interface],
+        "BlockDeviceMappings": [{"DeviceName": terms.root_device, "Ebs": disk}],
+    }
+    if aws.iam_instance_profile_arn:
+        found["IamInstanceProfile"] = {"Arn": aws.iam_instance_profile_arn}
+    return found

@@ -1,0 +1,191 @@
+"""The script that a new machine runs at its start, which makes an agent of it. Pure.
+
+The agent runs as a container of Docker, which the machine's image must have. Texts of the admin go
+in as base64, so that nothing in them can end a quotation. What the script writes goes to
+the cloud's console log, where many may read it: it prints no file, and the join token is in a file
+of root alone, never a variable that `docker inspect` shows.
+"""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+PLACE = "/usr/local/determined"
+"""Where the script writes its files on the machine, and where the agent's image has them."""
+CONTAINER = "determined-agent"
+DOCKER_PATIENCE_S = 120
+
+SlotType = Literal["cuda", "cpu", "none"]
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Commands of a shell that print what a machine is, asked of its cloud."""
+
+    agent_id: str
+    """The id by which the cloud lists the machine: agents and machines are matched by it."""
+    address: str
+    """The address at which the cluster's other machines reach it."""
+
+
+class Boot(msgspec.Struct, frozen=True, kw_only=True):
+    """What one pool's machines are told."""
+
+    resource_pool: str
+    image: str
+    master_host: str = ""
+    """May be empty or an alias until the provider has found out what that stands for."""
+    master_port: int
+    identity: Identity = Identity("", "")
+    slot_type: SlotType = "none"
+    has_tls: bool = False
+    master_cert: str = ""
+    """PEM of what to trust beyond the authorities that the agent's image knows."""
+    master_cert_name: str = ""
+    join_token: str = ""
+    network: str = "host"
+    runtime: str = "runc"
+    log_options: tuple[str, ...] = ()
+    """Arguments of `docker run` that say where the agent's own output goes."""
+    reconnect_attempts: int = 5
+    reconnect_backoff_s: int = 5
+    startup_script: str = ""
+    container_startup_script: str = ""
+    agent_config: str = ""
+    """Content of the agent's agent.yaml."""
+
+
+_HEAD = f"""#!/bin/bash
+# Makes an agent of this machine. It prints neither its files nor its variables: they hold secrets.
+set -euo pipefail
+
+fail() {{
+    echo "determined: $1" >&2
+    exit 1
+}}
+
+write() {{ # MODE PATH, content as base64 from the standard input
+    (umask 077 && base64 -d >"$2.new") && chmod "$1" "$2.new" && mv "$2.new" "$2"
+}}
+
+place="${{DETERMINED_ROOT:-}}{PLACE}"
+mkdir -p "$place"
+chmod 755 "$place"
+"""
+_IDENTITY = """
+agent_id=$({agent_id}) && [ -n "$agent_id" ] || fail "the cloud does not tell this machine's id"
+address=$({address}) || fail "the cloud does not tell this machine's address"
+"""
+_STARTUP = """
+echo "determined: running the startup script"
+code=0
+"$place/startup_script" || code=$?
+[ "$code" -eq 0 ] || fail "the startup script ended with exit code $code: no agent is started; \
+mend provider.startup_script"
+"""
+_DOCKER = f"""
+waited=0
+until docker version >/dev/null 2>&1; do
+    [ "$waited" -lt {DOCKER_PATIENCE_S} ] ||
+        fail "Docker does not answer on this machine: use an image that has it"
+    waited=$((waited + 2))
+    sleep 2
+done
+
+# From an earlier start of this machine; tasks have containers of their own.
+docker rm --force {CONTAINER} >/dev/null 2>&1 || true
+
+more=()
+# With these the agent can switch the machine off: hooks.on_connection_lost.
+for path in /sbin/shutdown /run/systemd/system /run/dbus/system_bus_socket; do
+    if [ -e "$path" ]; then
+        more+=(--volume "$path:$path")
+    fi
+done
+"""
+_RUN = """
+docker run --detach \\
+{arguments} \\
+    ${{more[@]+"${{more[@]}}"}} \\
+    {image} >/dev/null || fail "the agent's container could not be started"
+echo "determined: the agent's container is started"
+"""
+
+
+def start_script(boot: Boot) -> str:
+    """The whole script, for bash 4 and later, run as root.
+
+    Running it again, as GCP does at each start of a machine, replaces the agent's container.
+    It ends with 1 and one line that says why where no agent could be started.
+    """
+    parts = [_HEAD]
+    if boot.startup_script:
+        parts += [_file("startup_script", boot.startup_script, mode=700), _STARTUP]
+    for name, content in _files(boot):
+        # What names its interpreter is run by it, and the rest by a shell.
+        parts.append(_file(name, content, mode=700 if content.startswith("#!") else 600))
+    identity = boot.identity
+    parts.append(_IDENTITY.format(agent_id=identity.agent_id, address=identity.address))
+    parts.append(_DOCKER)
+    arguments = " \\\n".join(f"    {line}" for line in _arguments(boot))
+    parts.append(_RUN.format(arguments=arguments, image=shlex.quote(boot.image)))
+    return "".join(parts)
+
+
+def _files(boot: Boot) -> Iterator[tuple[str, str]]:
+    """What the container reads: name below `PLACE`, and content."""
+    if boot.join_token:
+        yield "join_token", boot.join_token
+    if boot.has_tls and boot.master_cert:
+        yield "master.crt", boot.master_cert
+    if boot.container_startup_script:
+        yield "container_startup_script", boot.container_startup_script
+    if boot.agent_config:
+        yield "agent.yaml", boot.agent_config
+
+
+def _variables(boot: Boot) -> Iterator[tuple[str, str]]:
+    """What the agent is told, as a shell's words; none of it is secret."""
+    yield "DET_AGENT_ID", '"$agent_id"'
+    yield "DET_ADVERTISED_ADDRESS", '"$address"'
+    yield "DET_MASTER_HOST", shlex.quote(boot.master_host)
+    yield "DET_MASTER_PORT", str(boot.master_port)
+    yield "DET_RESOURCE_POOL", shlex.quote(boot.resource_pool)
+    yield "DET_SLOT_TYPE", boot.slot_type
+    yield "DET_AGENT_RECONNECT_ATTEMPTS", str(boot.reconnect_attempts)
+    yield "DET_AGENT_RECONNECT_BACKOFF", str(boot.reconnect_backoff_s)
+    if boot.join_token:
+        yield "DET_JOIN_TOKEN_FILE", f"{PLACE}/join_token"
+    if boot.agent_config:
+        yield "DET_CONFIG_FILE", f"{PLACE}/agent.yaml"
+    if not boot.has_tls:
+        return
+    yield "DET_SECURITY_TLS_ENABLED", "true"
+    if boot.master_cert:
+        yield "DET_SECURITY_TLS_MASTER_CERT", f"{PLACE}/master.crt"
+    if boot.master_cert_name:
+        yield "DET_SECURITY_TLS_MASTER_CERT_NAME", shlex.quote(boot.master_cert_name)
+
+
+def _arguments(boot: Boot) -> Iterator[str]:
+    yield f"--name {CONTAINER} --init --privileged --restart always"
+    yield f"--network {shlex.quote(boot.network)} --runtime {shlex.quote(boot.runtime)}"
+    if boot.slot_type == "cuda":
+        yield "--gpus all"
+    if boot.log_options:
+        yield " ".join(shlex.quote(option) for option in boot.log_options)
+    for name, word in _variables(boot):
+        yield f"--env {name}={word}"
+    yield "--volume /var/run/docker.sock:/var/run/docker.sock"
+    yield "--volume /var/lib/determined:/var/lib/determined"
+    for name, _ in _files(boot):
+        yield f'--volume "$place/{name}:{PLACE}/{name}:ro"'
+
+
+def _file(name: str, content: str, *, mode: int) -> str:
+    coded = base64.encodebytes(content.encode()).decode()
+    return f"\nwrite {mode} \"$place/{name}\" <<'END'\n{coded}END\n"

@@ -1,0 +1,136 @@
+"""Calls of Compute Engine's REST API. Each blocks, for well under a minute."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from determined_master.ports import ProviderFailed
+
+BASE_URL = "https://compute.googleapis.com/compute/v1"
+TIMEOUT_S = 20.0
+PAGE = "500"
+MAX_TEXT = 400
+_TOO_MANY = ("rateLimitExceeded", "userRateLimitExceeded")
+
+
+class Refused(Exception):
+    """GCP has looked at a request and will not do it; `status` is that of HTTP."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Compute:
+    """Compute Engine in one zone of one project."""
+
+    def __init__(
+        self, project: str, zone: str, token: Callable[[], str], base_url: str = ""
+    ) -> None:
+        """
+        Args:
+            project: its id.
+            zone: as us-west1-b.
+            token: gives a token for each call; raises ProviderFailed.
+            base_url: another server in its place; by default what
+                CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE names, if anything.
+        """
+        given = base_url or os.environ.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", "")
+        self._token = token
+        self._url = f"{(given or BASE_URL).rstrip('/')}/projects/{project}/zones/{zone}"
+
+    def instances(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Those that have all of the labels. Raises Refused, ProviderFailed."""
+        return list(self._pages(labels))
+
+    def insert(self, body: Mapping[str, Any], token: str) -> dict[str, Any]:
+        """Ask for instances, once for each `token`, a UUID; the operation."""
+        return self._call("POST", "instances/bulkInsert", {"requestId": token}, body)
+
+    def delete(self, name: str) -> dict[str, Any] | None:
+        """Ask for an instance's end; the operation, None where there is no such instance."""
+        try:
+            return self._call("DELETE", f"instances/{urllib.parse.quote(name, safe='')}")
+        except Refused as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def operation(self, name: str) -> dict[str, Any]:
+        """How far an operation is."""
+        return self._call("GET", f"operations/{urllib.parse.quote(name, safe='')}")
+
+    def _pages(self, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        wanted = " AND ".join(f'(labels.{key} = "{value}")' for key, value in labels.items())
+        query = {"filter": wanted, "maxResults": PAGE}
+        while True:
+            page = self._call("GET", "instances", query)
+            yield from page.get("items", ())
+            if not page.get("nextPageToken"):
+                return
+            query["pageToken"] = page["nextPageToken"]
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        url = f"{self._url}/{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
+        headers = {"Authorization": f"Bearer {self._token()}"}
+        data = None
+        if body is not None:
+            data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+        request = urllib.request.Request(url, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+                found: dict[str, Any] = json.loads(answer.read())
+                return found
+        except urllib.error.HTTPError as error:
+            with error:
+                said = error.read(65536)
+            raise refusal(error.code, said, f"{method} {path}") from None
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            text = " ".join(str(error).split())[:MAX_TEXT]
+            raise ProviderFailed(f"GCP: {method} {path} failed: {text}") from None
+
+
+def refusal(status: int, body: bytes, act: str) -> Exception:
+    """What an answer that is no success means: Refused, or ProviderFailed where all is open."""
+    try:
+        said = json.loads(body)["error"]
+        message = str(said["message"])
+        reasons = [str(e.get("reason", "")) for e in said.get("errors", ())]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message, reasons = body.decode(errors="replace"), []
+    text = f"GCP: {act} failed, {status}: {' '.join(message.split())[:MAX_TEXT]}"
+    is_limited = status == 429 or any(reason in _TOO_MANY for reason in reasons)
+    if status == 401 or status >= 500 or is_limited:
+        return ProviderFailed(text)
+    if status == 403:
+        text += "; see the permissions in docs/provisioning.md, and the project's quotas"
+    return Refused(status, text)
+
+
+def problems(operation: Mapping[str, Any]) -> list[str]:
+    """What went wrong in an operation, in GCP's words."""
+    errors = (operation.get("error") or {}).get("errors") or ()
+    return [_worded(error) for error in errors]
+
+
+def warnings(operation: Mapping[str, Any]) -> list[str]:
+    """What GCP warns of in an operation."""
+    return [_worded(warning) for warning in operation.get("warnings") or ()]
+
+
+def _worded(said: Mapping[str, Any]) -> str:
+    words = " ".join(str(said.get("message", "")).split())[:MAX_TEXT]
+    return f"{said.get('code', 'UNKNOWN')}: {words}"

@@ -1,0 +1,169 @@
+"""Calls of EC2 by boto3. Each blocks, for well under a minute; every failure is one of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from determined_master.ports import LaunchFailed, ProviderFailed
+
+ROOM = "InsufficientInstanceCapacity"
+_UNDECIDED = (
+    "InternalError",
+    "InternalFailure",
+    "RequestLimitExceeded",
+    "ServiceUnavailable",
+    "Unavailable",
+)
+"""Answers that say that AWS could not look at the request."""
+_GONE = ("InvalidInstanceID.NotFound", "InvalidSpotInstanceRequestID.NotFound")
+_REMEDIES = {
+    ROOM: "try another zone, type of instance, or wait",
+    "SpotMaxPriceTooLow": "raise provider.spot_max_price, or leave it out",
+    "MaxSpotInstanceCountExceeded": "ask AWS for a higher quota, or lower max_instances",
+    "VcpuLimitExceeded": "ask AWS for a higher quota, or lower max_instances",
+    "UnauthorizedOperation": "give the master's role the permissions of docs/provisioning.md",
+    "AuthFailure.ServiceLinkedRoleCreationNotPermitted": "create the role for spot instances "
+    "once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
+    "InvalidAMIID.NotFound": "set provider.image_id to an image of the region",
+    "InvalidAMIID.Malformed": "set provider.image_id to an image of the region",
+    "InvalidKeyPair.NotFound": "set provider.ssh_key_name to a key pair of the region",
+}
+MAX_TEXT = 400
+_making = threading.Lock()
+
+
+class Refused(Exception):
+    """EC2 has looked at a request and will not do it."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Ec2:
+    """EC2 in one region."""
+
+    def __init__(self, region: str, endpoint_url: str | None = None) -> None:
+        """
+        Args:
+            region: as us-west-2.
+            endpoint_url: another server in its place; boto3's AWS_ENDPOINT_URL_EC2 counts too.
+
+        Raises:
+            ProviderFailed: boto3 is not installed, or cannot make a client.
+        """
+        try:
+            import boto3
+            from botocore.config import Config
+        except ImportError:
+            raise ProviderFailed(
+                "boto3 is not installed where the master runs: pip install 'determined[aws]'"
+            ) from None
+        config = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 2})
+        with errors("making a client"), _making:
+            self._client = _session(boto3).client(
+                "ec2", region_name=region, endpoint_url=endpoint_url, config=config
+            )
+
+    def call(self, name: str, **parameters: Any) -> dict[str, Any]:
+        """One call, as `run_instances`. Raises Refused, ProviderFailed."""
+        with errors(name):
+            answer: dict[str, Any] = getattr(self._client, name)(**parameters)
+            return answer
+
+    def instances(self, filters: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """All that the filters let through. Raises Refused, ProviderFailed."""
+        with errors("describe_instances"):
+            pages = self._client.get_paginator("describe_instances").paginate(Filters=filters)
+            return [i for page in pages for r in page["Reservations"] for i in r["Instances"]]
+
+    def spot_requests(self, filters: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """All that the filters let through. Raises Refused, ProviderFailed."""
+        with errors("describe_spot_instance_requests"):
+            pager = self._client.get_paginator("describe_spot_instance_requests")
+            pages = pager.paginate(Filters=filters)
+            return [r for page in pages for r in page["SpotInstanceRequests"]]
+
+    def end_instances(self, ids: Sequence[str]) -> None:
+        """Terminate; those that are gone are no error. Raises Refused, ProviderFailed."""
+        each(ids, lambda some: self.call("terminate_instances", InstanceIds=some))
+
+    def cancel_requests(self, ids: Sequence[str]) -> None:
+        """Cancel requests for spot instances, likewise."""
+        each(
+            ids,
+            lambda some: self.call("cancel_spot_instance_requests", SpotInstanceRequestIds=some),
+        )
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+
+@functools.cache
+def _session(boto3: Any) -> Any:
+    """One for all pools: it reads what EC2 can do from a large file, and cannot be shared while
+    clients are made."""
+    return boto3.session.Session()
+
+
+def each(ids: Sequence[str], act: Callable[[list[str]], object]) -> None:
+    """Act on all at once; one by one where some are gone, for then EC2 does nothing at all."""
+    if not ids:
+        return
+    try:
+        act(list(ids))
+    except Refused as error:
+        if error.code not in _GONE:
+            raise
+        if len(ids) > 1:
+            for one in ids:
+                each([one], act)
+
+
+@contextlib.contextmanager
+def errors(act: str) -> Iterator[None]:
+    """Raise what boto3 raises as Refused or ProviderFailed, shortened and with a remedy."""
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+
+    try:
+        yield
+    except ClientError as error:
+        said = error.response.get("Error", {})
+        code, message = str(said.get("Code", "")), " ".join(str(said.get("Message", "")).split())
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        remedy = _REMEDIES.get(code)
+        if code == "UnauthorizedOperation":  # what follows is ciphertext
+            message = message.partition("Encoded authorization failure message")[0].strip()
+        text = f"{act} failed, {code}: {message[:MAX_TEXT]}" + (f"; {remedy}" if remedy else "")
+        if code in _UNDECIDED or (status >= 500 and code != ROOM):
+            raise ProviderFailed(f"AWS: {text}") from None
+        raise Refused(code, f"AWS: {text}") from None
+    except NoCredentialsError:
+        raise ProviderFailed(
+            "AWS: the master has no credentials: give its machine a role, or set "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY where it runs"
+        ) from None
+    except BotoCoreError as error:
+        text = " ".join(str(error).split())[:MAX_TEXT]
+        raise ProviderFailed(f"AWS: {act} failed: {text}") from None
+
+
+@contextlib.contextmanager
+def refusals_are(kind: type[ProviderFailed] = ProviderFailed) -> Iterator[None]:
+    """Raise what EC2 refused as ProviderFailed, or as LaunchFailed where it was a launch."""
+    try:
+        yield
+    except Refused as error:
+        raise kind(str(error)) from None
+
+
+@contextlib.contextmanager
+def launching() -> Iterator[None]:
+    """What EC2 refuses meanwhile is a launch that failed."""
+    with refusals_are(LaunchFailed):
+        yield

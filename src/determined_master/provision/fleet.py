@@ -1,0 +1,179 @@
+"""The machines of one pool: each order is given once, whoever dies in between.
+
+An order is written down before it is given and struck out when its answer is. A master that
+finds one without an answer gives it again with the same token, which starts nothing twice. What
+a provider is asked to end is written down before, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from determined_master import clock, entropy
+from determined_master.ports import LaunchFailed, ProviderFailed
+from determined_master.store.machines import Order
+
+if TYPE_CHECKING:
+    from determined_master.domain.scaling import Machine
+    from determined_master.ports import MachineProvider
+    from determined_master.services.machine_records import MachineRecords
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+CALL_S = 90.0
+"""A provider that takes longer has failed."""
+LISTING_LAG = timedelta(minutes=1)
+"""How long a new machine may be missing from the list."""
+ORDER_LIFE = timedelta(minutes=10)
+"""After that the list tells what an order has started."""
+NOTE_EVERY = timedelta(seconds=30)
+ACTIVE = ("pending", "starting", "running")
+
+
+class Fleet:
+    """One provider, with what is remembered of it."""
+
+    def __init__(self, pool: str, provider: MachineProvider, records: MachineRecords) -> None:
+        self._pool = pool
+        self._provider = provider
+        self._records = records
+        self._orders: list[Order] = []
+        self._new: dict[str, tuple[Machine, datetime]] = {}
+        """Launched and not listed yet, with when."""
+        self._leaving: dict[str, Machine] = {}
+        self._listed: tuple[Machine, ...] = ()
+        self._noted: tuple[tuple[Machine, ...], datetime] | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the answer to every order is known."""
+        return not self._orders
+
+    @property
+    def leaving(self) -> Mapping[str, Machine]:
+        """What was asked to end and is still listed, by id."""
+        return self._leaving
+
+    async def begin(self) -> None:
+        """Go on where the lead before has ended.
+
+        Raises ProviderFailed, and what the database does.
+        """
+        await _in_time(self._provider.open())
+        stays, now = await self._records.stays(), clock.now()
+        self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
+        self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
+        self._orders = []
+        for order in await self._records.orders():
+            if now - order.asked_at <= ORDER_LIFE:
+                self._orders.append(order)
+            else:
+                await self._records.settle(order)
+
+    async def look(self) -> list[Machine]:
+        """All machines now; those that were asked to end are `terminating`.
+
+        Raises ProviderFailed, and what the database does.
+        """
+        listed = tuple(await _in_time(self._provider.list_machines()))
+        now, ids = clock.now(), {m.id for m in listed}
+        came, went = ids - {m.id for m in self._listed}, {m.id for m in self._listed} - ids
+        if came or went:
+            log.info(
+                "the list of machines has changed",
+                extra={"pool": self._pool, "came": sorted(came), "went": sorted(went)},
+            )
+        self._listed = listed
+        self._leaving = {id: m for id, m in self._leaving.items() if id in ids}
+        self._new = {
+            id: (machine, at)
+            for id, (machine, at) in self._new.items()
+            if id not in ids and now - at <= LISTING_LAG
+        }
+        known = (*listed, *(machine for machine, _ in self._new.values()))
+        await self._note(known, now)
+        return [
+            replace(m, state="terminating") if m.id in self._leaving and m.state in ACTIVE else m
+            for m in known
+        ]
+
+    async def settle(self) -> None:
+        """Give the orders again whose answer is not known.
+
+        Raises:
+            LaunchFailed, ProviderFailed: as `launch`.
+        """
+        for order in list(self._orders):
+            if clock.now() - order.asked_at > ORDER_LIFE:
+                await self._strike_out(order)
+            else:
+                await self._give(order)
+
+    async def launch(self, count: int) -> Sequence[Machine]:
+        """Start machines; what was started.
+
+        Raises:
+            LaunchFailed: none could be started. ProviderFailed: nobody knows; `settle` finds out.
+        """
+        order = Order(str(entropy.new_uuid()), count, clock.now())
+        await self._records.begin(order)
+        self._orders.append(order)
+        return await self._give(order)
+
+    async def end(self, machines: Sequence[Machine]) -> None:
+        """End machines, those again that were asked to end before and are still there.
+
+        Raises ProviderFailed, and what the database does; then it is asked for again next time.
+        """
+        again = [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
+        ids = [m.id for m in machines if m.id not in again]
+        if ids:
+            await self._records.note_leaving(ids, clock.now())
+            self._leaving.update({m.id: m for m in machines})
+        if ids or again:
+            await _in_time(self._provider.terminate([*ids, *again]))
+
+    def spare(self, machine_id: str) -> None:
+        """Something runs on a machine that was asked to end: it is not asked again."""
+        self._leaving.pop(machine_id, None)
+
+    async def close(self) -> None:
+        """Let go of the provider."""
+        await self._provider.close()
+
+    async def _give(self, order: Order) -> Sequence[Machine]:
+        try:
+            made = await _in_time(self._provider.launch(order.count, order.token))
+        except LaunchFailed:
+            await self._strike_out(order)
+            raise
+        now, listed = clock.now(), {m.id for m in self._listed}
+        self._new.update({m.id: (m, now) for m in made if m.id not in listed})
+        known = (*self._listed, *(machine for machine, _ in self._new.values()))
+        await self._note(known, now)
+        await self._strike_out(order)
+        return made
+
+    async def _strike_out(self, order: Order) -> None:
+        await self._records.settle(order)
+        self._orders.remove(order)
+
+    async def _note(self, machines: tuple[Machine, ...], now: datetime) -> None:
+        before = self._noted
+        if before is None or before[0] != machines or now - before[1] >= NOTE_EVERY:
+            await self._records.note(machines, now)
+            self._noted = machines, now
+
+
+async def _in_time(call: Awaitable[T]) -> T:
+    try:
+        async with asyncio.timeout(CALL_S):
+            return await call
+    except TimeoutError:
+        raise ProviderFailed(f"it did not answer within {CALL_S:.0f} s") from None

@@ -1,0 +1,234 @@
+"""Machines of GCP: instances of one pool, known by their labels."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from determined_master import clock
+from determined_master.domain.gcp_machines import machine_names
+from determined_master.domain.scaling import Machine, MachineType
+from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
+from determined_master.provision import gcp_requests as requests
+from determined_master.provision.bootstrap import start_script
+from determined_master.provision.compute import Compute, Refused, problems
+from determined_master.provision.gcp_operations import Operations, tell
+from determined_master.provision.gcp_requests import Terms
+from determined_master.provision.google_account import GoogleAccount
+from determined_master.provision.metadata import GCP_ALIASES, GcpMetadata
+from determined_master.provision.site import boot_of, master_address, resolve_host
+from determined_master.provision.threads import DEADLINE_S, Threads
+from determined_master.settings_gcp import GcpProvider
+
+log = logging.getLogger(__name__)
+LAUNCH_PATIENCE = timedelta(seconds=25)
+"""Most launches are done by then, so that what went wrong is known in time."""
+POLL_S = 1.0
+MakeCompute = Callable[[str, str, Callable[[], str]], Compute]
+
+
+class Opened(NamedTuple):
+    """What is there once the provider is opened."""
+
+    compute: Compute
+    terms: Terms
+
+
+class GcpMachines:
+    """Implements `ports.MachineProvider`."""
+
+    def __init__(
+        self,
+        gcp: GcpProvider,
+        site: MachineSite,
+        *,
+        metadata: GcpMetadata | None = None,
+        make_client: MakeCompute = Compute,
+        now: Callable[[], datetime] = clock.now,
+    ) -> None:
+        """
+        Args:
+            gcp: the pool's settings.
+            site: what machines are told of the master.
+            metadata: what the master's own machine knows about itself.
+            make_client: calls of Compute Engine in a project and zone, with a source of tokens.
+            now: the clock.
+        """
+        self._gcp = gcp
+        self._site = site
+        self._metadata = metadata or GcpMetadata()
+        self._make_client = make_client
+        self._now = now
+        self._account = GoogleAccount(self._metadata, now=now)
+        self._operations = Operations(timedelta(seconds=gcp.operation_timeout_period_s), now)
+        self._threads = Threads("GCP")
+        self._opened: Opened | None = None
+        self._type = requests.machine_type(gcp, gcp.zone)
+
+    @property
+    def type(self) -> MachineType:
+        """What each machine is."""
+        return self._type
+
+    async def open(self) -> None:
+        """Find out project, zone, names and the master's address, and that GCP answers."""
+        self._opened = await self._threads.run(self._find_out)
+        self._type = requests.machine_type(self._gcp, self._opened.terms.zone)
+
+    async def list_machines(self) -> Sequence[Machine]:
+        """Instances that there are, in whatever state; also looks after open operations."""
+        return await self._threads.run(self._list)
+
+    async def launch(self, count: int, token: str) -> Sequence[Machine]:
+        """Ask for up to `count` instances at once, and wait a while for what comes of it."""
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                return await self._started(count, token)
+        except TimeoutError:
+            text = f"GCP did not say in {DEADLINE_S:g} s what came of a launch"
+            raise ProviderFailed(text) from None
+
+    async def terminate(self, machine_ids: Sequence[str]) -> None:
+        """Delete instances, each by a call of its own."""
+        await self._threads.run(lambda: self._delete(machine_ids))
+
+    async def close(self) -> None:
+        """Let go of threads."""
+        await self._threads.close()
+        self._opened = None
+
+    async def _started(self, count: int, token: str) -> Sequence[Machine]:
+        compute, terms = self._ready()
+        names, is_cut = machine_names(terms.name_prefix, token, count)
+        if is_cut:
+            log.warning("names of GCP's machines are cut: provider.name_prefix is too long")
+        operation = await self._threads.run(lambda: self._insert(names, token))
+        if operation is not None:
+            operation = await self._settled(compute, operation)
+            if operation.get("status") != "DONE" and not problems(operation):
+                self._operations.follow(operation, "a launch")
+                return [self._expected(name) for name in names]
+        return await self._threads.run(lambda: self._launched(operation or {}, token))
+
+    def _ready(self) -> Opened:
+        if self._opened is None:
+            raise ProviderFailed("GCP: the provider of machines is not opened")
+        return self._opened
+
+    def _list(self) -> list[Machine]:
+        compute, terms = self._ready()
+        self._operations.look(compute)
+        return self._found(requests.own_labels(terms))
+
+    def _found(self, labels: dict[str, str]) -> list[Machine]:
+        try:
+            found = self._ready().compute.instances(labels)
+        except Refused as error:
+            raise ProviderFailed(str(error)) from None
+        return [requests.machine_of(instance) for instance in found]
+
+    def _insert(self, names: Sequence[str], token: str) -> dict[str, Any] | None:
+        """The operation; None where the machines of this token are there already."""
+        compute, terms = self._ready()
+        try:
+            return compute.insert(requests.insert(terms, names, token), token)
+        except Refused as error:
+            if error.status == 409:
+                return None
+            raise LaunchFailed(str(error)) from None
+
+    async def _settled(self, compute: Compute, operation: dict[str, Any]) -> dict[str, Any]:
+        """The operation when it is over, or after a while."""
+        deadline = self._now() + LAUNCH_PATIENCE
+        while operation.get("status") != "DONE" and not problems(operation):
+            if self._now() >= deadline:
+                break
+            await asyncio.sleep(POLL_S)
+            ask = partial(compute.operation, str(operation["name"]))
+            try:
+                operation = await self._threads.run(ask)
+            except (Refused, ProviderFailed) as error:
+                log.warning("a launch at GCP cannot be looked after: %s", error)
+                break
+        return operation
+
+    def _launched(self, operation: dict[str, Any], token: str) -> list[Machine]:
+        """What a launch that is over has started. Raises LaunchFailed for nothing."""
+        found = self._found({**requests.own_labels(self._ready().terms), **_of_launch(token)})
+        if found:
+            tell(operation, "a launch")
+            return found
+        why = "; ".join(problems(operation)) or "GCP does not say why"
+        raise LaunchFailed(
+            f"GCP started no machine: {why}. Try another zone or machine type, ask for a higher "
+            "quota, or wait"
+        )
+
+    def _expected(self, name: str) -> Machine:
+        return Machine(
+            id=name,
+            agent_name=name,
+            state="starting",
+            launched_at=self._now(),
+            is_spot=self._gcp.instance_type.preemptible,
+        )
+
+    def _delete(self, names: Sequence[str]) -> None:
+        compute, _ = self._ready()
+        failed = []
+        for name in names:
+            try:
+                operation = compute.delete(name)
+            except (Refused, ProviderFailed) as error:
+                log.error("machine %s could not be ended: %s", name, error)
+                failed.append(str(error))
+                continue
+            if operation is not None:
+                self._operations.follow(operation, f"the end of {name}")
+        if failed:
+            raise ProviderFailed(failed[0])
+
+    def _find_out(self) -> Opened:
+        gcp, metadata = self._gcp, self._metadata
+        project = gcp.project or metadata.find("project/project-id")
+        zone = gcp.zone or metadata.find("instance/zone").rpartition("/")[2]
+        for key, value in (("project", project), ("zone", zone)):
+            if not value:
+                raise ProviderFailed(
+                    f"GCP: the {key} is not known, for the master does not run there: set "
+                    f"provider.{key}"
+                )
+        own_name = requests.default_name(metadata.find("instance/name"))
+        boot = boot_of(gcp, self._site)
+        host = resolve_host(boot.master_host, GCP_ALIASES, metadata.find_host, "GCP")
+        boot = replace(
+            boot,
+            master_host=host,
+            identity=metadata.identity(),
+            slot_type=requests.slot_type(gcp),
+            log_options=requests.log_options(gcp),
+        )
+        terms = Terms(
+            gcp=gcp,
+            site=self._site,
+            project=project,
+            zone=zone,
+            label_value=gcp.label_value or own_name,
+            name_prefix=gcp.name_prefix or f"{own_name}-",
+            master_host=host,
+            master_port=boot.master_port,
+            master_address=master_address(boot),
+            script=start_script(boot),
+        )
+        self._account.token()
+        return Opened(self._make_client(project, zone, self._account.token), terms)
+
+
+def _of_launch(token: str) -> dict[str, str]:
+    return {requests.LAUNCH_LABEL: token}

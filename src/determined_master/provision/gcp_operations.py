@@ -1,0 +1,73 @@
+"""Operations of GCP that the master looks after: what was asked for and is not done yet."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from determined_master.ports import ProviderFailed
+from determined_master.provision.compute import Compute, Refused, problems, warnings
+
+log = logging.getLogger(__name__)
+MAX_A_ROUND = 50
+"""So many operations are asked about at once."""
+
+
+class _Followed(NamedTuple):
+    name: str
+    act: str
+    since: datetime
+
+
+class Operations:
+    """Of one provider. Calls block, and never overlap."""
+
+    def __init__(self, timeout: timedelta, now: Callable[[], datetime]) -> None:
+        """`timeout` is how long each is followed."""
+        self._timeout = timeout
+        self._now = now
+        self._followed: list[_Followed] = []
+
+    def follow(self, operation: Mapping[str, Any], act: str) -> None:
+        """Look after one from now on; `act` is what it does, for the log."""
+        if operation.get("status") == "DONE":
+            tell(operation, act)
+        else:
+            self._followed.append(_Followed(str(operation["name"]), act, self._now()))
+
+    def look(self, compute: Compute) -> None:
+        """Ask about those that are open, and log what came of those that are not any more."""
+        asked, later = self._followed[:MAX_A_ROUND], self._followed[MAX_A_ROUND:]
+        still = [one for one in asked if self._is_open(one, compute)]
+        if len(still) < len(asked):
+            log.info("of %d operations of GCP %d are done", len(asked), len(asked) - len(still))
+        self._followed = [*later, *still]
+
+    def _is_open(self, one: _Followed, compute: Compute) -> bool:
+        try:
+            operation = compute.operation(one.name)
+        except (Refused, ProviderFailed) as error:
+            log.warning("%s at GCP: nobody knows what came of it: %s", one.act, error)
+            return False
+        if operation.get("status") == "DONE" or problems(operation):
+            tell(operation, one.act)
+            return False
+        if self._now() - one.since < self._timeout:
+            return True
+        log.warning(
+            "%s at GCP is not done after %g s (operation_timeout_period), and is not looked "
+            "after any more",
+            one.act,
+            self._timeout.total_seconds(),
+        )
+        return False
+
+
+def tell(operation: Mapping[str, Any], act: str) -> None:
+    """Log what an operation that is over says."""
+    for text in problems(operation):
+        log.error("%s at GCP failed: %s", act, text)
+    for text in warnings(operation):
+        log.warning("%s at GCP: %s", act, text)

@@ -1,0 +1,252 @@
+"""One loop a pool of machines on demand: look, decide, end, launch."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from determined_master import clock, entropy
+from determined_master.domain.allocation.messages import Refused
+from determined_master.domain.errors import DetError
+from determined_master.domain.launch_errors import (
+    LaunchErrors,
+    Patience,
+    note_failure,
+    standing_failure,
+)
+from determined_master.domain.machine_demand import Size, demand
+from determined_master.domain.machine_news import MachineNews
+from determined_master.domain.scaling import Clocks, Ending, Limits, Scaling, scale
+from determined_master.ports import ProviderFailed
+from determined_master.provision.fleet import ACTIVE
+from determined_master.provision.sight import held_of, see, waiting_of
+from determined_master.store.losses import DATABASE_ERRORS
+
+if TYPE_CHECKING:
+    from determined_master.domain.scaling import Machine
+    from determined_master.domain.schedule.view import RequestView
+    from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.loop import Decision
+    from determined_master.ports import AgentSnapshot
+    from determined_master.provision.fleet import Fleet
+
+log = logging.getLogger(__name__)
+
+TICK_S = 5.0
+SENT_AWAY_AT_ONCE = 200
+
+
+class ScalingConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What the settings say of a pool's machines."""
+
+    pool: str
+    limits: Limits
+    size: Size
+    patience: Patience = Patience()
+
+
+@dataclass(frozen=True)
+class Scheduling:
+    """What a loop asks of the pool whose machines it keeps."""
+
+    engine: Engine
+    live: LiveAllocations
+    agents: Callable[[], Iterable[AgentSnapshot]]
+    decision: Callable[[], Decision | None]
+    """The last one of the pool's scheduler."""
+    shut: Callable[[frozenset[str]], Awaitable[None]]
+    """Lets nothing start on these agents; returns once nothing is on its way there."""
+
+
+class MachineLoop:
+    """Keeps as many machines as the pool needs, while this master leads."""
+
+    def __init__(
+        self,
+        config: ScalingConfig,
+        fleet: Fleet,
+        scheduling: Scheduling,
+        *,
+        tick_s: float = TICK_S,
+    ) -> None:
+        self.config = config
+        self.news = MachineNews(machines=0, max_machines=config.limits.max_machines)
+        """As of the last look."""
+        self._fleet = fleet
+        self._pool = scheduling
+        self._tick_s = tick_s
+        self._clocks = Clocks()
+        self._errors: LaunchErrors | None = None
+        self._sent_away: set[str] = set()
+        """Tasks that heard of the failure that counts now: they are told once."""
+        self._shut: frozenset[str] = frozenset()
+        self._told = ""
+
+    async def run(self) -> None:
+        """Look for ever, in every lead; cancelled at the master's end."""
+        engine = self._pool.engine
+        try:
+            while True:
+                epoch = await engine.wait_until_leading(timeout_s=None)
+                self._clocks, self._errors = Clocks(), None
+                has_begun = False
+                while engine.epoch == epoch:
+                    if has_begun:
+                        await self._try(self.tick)
+                    else:
+                        has_begun = await self._try(self._fleet.begin)
+                    await asyncio.sleep(self._tick_s)
+        finally:
+            await self._fleet.close()
+
+    async def _try(self, step: Callable[[], Awaitable[None]]) -> bool:
+        """Whether a step was done; the loop outlives whatever happens in it."""
+        try:
+            await step()
+        except ProviderFailed as error:
+            self.news = msgspec.structs.replace(self.news, trouble=str(error))
+            self._say(f"machines cannot be managed, it is tried again: {error}")
+            return False
+        except DATABASE_ERRORS:
+            self._say("machines wait until the database answers")
+            return False
+        except Exception:  # the loop must live on
+            log.exception("managing machines failed", extra={"pool": self.config.pool})
+            return False
+        self._told = ""
+        return True
+
+    def _say(self, text: str) -> None:
+        """Write a line when it is another than the last time."""
+        if text != self._told:
+            self._told = text
+            log.warning(text, extra={"pool": self.config.pool})
+
+    async def tick(self) -> None:
+        """Look once and carry out what is decided.
+
+        Raises ProviderFailed, and what the database does.
+        """
+        config, pool = self.config, self._pool
+        machines = await self._fleet.look()
+        decision = pool.decision()
+        if decision is None:
+            return
+        waiting = waiting_of(decision)
+        desired = demand(waiting, held_of(decision), config.size)
+        seen = see(machines, decision, pool.agents(), self._is_busy, config.size)
+        decided = scale(seen, desired, config.limits, self._clocks, clock.now())
+        self._clocks = decided.clocks
+        self._note(decided, machines)
+        await self._end(decided.endings, machines)
+        launched = await self._launch(decided.launch)
+        self._note(decided, [*machines, *launched])
+        await self._send_away(decided.machines, waiting)
+
+    def _is_busy(self, agent_name: str) -> bool:
+        return bool(self._pool.live.on_agent(agent_name))
+
+    async def _end(self, endings: Sequence[Ending], machines: Sequence[Machine]) -> None:
+        """End machines, once nothing can start there any more, unless something has."""
+        ending = {e.machine.agent_name for e in endings}
+        leaving = {m.agent_name for m in self._fleet.leaving.values()}
+        stay = {m.agent_name for m in machines if m.state in ACTIVE} - ending - leaving
+        present = {agent.id for agent in self._pool.agents()}
+        fading = (self._shut & present) - stay
+        await self._close(fading | ending | leaving)
+        for machine in list(self._fleet.leaving.values()):
+            if self._is_busy(machine.agent_name):
+                self._fleet.spare(machine.id)
+        idle = [e for e in endings if not self._is_busy(e.machine.agent_name)]
+        for one in idle:
+            extra = {"pool": self.config.pool, "machine": one.machine.id}
+            log.info("a machine is ended: %s", one.reason, extra=extra)
+        await self._fleet.end([one.machine for one in idle])
+        left = {m.agent_name for m in self._fleet.leaving.values()}
+        if self._shut != fading | left:
+            await self._close(fading | left)
+
+    async def _close(self, names: frozenset[str] | set[str]) -> None:
+        if names or self._shut:
+            self._shut = frozenset(names)
+            await self._pool.shut(self._shut)
+
+    async def _launch(self, count: int) -> Sequence[Machine]:
+        """Start machines, unless a failure counts; what was started."""
+        launched: Sequence[Machine] = ()
+        if self._standing() is not None:
+            return launched
+        try:
+            if not self._fleet.is_settled:
+                await self._fleet.settle()
+            elif count:
+                extra = {"pool": self.config.pool, "count": count}
+                log.info("machines are asked for", extra=extra)
+                launched = await self._fleet.launch(count)
+            else:
+                return launched
+        except ProviderFailed as error:
+            before, patience = self._errors, self.config.patience
+            self._errors = note_failure(before, str(error), patience, clock.now())
+            if before is None or before.text != str(error):
+                text = "no machine could be started, it is tried again: %s"
+                log.error(text, error, extra={"pool": self.config.pool})
+            return launched
+        self._errors = None
+        return launched
+
+    def _standing(self) -> str | None:
+        """The failure that counts now."""
+        return standing_failure(self._errors, self.config.patience, clock.now())
+
+    async def _send_away(self, machines: int, waiting: Sequence[RequestView]) -> None:
+        """Let those hear of the failure that counts who need more than there is, each once."""
+        failure = self._standing()
+        if failure is None:
+            self._sent_away.clear()
+            return
+        room = machines * self.config.size.slots
+        for request in [r for r in waiting if r.slots > room][:SENT_AWAY_AT_ONCE]:
+            live = self._pool.live.find(request.allocation_id)
+            if live is None or live.request.task_id in self._sent_away:
+                continue
+            self._sent_away.add(live.request.task_id)
+            reason = (
+                f"no machine could be started for resource pool {self.config.pool}, which has "
+                f"{machines}: {failure}"
+            )
+            event = Refused(reason=reason, is_for_now=True)
+            cause = f"launch:{entropy.new_uuid()}"
+            try:
+                await self._pool.engine.post("allocation", live.id, event, cause=cause)
+            except DetError as error:
+                log.info("a request has gone: %s", error, extra={"allocation": live.id})
+
+    def _note(self, decided: Scaling, machines: Sequence[Machine]) -> None:
+        """Keep for others what was seen."""
+        limits, errors = self.config.limits, self._errors
+        known, now = {a.id for a in self._pool.agents() if a.is_connected}, clock.now()
+        on_the_way = [
+            m.launched_at
+            for m in machines
+            if m.state in ACTIVE
+            and m.agent_name not in known
+            and (m.state == "pending" or now - m.launched_at < limits.max_starting)
+        ]
+        until = None
+        if errors is not None and self._standing() is not None:
+            until = errors.at + self.config.patience.timeout
+        self.news = MachineNews(
+            machines=decided.machines,
+            max_machines=limits.max_machines,
+            starting=len(on_the_way),
+            starting_since=min(on_the_way, default=None),
+            failure=errors.text if errors is not None else "",
+            tried_again_at=until,
+        )

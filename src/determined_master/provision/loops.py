@@ -1,0 +1,118 @@
+"""The pools of machines on demand: their providers and loops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from determined_master.domain.launch_errors import Patience
+from determined_master.domain.machine_demand import Size
+from determined_master.domain.scaling import Limits
+from determined_master.provision.fleet import Fleet
+from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
+from determined_master.services.machine_records import MachineRecords
+
+if TYPE_CHECKING:
+    from determined_master.domain.machine_news import MachineNews
+    from determined_master.domain.scaling import MachineType
+    from determined_master.engine import Engine
+    from determined_master.pools.live import LiveAllocations
+    from determined_master.pools.loops import PoolLoops
+    from determined_master.ports import AgentSnapshot, MachineProvider
+    from determined_master.settings_pools import ResourcePool
+    from determined_master.settings_provider import Provider
+    from determined_master.store.pool import Pool
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all loops work with."""
+
+    engine: Engine
+    db: Pool
+    live: LiveAllocations
+    agents: Callable[[], Iterable[AgentSnapshot]]
+    pools: PoolLoops
+
+
+class MachineLoops:
+    """One loop for each pool that has a provider."""
+
+    def __init__(
+        self,
+        pools: Iterable[ResourcePool],
+        providers: Mapping[str, MachineProvider],
+        around: Surroundings,
+    ) -> None:
+        """
+        Args:
+            pools: of the settings.
+            providers: by pool.
+            around: the rest of the master.
+        """
+        self._loops = {
+            pool.pool_name: _loop(pool, pool.provider, providers[pool.pool_name], around)
+            for pool in pools
+            if pool.provider is not None
+        }
+
+    def news(self, pool: str) -> MachineNews | None:
+        """What the last look at a pool's machines has seen; None for a pool without."""
+        loop = self._loops.get(pool)
+        return None if loop is None else loop.news
+
+    async def run(self) -> None:
+        """Run all loops until cancelled."""
+        if not self._loops:
+            await asyncio.Event().wait()
+        async with asyncio.TaskGroup() as group:
+            for loop in self._loops.values():
+                group.create_task(loop.run())
+
+
+def sizes_of(
+    pools: Iterable[ResourcePool], providers: Mapping[str, MachineProvider]
+) -> dict[str, Size]:
+    """What the machines of pools hold, by pool."""
+    return {
+        pool.pool_name: _size(pool, pool.provider, providers[pool.pool_name].type)
+        for pool in pools
+        if pool.provider is not None
+    }
+
+
+def _size(pool: ResourcePool, settings: Provider, type: MachineType) -> Size:
+    return Size(type.slots, pool.max_aux_containers_per_agent, settings.max_instances)
+
+
+def _loop(
+    pool: ResourcePool, settings: Provider, provider: MachineProvider, around: Surroundings
+) -> MachineLoop:
+    name = pool.pool_name
+    config = ScalingConfig(
+        pool=name,
+        limits=Limits(
+            min_machines=settings.min_instances,
+            max_machines=settings.max_instances,
+            max_idle=timedelta(seconds=settings.max_idle_agent_period_s),
+            max_starting=timedelta(seconds=settings.max_agent_starting_period_s),
+            return_wait=timedelta(seconds=pool.agent_reconnect_wait_s),
+        ),
+        size=_size(pool, settings, provider.type),
+        patience=Patience(
+            timedelta(seconds=settings.launch_error_timeout_s), settings.launch_error_retries
+        ),
+    )
+    scheduling = Scheduling(
+        engine=around.engine,
+        live=around.live,
+        agents=around.agents,
+        decision=partial(around.pools.decision, name),
+        shut=partial(around.pools.shut, name),
+    )
+    records = MachineRecords(around.db, name, provider.type.slots)
+    return MachineLoop(config, Fleet(name, provider, records), scheduling)

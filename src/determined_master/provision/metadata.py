@@ -1,0 +1,85 @@
+"""What a master in a cloud learns about its own machine, from the cloud's metadata service.
+
+Every call blocks; outside the cloud it finds nothing, after at most a second a question.
+"""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+
+from determined_master.provision.bootstrap import Identity
+
+TIMEOUT_S = 1.0
+_NOTHING: Mapping[str, str] = {}
+# The service is a neighbour: proxies of the environment are for what is far.
+_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+AWS_ALIASES = ("local-ipv4", "public-ipv4", "local-hostname", "public-hostname")
+GCP_ALIASES = ("internal-ip", "external-ip")
+_CURL = "curl --fail --silent --show-error --noproxy '*' --retry 5 --max-time 10"
+
+
+class AwsMetadata:
+    """The service of EC2, version 2: every question shows a token."""
+
+    def __init__(self, url: str = "") -> None:
+        """`url` is AWS_EC2_METADATA_SERVICE_ENDPOINT by default, else where it is on EC2."""
+        given = url or os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
+        self._url = (given or "http://169.254.169.254").rstrip("/")
+
+    def find(self, item: str) -> str:
+        """As `placement/region`; empty when that cannot be had."""
+        age = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
+        token = _ask(f"{self._url}/latest/api/token", age, method="PUT")
+        if not token:
+            return ""
+        shown = {"X-aws-ec2-metadata-token": token}
+        return _ask(f"{self._url}/latest/meta-data/{item}", shown)
+
+    def find_host(self, alias: str) -> str:
+        """The host that one of `AWS_ALIASES` stands for; empty when that cannot be had."""
+        return self.find(alias)
+
+    def identity(self) -> Identity:
+        """How a machine of EC2 asks who it is."""
+        age = "X-aws-ec2-metadata-token-ttl-seconds: 300"
+        token = f"$({_CURL} --request PUT --header '{age}' {self._url}/latest/api/token)"
+        ask = f'{_CURL} --header "X-aws-ec2-metadata-token: {token}" {self._url}/latest/meta-data'
+        return Identity(agent_id=f"{ask}/instance-id", address=f"{ask}/local-ipv4")
+
+
+class GcpMetadata:
+    """The service of Compute Engine."""
+
+    def __init__(self, url: str = "") -> None:
+        """`url` is that of GCE_METADATA_HOST by default, else where it is on Compute Engine."""
+        host = os.environ.get("GCE_METADATA_HOST") or "metadata.google.internal"
+        self._url = (url or f"http://{host}").rstrip("/") + "/computeMetadata/v1"
+
+    def find(self, item: str) -> str:
+        """As `instance/name`; empty when that cannot be had."""
+        return _ask(f"{self._url}/{item}", {"Metadata-Flavor": "Google"})
+
+    def find_host(self, alias: str) -> str:
+        """The host that one of `GCP_ALIASES` stands for; empty when that cannot be had."""
+        outer = "/access-configs/0/external-ip" if alias == "external-ip" else "/ip"
+        return self.find(f"instance/network-interfaces/0{outer}")
+
+    def identity(self) -> Identity:
+        """How a machine of Compute Engine asks who it is."""
+        ask = f"{_CURL} --header 'Metadata-Flavor: Google' {self._url}/instance"
+        return Identity(agent_id=f"{ask}/name", address=f"{ask}/network-interfaces/0/ip")
+
+
+def _ask(url: str, headers: Mapping[str, str] = _NOTHING, method: str = "GET") -> str:
+    request = urllib.request.Request(url, headers=dict(headers), method=method)
+    try:
+        with _direct.open(request, timeout=TIMEOUT_S) as answer:
+            return str(answer.read(65536).decode()).strip()
+    except urllib.error.HTTPError as error:
+        error.close()
+        return ""
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,69 @@
+"""What a loop sees of its pool: the last plan, the agents, and what runs on the machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from determined_master.domain.scaling import Machine, Seen
+
+if TYPE_CHECKING:
+    from determined_master.domain.machine_demand import Size
+    from determined_master.domain.schedule.view import RequestView
+    from determined_master.pools.loop import Decision
+    from determined_master.ports import AgentSnapshot
+
+
+def waiting_of(decision: Decision) -> list[RequestView]:
+    """The requests for which the last plan had no place."""
+    started = {start.allocation_id for start in decision.plan.starts}
+    return [r for r in decision.view.pending if r.allocation_id not in started]
+
+
+def held_of(decision: Decision) -> dict[str, int]:
+    """Slots of each job, those included that the last plan gives."""
+    held: dict[str, int] = {}
+    for running in decision.view.running:
+        held[running.job_id] = held.get(running.job_id, 0) + running.slots
+    started = {start.allocation_id for start in decision.plan.starts}
+    for request in decision.view.pending:
+        if request.allocation_id in started:
+            held[request.job_id] = held.get(request.job_id, 0) + request.slots
+    return held
+
+
+def see(
+    machines: Sequence[Machine],
+    decision: Decision,
+    agents: Iterable[AgentSnapshot],
+    is_busy: Callable[[str], bool],
+    size: Size,
+) -> list[Seen]:
+    """The machines, with what their agents do.
+
+    An agent that the last plan did not know has not been offered what waits: its machine still
+    starts, or nobody would know whether another is needed.
+
+    Args:
+        machines: of the pool.
+        decision: the last one of its scheduler.
+        agents: as they are now.
+        is_busy: whether anything runs on an agent.
+        size: of machines.
+    """
+    connected = {a.id for a in agents if a.is_connected}
+    offered = {a.id: a for a in decision.view.agents if a.id in connected}
+    chosen = {name for start in decision.plan.starts for name, _ in start.placement}
+    asking = [r.excluded_agents for r in waiting_of(decision) if size.may_hold(r)]
+    excluded = frozenset.intersection(*asking) if asking else frozenset()
+
+    def seen(machine: Machine) -> Seen:
+        name = machine.agent_name
+        if name in chosen or is_busy(name):
+            return Seen(machine=machine, agent="busy")
+        if name not in offered:
+            return Seen(machine=machine, agent="away")
+        is_wanted = bool(asking) and offered[name].is_accepting and name not in excluded
+        return Seen(machine=machine, agent="idle", is_wanted=is_wanted)
+
+    return [seen(machine) for machine in machines]

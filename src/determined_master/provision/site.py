@@ -1,0 +1,65 @@
+"""What the machines of a pool are told of the master that starts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from determined_master.ports import MachineSite, ProviderFailed
+from determined_master.provision.bootstrap import Boot
+from determined_master.settings_provider import Provider, split_master_url
+
+
+def boot_of(provider: Provider, site: MachineSite) -> Boot:
+    """What is told to every machine of a pool, before its provider has found out the rest."""
+    url = split_master_url(provider.master_url)
+    config = provider.agent_config_file_contents
+    has_tls = (url.scheme or site.master_scheme) == "https"
+    return Boot(
+        resource_pool=site.pool,
+        image=provider.agent_docker_image,
+        master_host=url.host,
+        master_port=url.port or site.master_port,
+        has_tls=has_tls,
+        master_cert=site.master_cert if has_tls else "",
+        master_cert_name=provider.master_cert_name,
+        join_token=site.join_token,
+        network=provider.agent_docker_network,
+        runtime=provider.agent_docker_runtime,
+        reconnect_attempts=provider.agent_reconnect_attempts,
+        reconnect_backoff_s=provider.agent_reconnect_backoff,
+        startup_script=provider.startup_script,
+        container_startup_script=provider.container_startup_script,
+        agent_config=msgspec.json.encode(config).decode() if config else "",
+    )
+
+
+def master_address(boot: Boot) -> str:
+    """The address that machines are told, for their tags: `http://det.example:8080`."""
+    return f"{'https' if boot.has_tls else 'http'}://{boot.master_host}:{boot.master_port}"
+
+
+def resolve_host(
+    given: str, aliases: tuple[str, ...], find: Callable[[str], str], cloud: str
+) -> str:
+    """The host at which machines find the master.
+
+    Args:
+        given: of `master_url`; empty means the first alias.
+        aliases: words that stand for what the cloud says of the master's machine.
+        find: asks the cloud what one stands for; empty when it does not tell.
+        cloud: its name, for errors.
+
+    Raises:
+        ProviderFailed: the cloud does not tell.
+    """
+    if given and given not in aliases:
+        return given
+    alias = given or aliases[0]
+    if host := find(alias):
+        return host
+    raise ProviderFailed(
+        f"{cloud} does not tell the {alias} of the master's machine: set "
+        "provider.master_url to where agents find the master, as http://det.example:8080"
+    )

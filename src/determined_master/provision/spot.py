@@ -1,0 +1,161 @@
+"""Machines of AWS at the price of spare ones: spot requests, and the instances that they get.
+
+Each listing does the upkeep: it takes up what AWS did with requests, names instances, tells what
+cannot be had, and ends instances whose requests were taken back too late.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from determined_master import clock
+from determined_master.domain.scaling import Machine
+from determined_master.ports import LaunchFailed, MachineSite
+from determined_master.provision import aws_requests as requests
+from determined_master.provision.aws import AwsMachines, MakeClient, Opened
+from determined_master.provision.ec2 import Ec2, Refused, refusals_are
+from determined_master.provision.metadata import AwsMetadata
+from determined_master.provision.spot_book import LIVE, PREFIX, RUNS_ON, Book, stand_in
+from determined_master.settings_aws import AwsProvider
+
+log = logging.getLogger(__name__)
+START = timedelta(seconds=10)
+"""A request must begin in the future, as AWS's clock has it; a try that does not adds as much."""
+MAX_TRIES = 6
+SKEW_STEP_S = 10
+_TOO_EARLY = "InvalidTime"
+
+
+class SpotMachines(AwsMachines):
+    """Implements `ports.MachineProvider`."""
+
+    def __init__(
+        self,
+        aws: AwsProvider,
+        site: MachineSite,
+        *,
+        metadata: AwsMetadata | None = None,
+        make_client: MakeClient = Ec2,
+        now: Callable[[], datetime] = clock.now,
+    ) -> None:
+        """As `AwsMachines`; `now` is the master's clock."""
+        super().__init__(aws, site, metadata=metadata, make_client=make_client)
+        self._now = now
+        self._book = Book()
+        self._named: set[str] = set()
+        self._skew = timedelta(0)
+
+    def _find_out(self) -> Opened:
+        opened = super()._find_out()
+        with refusals_are():
+            answer = opened.ec2.call(
+                "describe_spot_instance_requests",
+                Filters=requests.own_filters(opened.terms, state=LIVE),
+            )
+        self._skew = skew_of(answer, self._now())
+        if self._skew:
+            log.warning(
+                "the master's clock is behind AWS's",
+                extra={"seconds": self._skew.total_seconds()},
+            )
+        return opened
+
+    def _launch(self, count: int, token: str) -> list[Machine]:
+        ec2, terms = self._ready()
+        with refusals_are():
+            before = ec2.spot_requests(
+                [*requests.own_filters(terms), requests.launch_filter(token)]
+            )
+        made = before or self._request(count, token)
+        return [stand_in(request) for request in self._book.made(made)]
+
+    def _request(self, count: int, token: str) -> list[dict[str, Any]]:
+        ec2, terms = self._ready()
+        for attempt in range(1, MAX_TRIES + 1):
+            begin = self._now() + self._skew + START * attempt
+            order = requests.request_spot(terms, count, token, begin)
+            try:
+                answer = ec2.call("request_spot_instances", **order)
+            except Refused as error:
+                if error.code != _TOO_EARLY:
+                    raise LaunchFailed(str(error)) from None
+                continue
+            made: list[dict[str, Any]] = answer["SpotInstanceRequests"]
+            return made
+        raise LaunchFailed(
+            f"AWS takes no beginning of a spot request up to {START * MAX_TRIES} from now: set "
+            "the clock of the master's machine"
+        )
+
+    def _terminate(self, machine_ids: Sequence[str]) -> None:
+        ec2 = self._ready().ec2
+        asked = [id for id in machine_ids if id.startswith(PREFIX)]
+        with refusals_are():
+            ec2.cancel_requests(asked)
+            self._book.cancelled(asked)
+            ec2.end_instances([id for id in machine_ids if not id.startswith(PREFIX)])
+
+    def _list(self) -> list[Machine]:
+        ec2, terms = self._ready()
+        with refusals_are():
+            live = ec2.spot_requests(requests.own_filters(terms, state=LIVE))
+            unseen = self._book.listed(live)
+            over = []
+            if unseen:  # a filter, for an id that AWS does not know yet would fail the call
+                answers = ec2.spot_requests(
+                    [{"Name": "spot-instance-request-id", "Values": unseen}]
+                )
+                over = self._book.looked_up(unseen, answers, self._now())
+            for request in self._book.to_report(over):
+                log.error(
+                    "a request for a spot machine is not fulfilled, and may need you: %s",
+                    request.message,
+                    extra={"pool": terms.pool, "request": request.id, "status": request.status},
+                )
+            self._end_orphans()
+            machines = self._instances()
+        return [*machines, *self._book.pending()]
+
+    def _instances(self) -> list[Machine]:
+        """Instances of requests, named; those that are on their way out hide no missing ones."""
+        ec2, terms = self._ready()
+        ids = self._book.instance_ids()
+        if not ids:
+            return []
+        found = ec2.instances([{"Name": "instance-id", "Values": ids}])
+        here = [i for i in found if i["State"]["Name"] not in ("terminated", "shutting-down")]
+        nameless = sorted({i["InstanceId"] for i in here} - self._named)
+        if nameless:
+            ec2.call("create_tags", Resources=nameless, Tags=requests.tags(terms))
+        self._named = {i["InstanceId"] for i in here}
+        return [requests.machine_of(instance, is_spot=True) for instance in here]
+
+    def _end_orphans(self) -> None:
+        """End what a request got after it was taken back: nothing else knows of it."""
+        ec2, terms = self._ready()
+        late = ec2.spot_requests(
+            requests.own_filters(terms, state=["cancelled"], status_code=[RUNS_ON])
+        )
+        ec2.end_instances(sorted(r["InstanceId"] for r in late if r.get("InstanceId")))
+
+
+def skew_of(answer: dict[str, Any], now: datetime) -> timedelta:
+    """How far AWS's clock is ahead of ours, up to the next 10 s; 0 when it is not, or is unknown.
+
+    A clock of ours that is ahead only begins requests later than needed.
+    """
+    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    try:
+        theirs = parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        return timedelta(0)
+    theirs = theirs if theirs.tzinfo else theirs.replace(tzinfo=UTC)
+    ahead_s = (theirs - now).total_seconds()
+    if ahead_s < 1:  # the header has whole seconds
+        return timedelta(0)
+    return timedelta(seconds=math.ceil(ahead_s / SKEW_STEP_S) * SKEW_STEP_S)

@@ -1,0 +1,146 @@
+"""What the master knows of its requests for spot instances. Pure values over AWS's answers.
+
+A listing of AWS lags by up to half a minute, so a request is kept in the book from the moment that
+it was made until AWS says that it is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.scaling import Machine
+
+PREFIX = "sir-"
+LIVE = ("open", "active")
+NO_OFFER = frozenset(("capacity-not-available", "price-too-low"))
+"""What may pass: the request stays, and AWS goes on trying."""
+NO_USE = frozenset(("bad-parameters", "constraint-not-fulfillable", "limit-exceeded"))
+"""What ends a request."""
+RUNS_ON = "request-canceled-and-instance-running"
+LOST_AFTER = timedelta(minutes=10)
+"""A request that AWS does not show for so long is given up."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """One request for one instance."""
+
+    id: str
+    made_at: datetime
+    state: str
+    status: str = ""
+    message: str = ""
+    instance_id: str = ""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it stands for an instance that is not there yet."""
+        return not self.instance_id
+
+
+class Book:
+    """The requests of one pool that are not over."""
+
+    def __init__(self) -> None:
+        self._requests: dict[str, Request] = {}
+        self._unseen_since: dict[str, datetime] = {}
+        self._reported: dict[str, str] = {}
+
+    def made(self, answers: Iterable[Mapping[str, Any]]) -> list[Request]:
+        """Enter requests that AWS has just taken."""
+        new = [request_of(answer) for answer in answers]
+        self._requests |= {request.id: request for request in new}
+        return new
+
+    def cancelled(self, ids: Iterable[str]) -> None:
+        """Strike out what was taken back."""
+        for id in ids:
+            self._strike(id)
+
+    def listed(self, answers: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Enter what AWS lists as open or active; the ids of the book that are not among it."""
+        found = {request.id: request for request in map(request_of, answers)}
+        for id in found:
+            self._unseen_since.pop(id, None)
+        self._requests |= found
+        return sorted(self._requests.keys() - found.keys())
+
+    def looked_up(
+        self, asked: Iterable[str], answers: Iterable[Mapping[str, Any]], now: datetime
+    ) -> list[Request]:
+        """Take what AWS says of single requests that it did not list; those that are over."""
+        found = {request.id: request for request in map(request_of, answers)}
+        over = []
+        for id in asked:
+            request = found.get(id)
+            if request is None:
+                if now - self._unseen_since.setdefault(id, now) >= LOST_AFTER:
+                    over.append(_lost(self._requests[id]))
+                    self._strike(id)
+                continue
+            self._unseen_since.pop(id, None)
+            if request.state in LIVE:
+                self._requests[id] = request
+            else:
+                over.append(request)
+                self._strike(id)
+        return over
+
+    def to_report(self, over: Iterable[Request]) -> list[Request]:
+        """What an admin should know and has not been told, the oldest first.
+
+        Args:
+            over: requests that have just ended.
+        """
+        told = [r for r in over if r.status in NO_USE or r.status == "lost"]
+        for request in self._requests.values():
+            if request.status not in NO_OFFER:
+                self._reported.pop(request.id, None)
+            elif self._reported.get(request.id) != request.status:
+                self._reported[request.id] = request.status
+                told.append(request)
+        return sorted(told, key=lambda request: (request.made_at, request.id))
+
+    def instance_ids(self) -> list[str]:
+        """Instances that requests have got."""
+        return sorted(r.instance_id for r in self._requests.values() if r.instance_id)
+
+    def pending(self) -> list[Machine]:
+        """A stand-in for each instance that AWS still owes."""
+        waiting = (r for r in self._requests.values() if r.is_pending)
+        return [stand_in(request) for request in sorted(waiting, key=lambda r: r.id)]
+
+    def _strike(self, id: str) -> None:
+        for entries in (self._requests, self._unseen_since, self._reported):
+            entries.pop(id, None)
+
+
+def request_of(answer: Mapping[str, Any]) -> Request:
+    """A request as AWS describes it."""
+    status = answer.get("Status") or {}
+    return Request(
+        id=answer["SpotInstanceRequestId"],
+        made_at=answer["CreateTime"],
+        state=answer["State"],
+        status=status.get("Code") or "",
+        message=" ".join((status.get("Message") or "").split())[:400],
+        instance_id=answer.get("InstanceId") or "",
+    )
+
+
+def stand_in(request: Request) -> Machine:
+    """What the pool counts until the instance is there."""
+    return Machine(
+        id=request.id,
+        agent_name=request.id,
+        state="pending",
+        launched_at=request.made_at,
+        is_spot=True,
+    )
+
+
+def _lost(request: Request) -> Request:
+    return msgspec.structs.replace(request, status="lost", message="AWS does not show it any more")

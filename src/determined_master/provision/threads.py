@@ -1,0 +1,39 @@
+"""Calls that block, made in a few threads of a provider's own and waited for with a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from determined_master.ports import ProviderFailed
+
+T = TypeVar("T")
+THREADS = 2
+DEADLINE_S = 55.0
+"""Below the minute that the port allows."""
+
+
+class Threads:
+    """Of one provider; a call that outlasts its deadline goes on in its thread, unheard."""
+
+    def __init__(self, name: str, deadline_s: float = DEADLINE_S) -> None:
+        """`name` is the cloud's, for errors."""
+        self._name = name
+        self._deadline_s = deadline_s
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=f"machines-{name}")
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """The call's outcome. Raises ProviderFailed when it takes too long, and what it raises."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                return await loop.run_in_executor(self._threads, call)
+        except TimeoutError:
+            text = f"{self._name} did not answer in {self._deadline_s:g} s"
+            raise ProviderFailed(f"{text}: see that the master reaches it") from None
+
+    async def close(self) -> None:
+        """Wait for the threads: each call in them has time-outs of its own."""
+        await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)

@@ -1,0 +1,56 @@
+"""What is written down of machines on demand, so that a new lead goes on where one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from determined_master.domain.scaling import Machine
+from determined_master.store import machines as rows
+
+if TYPE_CHECKING:
+    from determined_master.store.pool import Pool
+
+THERE = ("pending", "starting", "running", "stopping")
+"""States that are written down; reports leave requests out that were not granted."""
+
+
+class MachineRecords:
+    """Stays and orders of one pool; every call raises what the database does."""
+
+    def __init__(self, db: Pool, pool: str, slots: int) -> None:
+        self._db = db
+        self._pool = pool
+        self._slots = slots
+
+    async def stays(self) -> list[rows.Stay]:
+        """What is there, as far as is known."""
+        async with self._db.acquire() as conn:
+            return await rows.list_open_stays(conn, self._pool)
+
+    async def note(self, machines: Sequence[Machine], now: datetime) -> None:
+        """Write down who is there; who is not any more has left when last seen."""
+        here = [m for m in machines if m.state in THERE]
+        async with self._db.acquire() as conn, conn.transaction():
+            await rows.upsert_stays(conn, self._pool, here, self._slots, now)
+
+    async def note_leaving(self, machine_ids: Sequence[str], now: datetime) -> None:
+        """Before a provider is asked to end machines: nothing shall start there any more."""
+        async with self._db.acquire() as conn:
+            await rows.mark_leaving(conn, self._pool, machine_ids, now)
+
+    async def orders(self) -> list[rows.Order]:
+        """Orders whose answer is not known."""
+        async with self._db.acquire() as conn:
+            return await rows.list_orders(conn, self._pool)
+
+    async def begin(self, order: rows.Order) -> None:
+        """Before an order is given."""
+        async with self._db.acquire() as conn:
+            await rows.insert_order(conn, self._pool, order)
+
+    async def settle(self, order: rows.Order) -> None:
+        """Its answer is known."""
+        async with self._db.acquire() as conn:
+            await rows.delete_order(conn, order.token)

@@ -1,0 +1,126 @@
+"""Settings of a pool whose machines come from AWS: `resource_pools[].provider`, type aws."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from determined_master.domain.aws_instances import SLOTS
+from determined_master.domain.config.problems import Report
+from determined_master.settings_provider import Provider
+
+Struct = msgspec.Struct
+ON_DEMAND_PRICE = "OnDemand"
+
+
+class AwsNetworkInterface(Struct, frozen=True, kw_only=True):
+    """Where machines are in the network."""
+
+    public_ip: Annotated[bool, Meta(description="Whether machines get a public address.")] = True
+    security_group_id: Annotated[str, Meta(description="Default: that of the VPC.")] = ""
+    subnet_id: Annotated[str, Meta(description="Default: one of the default VPC.")] = ""
+
+
+class AwsTag(Struct, frozen=True, kw_only=True):
+    """A tag of the admin's own."""
+
+    key: str
+    value: str = ""
+
+
+class AwsProvider(Provider, frozen=True, kw_only=True):
+    """What AWS is asked for."""
+
+    region: Annotated[
+        str, Meta(description="Default: the master's own, else AWS_DEFAULT_REGION.")
+    ] = ""
+    image_id: Annotated[
+        str,
+        Meta(
+            description="Required. Image that machines boot: one with Docker and curl and, for "
+            "GPUs, NVIDIA's driver and container toolkit."
+        ),
+    ] = ""
+    instance_type: Annotated[str, Meta(description="Kind of machine.")] = "g4dn.metal"
+    instance_slots: Annotated[
+        int | None, Meta(ge=0, description="GPUs of an instance_type that is not known.")
+    ] = None
+    cpu_slots_allowed: Annotated[
+        bool, Meta(description="Whether a machine without GPUs is one slot.")
+    ] = False
+    root_volume_size: Annotated[int, Meta(ge=100, description="GB of the disk.")] = 200
+    ssh_key_name: Annotated[str, Meta(description="Required. Key pair for ssh.")] = ""
+    instance_name: Annotated[str, Meta(description="Tag Name of machines.")] = (
+        "determined-ai-agent"
+    )
+    tag_key: Annotated[str, Meta(description="Tag by which the master knows its machines.")] = (
+        "managed_by"
+    )
+    tag_value: Annotated[
+        str,
+        Meta(
+            description="Its value, unique to this master. Default: the master's instance id, "
+            "else determined-ai-determined."
+        ),
+    ] = ""
+    custom_tags: Annotated[
+        tuple[AwsTag, ...], Meta(description="More tags, as a list of key and value.")
+    ] = ()
+    network_interface: AwsNetworkInterface = AwsNetworkInterface()
+    iam_instance_profile_arn: Annotated[
+        str, Meta(description="Instance profile, by which tasks reach S3 for instance.")
+    ] = ""
+    log_group: Annotated[
+        str, Meta(description="CloudWatch group that the agent's output goes to.")
+    ] = ""
+    log_stream: Annotated[str, Meta(description="CloudWatch stream there.")] = ""
+    spot: Annotated[
+        bool, Meta(description="Whether machines are spot ones, which AWS may take back.")
+    ] = False
+    spot_max_price: Annotated[
+        str,
+        Meta(description="Dollars an hour, as text without a sign. OnDemand: up to that price."),
+    ] = ON_DEMAND_PRICE
+
+
+def check_aws(aws: AwsProvider, at: str, report: Report) -> None:
+    """Report what AWS would refuse, or what cannot be known of the machines."""
+    if not aws.image_id:
+        text = (
+            "is required: name an image of the region that has Docker, as ami-0abc…; Amazon's "
+            "Deep Learning Base images have it, and NVIDIA's driver"
+        )
+        report.problem(f"{at}.image_id", text)
+    if not aws.ssh_key_name:
+        text = "is required: name a key pair of the region"
+        report.problem(f"{at}.ssh_key_name", text)
+    if not aws.tag_key:
+        text = "must not be empty: the master knows its machines by this tag"
+        report.problem(f"{at}.tag_key", text)
+    if aws.instance_type not in SLOTS and aws.instance_slots is None:
+        text = (
+            f'"{aws.instance_type}" is not known: set instance_slots to the number of its GPUs, '
+            f"or use one of {', '.join(sorted(SLOTS))}"
+        )
+        report.problem(f"{at}.instance_type", text)
+    for i, tag in enumerate(aws.custom_tags):
+        if not tag.key or tag.key.lower().startswith("aws:"):
+            text = f'"{tag.key}" is no key of a tag: it must not be empty or begin with aws:'
+            report.problem(f"{at}.custom_tags[{i}].key", text)
+    if aws.spot and (problem := price_problem(aws.spot_max_price)):
+        report.problem(f"{at}.spot_max_price", problem)
+
+
+def price_problem(price: str) -> str:
+    """Why a price cannot be used; empty when it can."""
+    if price == ON_DEMAND_PRICE:
+        return ""
+    remedy = "give dollars an hour as digits with at most one point, as 1.25, or leave it out"
+    if price.count(".") > 1:
+        return f'"{price}" has {price.count(".")} points: {remedy}'
+    wrong = next((char for char in price if not (char in "." or "0" <= char <= "9")), None)
+    if wrong is not None:
+        return f'"{price}" has the character {wrong!r}: {remedy}'
+    return "" if price.strip(".") else f'"{price}" has no digits: {remedy}'

@@ -1,0 +1,146 @@
+"""Settings of a pool whose machines come from GCP: `resource_pools[].provider`, type gcp."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from determined_master.domain.config.problems import Report
+from determined_master.domain.gcp_machines import gpu_problem, machine_type_problem
+from determined_master.settings_provider import Provider
+from determined_master.settings_reader import Seconds
+
+Struct = msgspec.Struct
+_LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+_NAME_PREFIX = re.compile(r"[a-z][a-z0-9-]*")
+
+
+class GcpNetworkInterface(Struct, frozen=True, kw_only=True):
+    """Where machines are in the network; network and subnetwork must both be set, or neither."""
+
+    network: Annotated[str, Meta(description="As projects/P/global/networks/N.")] = ""
+    subnetwork: Annotated[str, Meta(description="As projects/P/regions/R/subnetworks/S.")] = ""
+    external_ip: Annotated[bool, Meta(description="Whether machines get an external address.")] = (
+        False
+    )
+
+
+class GcpServiceAccount(Struct, frozen=True, kw_only=True):
+    """Whom machines act as."""
+
+    email: str = ""
+    scopes: Annotated[
+        tuple[str, ...], Meta(description="Default with an email: all of the cloud platform.")
+    ] = ()
+
+
+class GcpInstanceType(Struct, frozen=True, kw_only=True):
+    """Kind of machine."""
+
+    machine_type: Annotated[str, Meta(description="As n1-standard-8 or custom-8-16384.")] = (
+        "n1-standard-32"
+    )
+    gpu_type: Annotated[str, Meta(description="As nvidia-tesla-t4; empty for none.")] = (
+        "nvidia-tesla-t4"
+    )
+    gpu_num: Annotated[int, Meta(ge=0, description="How many of them; slots.")] = 4
+    preemptible: Annotated[
+        bool, Meta(description="Whether GCP may take machines back, at the latest in a day.")
+    ] = False
+
+
+class GcpProvider(Provider, frozen=True, kw_only=True):
+    """What GCP is asked for."""
+
+    base_config: Annotated[
+        dict[str, Any],
+        Meta(description="Resource of an instance, as in GCP's REST API, under the rest of this."),
+    ] = msgspec.field(default_factory=dict)
+    project: Annotated[str, Meta(description="Default: the master's own.")] = ""
+    zone: Annotated[str, Meta(description="Default: the master's own.")] = ""
+    boot_disk_size: Annotated[int, Meta(ge=100, description="GB of the disk.")] = 200
+    boot_disk_source_image: Annotated[
+        str,
+        Meta(
+            description="Image that machines boot: one with Docker and curl and, for GPUs, "
+            "NVIDIA's driver and container toolkit."
+        ),
+    ] = "projects/determined-ai/global/images/det-environments-0736b6d"
+    boot_disk_type: Annotated[str, Meta(description="Its last part counts.")] = "pd-standard"
+    labels: Annotated[dict[str, Any], Meta(description="Labels of the admin's own.")] = (
+        msgspec.field(default_factory=dict)
+    )
+    label_key: Annotated[
+        str, Meta(description="Label by which the master knows its machines.")
+    ] = "managed-by"
+    label_value: Annotated[
+        str,
+        Meta(
+            description="Its value, unique to this master. Default: the name of the master's "
+            "instance, else determined-ai-determined."
+        ),
+    ] = ""
+    name_prefix: Annotated[
+        str, Meta(description="How names of machines begin. Default: label_value and a dash.")
+    ] = ""
+    network_interface: GcpNetworkInterface = GcpNetworkInterface()
+    network_tags: Annotated[tuple[str, ...], Meta(description="For firewall rules.")] = ()
+    service_account: GcpServiceAccount = GcpServiceAccount()
+    instance_type: GcpInstanceType = GcpInstanceType()
+    cpu_slots_allowed: Annotated[
+        bool, Meta(description="Whether a machine without GPUs is one slot.")
+    ] = False
+    operation_timeout_period_s: Annotated[
+        Seconds, Meta(description="How long the master looks after what it asked GCP for.")
+    ] = msgspec.field(default=300.0, name="operation_timeout_period")
+    use_cloud_logging: Annotated[
+        bool, Meta(description="Whether the agent's output goes to Cloud Logging.")
+    ] = False
+
+
+def check_gcp(gcp: GcpProvider, at: str, report: Report) -> None:
+    """Report what GCP would refuse."""
+    kind = gcp.instance_type
+    if problem := machine_type_problem(kind.machine_type):
+        report.problem(f"{at}.instance_type.machine_type", problem)
+    key, problem = gpu_problem(kind.gpu_type, kind.gpu_num)
+    if problem:
+        report.problem(f"{at}.instance_type.{key}", problem)
+    net = gcp.network_interface
+    if bool(net.network) != bool(net.subnetwork):
+        missing = "subnetwork" if net.network else "network"
+        text = "must be set too: network and subnetwork go together"
+        report.problem(f"{at}.network_interface.{missing}", text)
+    elif net.external_ip and not net.network:
+        text = "has no effect without network and subnetwork"
+        report.warn(f"{at}.network_interface.external_ip", text)
+    if gcp.operation_timeout_period_s <= 0:
+        text = f"must be more than 0 s but found {gcp.operation_timeout_period_s:g}s"
+        report.problem(f"{at}.operation_timeout_period", text)
+    _check_names(gcp, at, report)
+
+
+_LABEL_RULE = "use at most 63 lower-case letters, digits, dashes and underscores"
+
+
+def _check_names(gcp: GcpProvider, at: str, report: Report) -> None:
+    keys = {"label_key": gcp.label_key, **{f"labels.{key}": key for key in gcp.labels}}
+    for where, key in keys.items():
+        if not _LABEL_KEY.fullmatch(key):
+            text = f'"{key}" is no key of a label: {_LABEL_RULE}, a letter first'
+            report.problem(f"{at}.{where}", text)
+    values = {"label_value": gcp.label_value}
+    values |= {f"labels.{key}": value for key, value in gcp.labels.items()}
+    for where, value in values.items():
+        if not isinstance(value, str) or not _LABEL_VALUE.fullmatch(value):
+            report.problem(f"{at}.{where}", f'"{value}" is no value of a label: {_LABEL_RULE}')
+    if gcp.name_prefix and not _NAME_PREFIX.fullmatch(gcp.name_prefix):
+        text = (
+            f'"{gcp.name_prefix}" cannot begin a name: use lower-case letters, digits and dashes, '
+            "a letter first"
+        )
+        report.problem(f"{at}.name_prefix", text)

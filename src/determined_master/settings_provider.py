@@ -1,0 +1,144 @@
+"""Settings of machines on demand: what `resource_pools[].provider` has for every provider.
+
+Each type of provider has a struct of its own, a subclass of `Provider` with its options, and is
+named in `settings_providers.PROVIDERS`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from determined_master import __version__
+from determined_master.domain.config.problems import Report
+from determined_master.settings_reader import Seconds
+
+Secret = Meta(extra={"is_secret": True})
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """What all types of provider have: how many machines, for how long, and what runs there."""
+
+    type: Annotated[str, Meta(description="Who provides the machines: aws or gcp.")]
+    master_url: Annotated[
+        str,
+        Meta(
+            description=(
+                "Where agents find the master: SCHEME://HOST:PORT; of the host also an alias of "
+                "the provider's. Default: the master's own scheme, address and port."
+            )
+        ),
+    ] = ""
+    master_cert_name: Annotated[
+        str, Meta(description="Name in the master's certificate, where it is not the host's.")
+    ] = ""
+    startup_script: Annotated[
+        str, Secret, Meta(description="Script that runs on each machine, as root, at its start.")
+    ] = ""
+    container_startup_script: Annotated[
+        str, Secret, Meta(description="Script that runs in the agent's container before it.")
+    ] = ""
+    agent_docker_image: Annotated[
+        str, Meta(description="Image of the agent; by default of this version.")
+    ] = f"determinedai/determined-agent:{__version__}"
+    agent_docker_network: Annotated[
+        str, Meta(description="Docker's network of the agent's container.")
+    ] = "default"
+    agent_docker_runtime: Annotated[str, Meta(description="Docker's runtime for it.")] = "runc"
+    agent_reconnect_attempts: Annotated[
+        int, Meta(ge=0, description="How often an agent tries to come back to the master.")
+    ] = 5
+    agent_reconnect_backoff: Annotated[
+        int, Meta(ge=0, description="Seconds between two of these attempts.")
+    ] = 5
+    agent_config_file_contents: Annotated[
+        dict[str, Any] | None,
+        Secret,
+        Meta(description="Options of the agents, as their file would have them."),
+    ] = None
+    agent_fluent_image: Annotated[
+        str, Meta(description="Has no effect: agents send logs themselves.")
+    ] = ""
+    max_idle_agent_period_s: Annotated[
+        Seconds, Meta(description="How long a machine may be idle until it is ended.")
+    ] = msgspec.field(default=1200.0, name="max_idle_agent_period")
+    max_agent_starting_period_s: Annotated[
+        Seconds, Meta(description="How long a machine may take until its agent has joined.")
+    ] = msgspec.field(default=1200.0, name="max_agent_starting_period")
+    min_instances: Annotated[int, Meta(ge=0, description="So many machines always run.")] = 0
+    max_instances: Annotated[int, Meta(ge=1, description="Never are there more machines.")] = 5
+    launch_error_timeout_s: Annotated[
+        Seconds,
+        Meta(
+            description=(
+                "How long a failure to start machines counts: meanwhile none is tried, and what "
+                "needs more machines than there are is sent away. 0: failures never count."
+            )
+        ),
+    ] = msgspec.field(default=0.0, name="launch_error_timeout")
+    launch_error_retries: Annotated[
+        int, Meta(ge=0, description="So many failures in a row do not count yet.")
+    ] = 0
+
+
+class MasterUrl(NamedTuple):
+    """The parts of `master_url`; empty and 0 where it leaves one out."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+def split_master_url(url: str) -> MasterUrl:
+    """The parts of the option `master_url`.
+
+    Raises:
+        ValueError: it is none; the text says what is wrong.
+    """
+    if not url:
+        return MasterUrl("", "", 0)
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        raise ValueError(f'"{url}" must begin with http:// or https://')
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError(f'"{url}" must have nothing after the port: agents know the paths')
+    if parts.username is not None:
+        raise ValueError(f'"{url}" must not have a user: agents join with a token')
+    try:
+        port = parts.port
+    except ValueError:
+        raise ValueError(f'"{url}" must have a number from 1 to 65535 as its port') from None
+    return MasterUrl(parts.scheme, parts.hostname or "", port or 0)
+
+
+def check_common(provider: Provider, at: str, report: Report) -> None:
+    """Report what does not fit together of the options that every type has.
+
+    Args:
+        provider: as it was read.
+        at: its path in the settings.
+        report: takes the problems.
+    """
+    low, high = provider.min_instances, provider.max_instances
+    if low > high:
+        text = f"is {low}, more than max_instances ({high}): lower it, or raise max_instances"
+        report.problem(f"{at}.min_instances", text)
+    for name in ("max_idle_agent_period", "max_agent_starting_period"):
+        if getattr(provider, f"{name}_s") <= 0:
+            report.problem(f"{at}.{name}", 'must be longer than 0, such as "20m"')
+    if not provider.agent_docker_image:
+        text = "is empty: name the image that agents run in, or remove the option"
+        report.problem(f"{at}.agent_docker_image", text)
+    if provider.agent_fluent_image:
+        text = "has no effect: agents send logs themselves; remove it"
+        report.warn(f"{at}.agent_fluent_image", text)
+    if provider.launch_error_retries and not provider.launch_error_timeout_s:
+        text = "has no effect without launch_error_timeout: failures never count"
+        report.warn(f"{at}.launch_error_retries", text)
+    try:
+        split_master_url(provider.master_url)
+    except ValueError as error:
+        report.problem(f"{at}.master_url", str(error))

@@ -1,0 +1,58 @@
+"""Which types of provider there are, and how their settings are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import Kind, type_name
+from determined_master.settings_aws import AwsProvider, check_aws
+from determined_master.settings_gcp import GcpProvider, check_gcp
+from determined_master.settings_provider import Provider, check_common
+from determined_master.settings_reader import read_struct
+
+
+class ProviderType(NamedTuple):
+    """One type of provider: its options, and what must fit together of those that are its own."""
+
+    settings: type[Provider]
+    check: Callable[[Any, str, Report], None] = lambda provider, at, report: None
+    """Takes the settings, their path and where problems go."""
+
+
+PROVIDERS: dict[str, ProviderType] = {
+    "aws": ProviderType(AwsProvider, check_aws),
+    "gcp": ProviderType(GcpProvider, check_gcp),
+}
+"""By `provider.type`. `app.MACHINE_PROVIDERS` says what carries each of them out."""
+_REFUSED = {
+    "hpc": "Slurm and PBS partitions are not in this version: run agents inside a job of yours "
+    "there, and remove the provider from their pool",
+}
+
+
+class ProviderKind(Kind):
+    """`resource_pools[].provider`: options by its type."""
+
+    noun: ClassVar[str] = "object"
+
+    def read(self, value: Any, at: str, report: Report) -> Provider | None:
+        if not isinstance(value, Mapping):
+            report.problem(at, f"expected object, but got {type_name(value)}")
+            return None
+        name = value.get("type")
+        chosen = PROVIDERS.get(name) if isinstance(name, str) else None
+        if chosen is not None:
+            read: Provider = read_struct(chosen.settings, value, at, report)
+            if not report.has_problem_at(at):
+                check_common(read, at, report)
+                chosen.check(read, at, report)
+            return read
+        known = ", ".join(PROVIDERS) or "none in this version"
+        if name is None:
+            report.problem(f"{at}.type", f"is required: one of {known}")
+        else:
+            text = _REFUSED.get(str(name), f'"{name}" is no type of provider; types: {known}')
+            report.problem(f"{at}.type", text)
+        return None

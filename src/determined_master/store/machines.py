@@ -1,0 +1,109 @@
+"""Rows of machines on demand: their stays, and the orders whose answer is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from determined_master.domain.scaling import Machine
+from determined_master.store.pool import Conn
+
+
+class Stay(msgspec.Struct, frozen=True):
+    """A machine that is there, as far as is written down."""
+
+    machine: Machine
+    seen_at: datetime
+    is_leaving: bool
+
+
+class Order(msgspec.Struct, frozen=True):
+    """To start machines."""
+
+    token: str
+    count: int
+    asked_at: datetime
+
+
+async def list_open_stays(conn: Conn, pool: str) -> list[Stay]:
+    """The stays of a pool's machines that have not ended, the oldest first."""
+    query = """
+        SELECT machine_id, agent_name, state, is_spot, started_at, seen_at,
+               leaving_at IS NOT NULL AS is_leaving
+          FROM machine_stays WHERE pool = $1 AND ended_at IS NULL ORDER BY id
+    """
+    return [
+        Stay(
+            Machine(
+                id=row["machine_id"],
+                agent_name=row["agent_name"],
+                state=row["state"],
+                launched_at=row["started_at"],
+                is_spot=row["is_spot"],
+            ),
+            row["seen_at"],
+            row["is_leaving"],
+        )
+        for row in await conn.fetch(query, pool)
+    ]
+
+
+async def upsert_stays(
+    conn: Conn, pool: str, machines: Sequence[Machine], slots: int, now: datetime
+) -> None:
+    """Note that these are there; the stays of all others of the pool end when last seen."""
+    ids = [m.id for m in machines]
+    end = """
+        UPDATE machine_stays SET ended_at = seen_at
+         WHERE pool = $1 AND ended_at IS NULL AND machine_id <> ALL ($2::text[])
+    """
+    await conn.execute(end, pool, ids)
+    note = """
+        INSERT INTO machine_stays
+               (pool, machine_id, agent_name, state, is_spot, slots, started_at, seen_at)
+        SELECT $1, m.id, m.agent_name, m.state, m.is_spot, $7, m.launched_at, $8
+          FROM unnest($2::text[], $3::text[], $4::text[], $5::bool[], $6::timestamptz[])
+               AS m (id, agent_name, state, is_spot, launched_at)
+        ON CONFLICT (pool, machine_id) WHERE ended_at IS NULL
+        DO UPDATE SET seen_at = excluded.seen_at, state = excluded.state
+    """
+    columns = (
+        ids,
+        [m.agent_name for m in machines],
+        [m.state for m in machines],
+        [m.is_spot for m in machines],
+        [m.launched_at for m in machines],
+    )
+    await conn.execute(note, pool, *columns, slots, now)
+
+
+async def mark_leaving(conn: Conn, pool: str, ids: Sequence[str], now: datetime) -> None:
+    """Note that their provider is asked to end these machines."""
+    query = """
+        UPDATE machine_stays SET leaving_at = $3
+         WHERE pool = $1 AND machine_id = ANY ($2::text[]) AND ended_at IS NULL
+           AND leaving_at IS NULL
+    """
+    await conn.execute(query, pool, ids, now)
+
+
+async def insert_order(conn: Conn, pool: str, order: Order) -> None:
+    """Note an order before it is given."""
+    query = "INSERT INTO machine_launches (token, pool, count, asked_at) VALUES ($1, $2, $3, $4)"
+    await conn.execute(query, order.token, pool, order.count, order.asked_at)
+
+
+async def list_orders(conn: Conn, pool: str) -> list[Order]:
+    """Orders whose answer is not known, the oldest first."""
+    query = """
+        SELECT token, count, asked_at FROM machine_launches WHERE pool = $1
+         ORDER BY asked_at, token
+    """
+    return [Order(**row) for row in await conn.fetch(query, pool)]
+
+
+async def delete_order(conn: Conn, token: str) -> None:
+    """Its answer is known."""
+    await conn.execute("DELETE FROM machine_launches WHERE token = $1", token)

@@ -1,0 +1,121 @@
+"""What the list tells of pools whose machines are started on demand."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.api.client import Client
+from tests.api.master import PASSWORD, SETTINGS, running_services
+from tests.api.test_pools import listed
+from tests.contracts.fake_machines import FakeCloud, FakeMachines
+from tests.covers import covers
+
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
+from determined_master.domain.scaling import MachineType
+from determined_master.machine_providers import MACHINE_PROVIDERS
+from determined_master.ports import MachineSite
+from determined_master.services.passwords import Passwords
+from determined_master.settings_aws import AwsProvider
+from determined_master.settings_gcp import GcpProvider
+from determined_master.settings_pools import ResourcePool
+from determined_master.store.pool import Address, Pool
+
+E = "scheduling-and-provisioning"
+SECRET = "s3cret"
+POOLS = (
+    ResourcePool(pool_name="default"),
+    ResourcePool(
+        pool_name="east",
+        max_aux_containers_per_agent=9,
+        provider=AwsProvider(
+            type="aws",
+            image_id="ami-1",
+            ssh_key_name="ops",
+            min_instances=1,
+            max_instances=4,
+            startup_script=SECRET,
+            container_startup_script=SECRET,
+            agent_config_file_contents={"password": SECRET},
+            max_idle_agent_period_s=300.0,
+            agent_docker_network="host",
+        ),
+    ),
+    ResourcePool(pool_name="west", provider=GcpProvider(type="gcp", project="lab")),
+)
+TYPES = {
+    "east": MachineType(
+        slots=8,
+        device_type="cuda",
+        instance_type="g4dn.metal",
+        image="ami-1",
+        accelerator="8 x T4",
+        location="us-east-1",
+        is_preemptible=True,
+    ),
+    "west": MachineType(slots=0, instance_type="n1-standard-32", location="us-west1-b"),
+}
+
+
+@pytest.fixture
+async def client(
+    database: Address, pool: Pool, passwords: Passwords, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Client]:
+    """A user of a master with two such pools."""
+
+    def make(settings: Any, site: MachineSite) -> FakeMachines:
+        return FakeMachines(FakeCloud(), site.pool, TYPES[site.pool])
+
+    for name in ("aws", "gcp"):
+        monkeypatch.setitem(MACHINE_PROVIDERS, name, make)
+    settings = replace(SETTINGS, resource_pools=POOLS)
+    async with running_services(database, pool, passwords, settings) as (services, _):
+        api = Api(all_routes(), services, services.identities)
+        opened = await services.auth.login("determined", PASSWORD, is_hashed=False)
+        yield Client(api, opened.token)
+        api.close()
+
+
+@covers(f"{E} e.2.type_dynamic e.2.location_dynamic e.2.machines e.2.scripts")
+async def test_the_list_tells_what_machines_a_pool_starts(client: Client) -> None:
+    answer = await client("GET", "/api/v1/resource-pools")
+    assert SECRET not in answer.text
+    found = await listed(client)
+    east, west, plain = found["east"], found["west"], found["default"]
+    assert plain["type"] == "RESOURCE_POOL_TYPE_STATIC"
+    assert (east["type"], west["type"]) == ("RESOURCE_POOL_TYPE_AWS", "RESOURCE_POOL_TYPE_GCP")
+    assert (east["location"], west["location"]) == ("us-east-1", "us-west1-b")
+    assert (east["imageId"], east["instanceType"]) == ("ami-1", "g4dn.metal")
+    assert east["accelerator"] == "8 x T4"
+    assert (east["minAgents"], east["maxAgents"], east["numAgents"]) == (1, 4, 0)
+    assert (east["slotsPerAgent"], west["slotsPerAgent"]) == (8, 0)
+    assert (east["slotType"], west["slotType"]) == ("TYPE_CUDA", "TYPE_UNSPECIFIED")
+    assert (east["preemptible"], west["preemptible"]) == (True, False)
+    assert (east["maxIdleAgentPeriod"], east["maxAgentStartingPeriod"]) == (300, 1200)
+    assert east["agentDockerNetwork"] == "host"
+    assert east["startupScript"] == east["containerStartupScript"] == ""
+    assert east["details"]["aws"]["sshKeyName"] == "ops"
+    assert east["details"]["priorityScheduler"]["defaultPriority"] == 42
+    assert west["details"]["gcp"]["project"] == "lab"
+
+
+@covers(f"{E} e.4.single_dynamic e.4.total_dynamic e.4.refused")
+async def test_an_experiment_that_its_machines_could_never_hold_is_refused(client: Client) -> None:
+    async def submit(pool: str, slots: int, more: str = "") -> str:
+        config = (
+            "{name: e, entrypoint: x, searcher: {name: single, metric: loss}, resources: "
+            f"{{resource_pool: {pool}, slots_per_trial: {slots}{more}}}}}"
+        )
+        body = {"config": config, "activate": False}
+        answer = await client("POST", "/api/v1/experiments", body)
+        return "" if answer.status == 200 else answer.text
+
+    assert await submit("east", 32) == ""
+    assert "has 32 slots; ask for fewer or raise max_instances" in await submit("east", 40)
+    assert await submit("east", 8, ", is_single_node: true") == ""
+    said = await submit("east", 16, ", is_single_node: true")
+    assert "request unfulfillable, please try requesting less slots" in said
+    assert "slots requested exceeds cluster capacity" in await submit("west", 1)

@@ -1,0 +1,98 @@
+"""Machines on demand on a real cluster; the machines are agents that the master has started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.covers import covers
+from tests.e2e.cluster import Cluster, Way, until
+from tests.e2e.conftest import running
+from tests.e2e.local_machines import Cloud
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+SETTINGS = """
+resource_pools:
+  - pool_name: default
+    provider: {type: local, max_instances: 3, max_idle_agent_period: 8s}
+"""
+NAP = "import time\ntime.sleep(1)\n"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A master without agents, which may start three of one slot."""
+
+    def prepare(made: Cluster) -> None:
+        made.ways["master"] = Way(tuning={"machines": str(made.root)})
+
+    with running(agents=0, settings=SETTINGS, prepare=prepare) as made:
+        try:
+            yield made
+        finally:
+            cloud = Cloud(made.root)
+            cloud.end([m["id"] for m in cloud.machines()])
+
+
+def submit(cluster: Cluster, slots: int = 1) -> dict[str, Any]:
+    config = {
+        "name": "on demand",
+        "entrypoint": "python3 t.py",
+        "searcher": {"name": "single", "metric": "loss"},
+        "max_restarts": 0,
+        "resources": {"slots_per_trial": slots},
+    }
+    found: dict[str, Any] = cluster.create(config, {"t.py": NAP})["experiment"]
+    return found
+
+
+def restart_master(cluster: Cluster) -> None:
+    cluster.kill("master")
+    cluster.start_master()
+
+
+@covers("scheduling-and-provisioning c.2.launch c.2.long_idle c.2.starting")
+def test_work_gets_machines_over_a_death_of_the_master_and_they_leave_again(
+    cluster: Cluster,
+) -> None:
+    cloud = Cloud(cluster.root)
+    assert cluster.connected() == []
+    experiments = [submit(cluster), submit(cluster, slots=2)]
+    until(lambda: len(cloud.machines()) == 3, what="three machines")
+
+    def told() -> str:
+        text = str(cluster.get(f"/api/v1/job-queues/{experiments[1]['jobId']}/why")["text"])
+        return text if "machines are starting" in text else ""
+
+    said = until(told, what="the reason of the wait")
+    assert said.startswith("waits for 2 slots on machines that pool 'default' starts on demand")
+    assert "3 machines are starting, the first since" in said
+
+    restart_master(cluster)
+    until(told, what="the reason of the wait, by a new master")
+    assert cloud.launched == 3, "what was asked for before is found again"
+    cloud.open_gate()
+    until(lambda: len(cluster.connected()) == 3, what="the agents of all machines")
+    for experiment in experiments:
+        assert cluster.wait(experiment["id"]) == "COMPLETED"
+
+    until(lambda: not cloud.machines(), what="an empty pool")
+    until(lambda: not cluster.connected(), 90, what="the end of all agents")
+    assert cloud.launched == 3
+    assert cluster.get("/api/v1/resource-pools")["resourcePools"][0]["numAgents"] == 0
+
+
+def test_a_machine_whose_agent_works_outlives_the_death_of_the_master(cluster: Cluster) -> None:
+    cloud = Cloud(cluster.root)
+    cloud.open_gate()
+    before = cloud.launched
+    experiment = submit(cluster)["id"]
+    until(lambda: cluster.connected(), what="an agent")
+    restart_master(cluster)
+    assert cluster.wait(experiment) == "COMPLETED"
+    [trial] = cluster.trials(experiment)
+    assert trial["restarts"] == 0
+    assert cloud.launched == before + 1
+    until(lambda: not cloud.machines(), what="an empty pool")

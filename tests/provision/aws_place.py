@@ -1,0 +1,91 @@
+"""Providers of AWS against a local EC2, for the contract and for tests of their own."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from tests.provision.ec2_server import IMAGE, Ec2Server
+
+from determined_master.ports import MachineSite
+from determined_master.provision.aws import AwsMachines
+from determined_master.provision.ec2 import Ec2
+from determined_master.provision.metadata import AwsMetadata
+from determined_master.provision.spot import SpotMachines
+from determined_master.settings_aws import AwsProvider
+
+
+def site(pool: str = "gpus", **changes: Any) -> MachineSite:
+    values: dict[str, Any] = {
+        "pool": pool,
+        "join_token": "join-T0KEN",
+        "master_scheme": "http",
+        "master_port": 8080,
+        "master_cert": "",
+        "cluster_id": "cluster-1",
+    }
+    return MachineSite(**(values | changes))
+
+
+def settings(**changes: Any) -> AwsProvider:
+    values: dict[str, Any] = {
+        "type": "aws",
+        "region": "us-west-2",
+        "image_id": IMAGE,
+        "ssh_key_name": "key",
+        "instance_type": "g4dn.xlarge",
+        "master_url": "http://det.example:8080",
+    }
+    return AwsProvider(**(values | changes))
+
+
+class AwsPlace:
+    """A pool of one test; moto keeps its instances, so each test has tags of its own."""
+
+    kind: type[AwsMachines] = AwsMachines
+
+    def __init__(self, server: Ec2Server, metadata_url: str, **changes: Any) -> None:
+        self.server = server
+        self._metadata_url = metadata_url
+        self._changes = {"tag_value": f"test-{uuid.uuid4()}", **changes}
+        self.provider = self.make("gpus")
+
+    def make(self, pool: str, **options: Any) -> AwsMachines:
+        """A provider of a pool of this test's master."""
+        return self.kind(
+            settings(**self._changes),
+            site(pool),
+            metadata=AwsMetadata(self._metadata_url),
+            make_client=lambda region: Ec2(region, self.server.url),
+            **options,
+        )
+
+    def again(self) -> AwsMachines:
+        return self.make("gpus")
+
+    def other_pool(self) -> AwsMachines:
+        return self.make("other")
+
+    async def refuse_launches(self) -> None:
+        self.server.room = 0
+
+    async def leave_room_for(self, count: int) -> None:
+        self.server.room = count
+
+    async def stop_machine(self, machine_id: str) -> None:
+        self.server.instance(machine_id).terminate()
+
+    async def become_unreachable(self) -> None:
+        self.server.stop()
+
+
+class SpotPlace(AwsPlace):
+    """The same with spot requests, none of which is fulfilled by itself."""
+
+    kind = SpotMachines
+
+    def __init__(self, server: Ec2Server, metadata_url: str, **changes: Any) -> None:
+        super().__init__(server, metadata_url, spot=True, **changes)
+
+    async def stop_machine(self, machine_id: str) -> None:
+        self.server.say(machine_id, "canceled-before-fulfillment", "cancelled")

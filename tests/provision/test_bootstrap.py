@@ -1,0 +1,289 @@
+"""The start script of machines on demand: run by bash, and the agent that it would start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent_link import ROOT, Listener, OpenDoor, Recorder, identity, listening, until
+from tests.covers import covers
+from tests.provision.start_of_machine import Machine, json_file
+
+from determined_agent.settings import load
+from determined_master.backends.agents.backend import AgentBackend
+from determined_master.provision.bootstrap import (
+    DOCKER_PATIENCE_S,
+    PLACE,
+    Boot,
+    Identity,
+    start_script,
+)
+
+TOKEN = "join-T0KEN"
+IDENTITY = Identity(agent_id="echo i-123", address="echo 10.1.2.3")
+
+
+def boot(**changes: Any) -> Boot:
+    values: dict[str, Any] = {
+        "resource_pool": "gpu pool",
+        "image": "lab/agent:2",
+        "master_host": "det.example",
+        "master_port": 8080,
+        "identity": IDENTITY,
+        "join_token": TOKEN,
+    }
+    return Boot(**(values | changes))
+
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+FULL = boot(
+    has_tls=True,
+    master_cert="-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n",
+    master_cert_name="it's the master",
+    slot_type="cuda",
+    log_options=("--log-driver", "awslogs", "--log-opt", "awslogs-group=a b"),
+    startup_script="echo s3cret >/dev/null",
+    container_startup_script="#!/bin/bash\ntrue\n",
+    agent_config='{"http_proxy": "s3cret"}',
+)
+
+
+@pytest.mark.parametrize("told", [boot(), FULL], ids=["little", "much"])
+def test_bash_can_read_the_script(told: Boot) -> None:
+    checked = subprocess.run(
+        ["bash", "-n"], input=start_script(told), capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@covers("scheduling-and-provisioning c.4.container c.4.variables c.4.slot_type")
+def test_the_agent_runs_in_a_container_that_docker_starts_again(machine: Machine) -> None:
+    done = machine.run(start_script(boot()))
+    assert done.returncode == 0, done.stderr
+    container = machine.container()
+    assert container.image == "lab/agent:2"
+    assert container.all_of("--name") == ["determined-agent"]
+    assert container.all_of("--restart") == ["always"]
+    assert {"--detach", "--init", "--privileged"} <= set(container.arguments)
+    assert container.all_of("--network") == ["host"]
+    assert container.all_of("--runtime") == ["runc"]
+    assert container.all_of("--gpus") == []
+    assert container.variables == {
+        "DET_AGENT_ID": "i-123",
+        "DET_ADVERTISED_ADDRESS": "10.1.2.3",
+        "DET_MASTER_HOST": "det.example",
+        "DET_MASTER_PORT": "8080",
+        "DET_RESOURCE_POOL": "gpu pool",
+        "DET_SLOT_TYPE": "none",
+        "DET_AGENT_RECONNECT_ATTEMPTS": "5",
+        "DET_AGENT_RECONNECT_BACKOFF": "5",
+        "DET_JOIN_TOKEN_FILE": f"{PLACE}/join_token",
+    }
+    # The daemon's socket, and the harness's place, which the daemon must find on the same path.
+    for path in ("/var/run/docker.sock", "/var/lib/determined"):
+        assert container.mounts[path] == Path(path)
+
+
+@covers("scheduling-and-provisioning c.4.tls c.4.log_options c.4.slot_type")
+def test_gpus_certificate_and_logs_are_told_where_there_are_any(machine: Machine) -> None:
+    assert machine.run(start_script(FULL)).returncode == 0
+    container = machine.container()
+    assert container.all_of("--gpus") == ["all"]
+    assert container.all_of("--log-driver") == ["awslogs"]
+    assert container.all_of("--log-opt") == ["awslogs-group=a b"]
+    variables = container.variables
+    assert variables["DET_SLOT_TYPE"] == "cuda"
+    assert variables["DET_SECURITY_TLS_ENABLED"] == "true"
+    assert variables["DET_SECURITY_TLS_MASTER_CERT_NAME"] == "it's the master"
+    cert = container.mounts[variables["DET_SECURITY_TLS_MASTER_CERT"]]
+    assert cert.read_text() == FULL.master_cert
+
+
+@covers("scheduling-and-provisioning c.4.tls")
+def test_a_certificate_is_of_no_use_without_tls(machine: Machine) -> None:
+    machine.run(start_script(boot(master_cert="x", master_cert_name="y")))
+    assert not [name for name in machine.container().variables if "TLS" in name]
+
+
+@covers("scheduling-and-provisioning c.4.secret")
+def test_no_secret_is_printed_or_in_a_command(machine: Machine) -> None:
+    done = machine.run(start_script(FULL))
+    commands = [
+        word for name in ("docker", "curl") for call in machine.calls(name) for word in call
+    ]
+    for secret in (TOKEN, "s3cret"):
+        assert secret not in done.stdout + done.stderr
+        assert not [word for word in commands if secret in word]
+
+
+@covers("scheduling-and-provisioning c.4.secret c.4.config c.4.container_script")
+def test_files_are_of_root_alone_and_hold_what_was_given(machine: Machine) -> None:
+    machine.run(start_script(FULL))
+    place = machine.root / PLACE.lstrip("/")
+    assert (place / "join_token").read_text() == TOKEN
+    assert json_file(place / "agent.yaml") == {"http_proxy": "s3cret"}
+    assert (place / "container_startup_script").read_text() == FULL.container_startup_script
+    assert {path.stat().st_mode & 0o077 for path in place.iterdir()} == {0}
+    # A script that names its interpreter is run by it.
+    assert os.access(place / "container_startup_script", os.X_OK)
+    mounts = machine.container().mounts
+    for name in ("join_token", "agent.yaml", "container_startup_script"):
+        assert mounts[f"{PLACE}/{name}"] == place / name
+
+
+@covers("scheduling-and-provisioning c.4.startup_script")
+@pytest.mark.parametrize("head", ["", "#!/bin/sh\n"])
+def test_the_admins_script_runs_before_the_agent(machine: Machine, head: str) -> None:
+    script = f"{head}docker first \"it's\" '\"' \\$HOME\n: <<'END'\nEND\n"
+    done = machine.run(start_script(boot(startup_script=script)))
+    assert done.returncode == 0, done.stderr
+    first, *others = machine.calls("docker")
+    assert first == ["first", "it's", '"', "$HOME"]
+    assert others[-1][0] == "run"
+
+
+@covers("scheduling-and-provisioning c.4.startup_script")
+def test_a_script_of_the_admin_that_fails_stops_the_start(machine: Machine) -> None:
+    done = machine.run(start_script(boot(startup_script="exit 7")))
+    assert done.returncode == 1
+    assert "the startup script ended with exit code 7" in done.stderr
+    assert "mend provider.startup_script" in done.stderr
+    assert machine.calls("docker") == []
+
+
+def test_a_machine_without_docker_says_so(machine: Machine) -> None:
+    machine.stub("docker", "exit 1")
+    script = start_script(boot())
+    assert f"-lt {DOCKER_PATIENCE_S} " in script
+    done = machine.run(script.replace(f"-lt {DOCKER_PATIENCE_S} ", "-lt 6 "))
+    assert done.returncode == 1
+    assert "Docker does not answer on this machine" in done.stderr
+    assert machine.calls("docker") == [["version"]] * 4
+    assert machine.calls("sleep") == [["2"]] * 3
+
+
+@pytest.mark.parametrize("command", ["false", "true"])
+def test_a_machine_that_does_not_know_who_it_is_starts_no_agent(
+    machine: Machine, command: str
+) -> None:
+    done = machine.run(start_script(boot(identity=Identity(command, "echo 10.1.2.3"))))
+    assert done.returncode == 1
+    assert "does not tell this machine's id" in done.stderr
+    assert machine.calls("docker") == []
+
+
+def test_a_container_that_docker_refuses_is_told(machine: Machine) -> None:
+    machine.stub("docker", 'case "$1" in run) exit 125 ;; esac')
+    done = machine.run(start_script(boot()))
+    assert done.returncode == 1
+    assert "the agent's container could not be started" in done.stderr
+
+
+@covers("scheduling-and-provisioning c.4.again")
+def test_a_machine_that_starts_again_replaces_the_agents_container(machine: Machine) -> None:
+    machine.stub("docker", 'case "$1" in rm) exit 1 ;; esac')
+    for _ in range(2):
+        assert machine.run(start_script(boot())).returncode == 0
+    acts = [call[0] for call in machine.calls("docker")]
+    assert acts == ["version", "rm", "run"] * 2
+    assert ["rm", "--force", "determined-agent"] in machine.calls("docker")
+
+
+@covers("scheduling-and-provisioning c.4.power")
+def test_the_agent_can_switch_the_machine_off_where_that_is_possible(
+    machine: Machine, tmp_path: Path
+) -> None:
+    shutdown = tmp_path / "shutdown"
+    shutdown.touch()
+    script = start_script(boot()).replace("/sbin/shutdown", str(shutdown))
+    machine.run(script.replace("/run/systemd/system", "/no/such/directory"))
+    mounts = machine.container().mounts
+    assert mounts[str(shutdown)] == shutdown
+    assert "/no/such/directory" not in mounts
+
+
+def test_the_agent_takes_every_variable_of_the_script(machine: Machine) -> None:
+    machine.run(start_script(FULL))
+    settings, warnings = load([], machine.container().variables_outside())
+    assert warnings == ()
+    assert settings.security.tls.enabled
+    assert settings.security.tls.master_cert_name == "it's the master"
+    assert Path(settings.security.tls.master_cert).read_text() == FULL.master_cert
+    assert settings.agent_reconnect_attempts == 5
+    assert settings.agent_reconnect_backoff == 5
+    assert settings.http_proxy == "s3cret"
+    assert settings.slot_type == "cuda"
+
+
+@pytest.fixture
+def started() -> Iterator[list[subprocess.Popen[bytes]]]:
+    processes: list[subprocess.Popen[bytes]] = []
+    yield processes
+    for process in processes:
+        process.terminate()
+        process.wait(15)
+
+
+@covers("agent-config 6.dynamic")
+async def test_an_agent_started_with_the_variables_of_the_script_joins_its_pool(
+    machine: Machine, tmp_path: Path, started: list[subprocess.Popen[bytes]]
+) -> None:
+    async with listening() as listener:
+        told = boot(
+            master_host="127.0.0.1",
+            master_port=listener.port,
+            slot_type="cpu",
+            agent_config='{"container_runtime": "process"}',
+        )
+        assert machine.run(start_script(told)).returncode == 0
+        door = Remembering()
+        backend = opened(listener, door)
+        log = tmp_path / "agent.log"
+        variables = machine.container().variables_outside()
+        started.append(agent_of({**variables, "DET_WORK_DIR": str(tmp_path / "work")}, log))
+        await until(lambda: any(a.is_connected for a in backend.agents()), what=log.read_text())
+    [hello] = door.hellos
+    assert (hello.agent_id, hello.resource_pool) == ("i-123", "gpu pool")
+    assert hello.join_token == TOKEN
+    assert hello.address == "10.1.2.3"
+    assert [device.type for device in hello.devices] == ["cpu"]
+    assert TOKEN not in log.read_text()
+
+
+def agent_of(variables: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """An agent that is told nothing but by variables."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), **variables}
+    command = [sys.executable, "-c", "from determined_agent.main import main; main()"]
+    with log.open("wb") as output:
+        return subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+
+
+class Remembering(OpenDoor):
+    """Lets everyone in, and keeps what each said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hellos: list[Any] = []
+
+    def check(self, hello: Any, remote_address: str, **rest: Any) -> str | None:
+        self.hellos.append(hello)
+        return None
+
+
+def opened(listener: Listener, door: OpenDoor) -> AgentBackend:
+    backend = AgentBackend(identity(), Recorder(), door)
+    backend.open({}, 1)
+    listener.backend = backend
+    return backend
