@@ -63,6 +63,13 @@ def _master() -> Iterator[str]:
         doc = option.doc or _POOL.get(option.path[0], NO_EFFECT)
         default = f"`{option.default:g}s`" if "noun" in option.extra else _default(option.default)
         yield _row((name, _type(option), default, doc))
+    yield from (
+        "",
+        "### Each of `additional_resource_managers`",
+        "",
+        "`resource_manager` with the options of `type: kubernetes` above (`cluster_name` and",
+        "`max_slots_per_pod` are needed), and `resource_pools`, at least one.",
+    )
     yield from ("", "### `task_container_defaults`, of the cluster and of each pool", "")
     yield from FILE_COLUMNS
     for name, field in TASK_CONTAINER_DEFAULTS.fields.items():

@@ -179,7 +179,9 @@ class App:
         if clusters is None:
             clusters = kubernetes_clusters(settings, self.facts, self._reports)
         managers = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
-        self.backend = Backends(backend or self.door, self.door, clusters, managers)
+        agents = backend or self.door
+        self._doors = Backends(agents, self.door, clusters, managers)
+        self.backend: ClusterBackend = self._doors if clusters else agents
         providers = make_providers(settings, cluster)
         self.pools = Pools(settings, self.backend, self.live, providers)
         self.bindings = PoolBindings(pool, self.pools)
@@ -361,7 +363,7 @@ class App:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         switches = self.services.agent_switches
-        lead = Lead(self.engine, self._pool, self.live, self.backend, switches, self.terms)
+        lead = Lead(self.engine, self._pool, self.live, self._doors, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
         stays = AgentStays(self._pool, self.backend)
         idle = IdleTasks(self._pool, self._interactive, self.proxies)

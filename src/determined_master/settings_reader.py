@@ -92,8 +92,11 @@ def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[O
         if extra.get("is_derived"):
             continue
         if choices := extra.get("choices"):
-            every = (option for cls in choices.structs.values() for option in options(cls, here))
-            yield from {option.path: option for option in reversed(list(every))}.values()
+            found: dict[tuple[str, ...], Option] = {}
+            for chosen in choices.structs.values():
+                for option in options(chosen, here):
+                    found.setdefault(option.path, option)
+            yield from found.values()
         elif isinstance(inner, inspect.StructType):
             yield from options(inner.cls, here)
         else:
