@@ -29,9 +29,9 @@ from determined_master.backends.kubernetes.presence import Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.domain.agent_switches import Switches
 from determined_master.ports import (
-    AgentEvents,
     AgentSnapshot,
     NotConnected,
+    PodEvents,
     StartOrder,
     TaskNote,
 )
@@ -50,7 +50,7 @@ class KubernetesBackend(NamespaceCalls):
     def __init__(
         self,
         options: ClusterOptions,
-        events: AgentEvents,
+        events: PodEvents,
         *,
         api: KubernetesApi | None = None,
         times: Times | None = None,
