@@ -123,7 +123,7 @@ from determined_master.sweeps.usage import sum_up_days, watch_agents
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from determined_master.domain.machine_demand import Size
+    from determined_master.domain.machine_size import Size
     from determined_master.ports import ClusterBackend, KubernetesCluster
     from determined_master.settings import Settings
 
