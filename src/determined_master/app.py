@@ -123,7 +123,7 @@ from determined_master.sweeps.usage import sum_up_days, watch_agents
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from determined_master.ports import ClusterBackend, KubernetesCluster
+    from determined_master.ports import ClusterBackend, KubernetesCluster, MachineProvider
     from determined_master.settings import Settings
 
 
@@ -137,6 +137,18 @@ class _People(TypedDict):
     roles: Roles
     guard: Guard
     access_tokens: AccessTokens
+
+
+class _Queues(TypedDict):
+    """The services of pools and of what waits in them."""
+
+    pools: Pools
+    pool_bindings: PoolBindings
+    namespaces: WorkspaceNamespaces
+    job_queue: JobQueue
+    job_changes: JobChanges
+    job_terms: JobTermsSync
+    job_why: JobWhy
 
 
 class App:
@@ -166,14 +178,7 @@ class App:
         self.identities = Identities(pool, has_roles=settings.security.authz.has_roles)
         self._policies = LogPolicies(self.engine, pool)
         self.logs = TaskLogs(pool, self._policies)
-        self.facts = MasterFacts(
-            version=__version__,
-            master_id=str(entropy.new_uuid()),
-            cluster_id=cluster.cluster_id,
-            cluster_name=settings.cluster_name,
-            shows_roles=settings.security.authz.shows_roles,
-            is_queue_strict=settings.security.authz.strict_job_queue_control,
-        )
+        self.facts = _facts(settings, cluster)
         self._reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
         self.door = self._door(cluster)
         if clusters is None:
@@ -187,18 +192,7 @@ class App:
         self.bindings = PoolBindings(pool, self.pools)
         self.namespaces = WorkspaceNamespaces(pool, self._clusters(clusters), cluster.cluster_id)
         self.queue = JobQueue(pool, self.live, self.pools)
-        self.recorder = Recorder(pool)
-        self.pool_loops = PoolLoops(
-            pool_configs(settings, sizes_of(settings.resource_pools, providers)),
-            self.engine,
-            self.backend.agents,
-            self.live,
-            self.recorder.note,
-        )
-        around = Surroundings(self.engine, pool, self.live, self.backend.agents, self.pool_loops)
-        self.machines = MachineLoops(settings.resource_pools, providers, around)
-        self.job_why = JobWhy(pool, self.live, self.pool_loops.decision, self.machines.news)
-        self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
+        self._keep_pools(providers)
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
         self._layers = config_layers(settings, default_storage(settings))
@@ -215,6 +209,18 @@ class App:
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
         self._listen()
+
+    def _keep_pools(self, providers: Mapping[str, MachineProvider]) -> None:
+        """What plans for pools, keeps their machines, and tells what became of it."""
+        pool, live, agents = self._pool, self.live, self.backend.agents
+        pools = self.settings.resource_pools
+        configs = pool_configs(self.settings, sizes_of(pools, providers))
+        self.recorder = Recorder(pool)
+        self.pool_loops = PoolLoops(configs, self.engine, agents, live, self.recorder.note)
+        around = Surroundings(self.engine, pool, live, agents, self.pool_loops)
+        self.machines = MachineLoops(pools, providers, around)
+        self.job_why = JobWhy(pool, live, self.pool_loops.decision, self.machines.news)
+        self.wait_lines = WaitLines(pool, live, self.job_why, self.logs)
 
     def _interactive_tasks(self) -> InteractiveTasks:
         """Commands, notebooks, shells and TensorBoards."""
@@ -277,6 +283,7 @@ class App:
         people = self._people(passwords)
         return Services(
             **people,
+            **self._queues(),
             master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,
@@ -312,18 +319,11 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
-            pools=self.pools,
-            pool_bindings=self.bindings,
             workspaces=Workspaces(
                 pool, self.bindings, self.deletions, people["roles"], self.namespaces
             ),
-            namespaces=self.namespaces,
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
-            job_queue=self.queue,
-            job_changes=self._job_changes(),
-            job_terms=self.terms,
-            job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
             stories=Stories(pool),
             harness=Harness(),
@@ -346,10 +346,18 @@ class App:
             access_tokens=AccessTokens(pool, known, lives),
         )
 
-    def _job_changes(self) -> JobChanges:
+    def _queues(self) -> _Queues:
         is_strict = self.settings.security.authz.strict_job_queue_control
         parts = (self._pool, self.queue, self.pools, self.bindings, self.terms)
-        return JobChanges(*parts, is_strict=is_strict)
+        return _Queues(
+            pools=self.pools,
+            pool_bindings=self.bindings,
+            namespaces=self.namespaces,
+            job_queue=self.queue,
+            job_changes=JobChanges(*parts, is_strict=is_strict),
+            job_terms=self.terms,
+            job_why=self.job_why,
+        )
 
     def _task_control(self, tasks: Tasks, trials: Trials, experiments: Experiments) -> TaskControl:
         generic, interactive = self._generic, self._interactive
@@ -423,6 +431,18 @@ class App:
     def _on_interactive_task(self, change: Changed) -> None:
         if change.state.state == "OVER":
             self.logs.tell(change.id)
+
+
+def _facts(settings: Settings, cluster: Cluster) -> MasterFacts:
+    authz = settings.security.authz
+    return MasterFacts(
+        version=__version__,
+        master_id=str(entropy.new_uuid()),
+        cluster_id=cluster.cluster_id,
+        cluster_name=settings.cluster_name,
+        shows_roles=authz.shows_roles,
+        is_queue_strict=authz.strict_job_queue_control,
+    )
 
 
 def _is_join_open(settings: Settings) -> bool:
