@@ -15,15 +15,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, NamedTuple, NoReturn
 
 from tests.debian_tree import PATH, CannotRun, build_tree
 from tests.standstill import standing_still
+from tests.subnets import free_subnet
 from tests.watchdog import Watchdog, unmount
 
 IMAGE = "determined-test:1"
-BRIDGE_NET = "172.29.177"
-"""First three numbers of the addresses on `bridge`."""
 _START_S = 60.0
 _STOP_S = 30.0
 
@@ -51,6 +50,8 @@ class Daemon:
         self.process: subprocess.Popen[bytes] | None = None
         self._containerd: subprocess.Popen[bytes] | None = None
         self._options = options
+        self.net = ""
+        """First three numbers of its containers' addresses, where they have a network."""
 
     @property
     def address(self) -> str:
@@ -200,13 +201,20 @@ def daemon(*options: str, data_bytes: int | None = None) -> Iterator[Daemon]:
             shutil.rmtree(root, ignore_errors=True)
 
 
+class Bridge(NamedTuple):
+    """A bridge, and the first three numbers of the addresses on it."""
+
+    name: str
+    net: str
+
+
 @contextlib.contextmanager
-def bridge() -> Iterator[str]:
-    """A bridge of the tests' own, which no packet filter knows; its name. Raises CannotRun."""
-    name = f"det{os.getpid()}"
+def bridge() -> Iterator[Bridge]:
+    """A bridge of the tests' own, which no packet filter knows. Raises CannotRun."""
+    name, net = f"det{os.getpid()}", free_subnet("172.29")
     commands = (
         ("ip", "link", "add", name, "type", "bridge"),
-        ("ip", "address", "add", f"{BRIDGE_NET}.1/24", "dev", name),
+        ("ip", "address", "add", f"{net}.1/24", "dev", name),
         ("ip", "link", "set", name, "up"),
     )
     try:
@@ -215,7 +223,7 @@ def bridge() -> Iterator[str]:
             if done.returncode:
                 said = done.stderr.decode().strip()
                 raise CannotRun(f"{' '.join(command)}: {said}")
-        yield name
+        yield Bridge(name, net)
     finally:
         subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
 

@@ -167,7 +167,14 @@ CASES = {
         "resource_pools: [{pool_name: default, task_container_defaults: {zip: 1}}]",
         'root.resource_pools[0].task_container_defaults: additionalProperties "zip"',
     ),
-    "10 kubernetes": ("resource_manager: {type: kubernetes}", "root.resource_manager.type:"),
+    "10 slurm": (
+        "resource_manager: {type: slurm}",
+        'root.resource_manager.type: "slurm" is not in this version: use agent, and start',
+    ),
+    "10 no default pools": (
+        "resource_manager: {no_default_resource_pools: true}",
+        "root.resource_manager.no_default_resource_pools: works only with Kubernetes",
+    ),
     "10 round robin": (
         "resource_manager: {scheduler: {type: round_robin}}",
         "root.resource_manager.scheduler.type: round_robin is not available any more",
@@ -180,7 +187,10 @@ CASES = {
         "resource_manager: {require_authentication: true}",
         "root.resource_manager.require_authentication: needs HTTPS: set security.tls.cert",
     ),
-    "13": ("additional_resource_managers: [{}]", "root.additional_resource_managers: are not in"),
+    "13 what is needed": (
+        "additional_resource_managers: [{}]",
+        "root.additional_resource_managers[0].resource_manager.cluster_name: is required, and",
+    ),
     "15 hpc": (
         "resource_pools: [{pool_name: default, provider: {type: hpc, partition: gpu}}]",
         "root.resource_pools[0].provider.type: Slurm and PBS partitions are not in this version",

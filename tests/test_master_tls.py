@@ -135,6 +135,7 @@ def test_certificates_of_agents_need_https_and_an_authority(pair: Pair, tmp_path
         (5, 20, "is valid only from"),
     ],
 )
+@pytest.mark.usefixtures("one_day")
 def test_the_admin_is_told_before_the_certificate_expires(
     authority: Authority, begins: int, ends: int, said: str | None
 ) -> None:

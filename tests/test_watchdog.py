@@ -32,7 +32,7 @@ time.sleep(600)
 
 
 def until(claim: Callable[[], object], what: str) -> None:
-    give_up_at = time.monotonic() + 20
+    give_up_at = time.monotonic() + 60
     while not claim():
         assert time.monotonic() < give_up_at, what
         time.sleep(0.02)

@@ -66,6 +66,13 @@ def _master() -> Iterator[str]:
         yield from ("", f"### `resource_pools[].provider` of type {name}", "", *FILE_COLUMNS)
         for option in list(options(chosen.settings))[len(list(options(Provider))) :]:
             yield _file_row(option, option.doc)
+    yield from (
+        "",
+        "### Each of `additional_resource_managers`",
+        "",
+        "`resource_manager` with the options of `type: kubernetes` above (`cluster_name` and",
+        "`max_slots_per_pod` are needed), and `resource_pools`, at least one.",
+    )
     yield from ("", "### `task_container_defaults`, of the cluster and of each pool", "")
     yield from FILE_COLUMNS
     for name, field in TASK_CONTAINER_DEFAULTS.fields.items():

@@ -15,8 +15,10 @@ from determined_master.database import default_storage
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine
 from determined_master.engine.kinds import KINDS
+from determined_master.kubernetes_clusters import kubernetes_clusters
 from determined_master.leading import Lead
 from determined_master.machine_providers import make_providers
+from determined_master.pools.backends import Backends
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
@@ -39,6 +41,7 @@ from determined_master.services.config_policies import ConfigPolicies
 from determined_master.services.container_specs import ContainerSpecs
 from determined_master.services.continuations import Continuations
 from determined_master.services.defaults import (
+    cluster_priorities,
     config_layers,
     idle_timeouts,
     pool_configs,
@@ -60,6 +63,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.groups import Groups
 from determined_master.services.guard import Guard
+from determined_master.services.harness import Harness
 from determined_master.services.identities import Identities
 from determined_master.services.idle_tasks import IdleTasks
 from determined_master.services.interactive_configs import InteractiveConfigs
@@ -78,7 +82,9 @@ from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
 from determined_master.services.moves import Moves
+from determined_master.services.namespaces import NamespacesOf, WorkspaceNamespaces
 from determined_master.services.passwords import Passwords
+from determined_master.services.pod_terms import PodTermsReader
 from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -104,19 +110,21 @@ from determined_master.services.usage import Usage
 from determined_master.services.users import Users
 from determined_master.services.wait_lines import WaitLines
 from determined_master.services.workspaces import Workspaces
+from determined_master.settings_kubernetes import KubernetesManager
 from determined_master.store.pool import Address, Pool
 from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.idle import watch_idle
 from determined_master.sweeps.maintenance import keep_house
+from determined_master.sweeps.namespaces import watch_namespaces
 from determined_master.sweeps.running import keep_running
 from determined_master.sweeps.silence import watch_silence
 from determined_master.sweeps.usage import sum_up_days, watch_agents
 
 if TYPE_CHECKING:
-    from determined_master.ports import ClusterBackend
-    from determined_master.settings import Settings
+    from collections.abc import Mapping
 
-DEFAULT_POOL = "default"
+    from determined_master.ports import ClusterBackend, KubernetesCluster
+    from determined_master.settings import Settings
 
 
 class _People(TypedDict):
@@ -143,10 +151,13 @@ class App:
         passwords: Passwords,
         *,
         backend: ClusterBackend | None = None,
+        clusters: Mapping[str, KubernetesCluster] | None = None,
     ) -> None:
         """
         Args:
             backend: runs the containers in place of agents that connect; for tests.
+            clusters: by the name of their manager, in place of the settings' Kubernetes
+                clusters; for tests.
         """
         self.settings = settings
         self._pool = pool
@@ -163,11 +174,18 @@ class App:
             shows_roles=settings.security.authz.shows_roles,
             is_queue_strict=settings.security.authz.strict_job_queue_control,
         )
+        self._reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
         self.door = self._door(cluster)
-        self.backend = backend or self.door
+        if clusters is None:
+            clusters = kubernetes_clusters(settings, self.facts, self._reports)
+        managers = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
+        agents = backend or self.door
+        self._doors = Backends(agents, self.door, clusters, managers)
+        self.backend: ClusterBackend = self._doors if clusters else agents
         providers = make_providers(settings, cluster)
         self.pools = Pools(settings, self.backend, self.live, providers)
         self.bindings = PoolBindings(pool, self.pools)
+        self.namespaces = WorkspaceNamespaces(pool, self._clusters(clusters), cluster.cluster_id)
         self.queue = JobQueue(pool, self.live, self.pools)
         self.recorder = Recorder(pool)
         self.pool_loops = PoolLoops(
@@ -212,9 +230,9 @@ class App:
             cluster.join_token,
             is_open=_is_join_open(settings),
             allow_process_runtime=bool(settings.security.allow_process_runtime),
-            pools=[p.pool_name for p in settings.resource_pools],
-            needs_certificate=settings.resource_manager.require_authentication,
-            verifies_ids=settings.resource_manager.verify_agent_ids,
+            pools=[p.pool_name for p in settings.agent_pools],
+            needs_certificate=settings.agents.require_authentication,
+            verifies_ids=settings.agents.verify_agent_ids,
         )
         identity = MasterIdentity(
             master_id=facts.master_id,
@@ -222,10 +240,18 @@ class App:
             cluster_name=facts.cluster_name,
             version=facts.version,
         )
-        reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
         return AgentBackend(
-            identity, reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
+            identity, self._reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
+
+    def _clusters(self, calls: Mapping[str, KubernetesCluster]) -> dict[str, NamespacesOf]:
+        """The Kubernetes clusters, as those see them who bind workspaces to namespaces."""
+        found = {}
+        for manager in self.settings.managers:
+            if isinstance(manager.config, KubernetesManager) and manager.name in calls:
+                default = manager.config.default_namespace
+                found[manager.name] = NamespacesOf(calls[manager.name], default)
+        return found
 
     def _handle_effects(self, tokens: TaskTokens) -> None:
         """Say who carries out which effect."""
@@ -234,11 +260,13 @@ class App:
         TrialEffects(engine, pool, tokens, self.pools).register()
         GenericTaskEffects(engine, pool, tokens).register()
         InteractiveEffects(engine, pool, tokens).register()
-        aux_pool = settings.resource_manager.default_aux_resource_pool or DEFAULT_POOL
+        aux_pool = settings.resource_manager.default_aux_resource_pool
+        aux_pool = aux_pool or settings.resource_pools[0].pool_name
         CollectionEffects(engine, pool, tokens, self._collections, aux_pool).register()
         defaults = task_defaults(settings)
         specs = ContainerSpecs(pool, tokens, defaults)
-        AllocationEffects(engine, self.backend, specs, self._policies).register()
+        pods = PodTermsReader(settings, pool)
+        AllocationEffects(engine, self.backend, specs, self._policies, pods).register()
 
     def _services(self, passwords: Passwords, cluster: Cluster) -> Services:
         pool, engine = self._pool, self.engine
@@ -277,7 +305,7 @@ class App:
             interactive_tasks=self._interactive,
             tensorboards=Tensorboards(pool, self._interactive),
             templates=Templates(pool),
-            config_policies=ConfigPolicies(pool),
+            config_policies=ConfigPolicies(pool, cluster_priorities(self.settings)),
             models=Models(pool),
             model_versions=ModelVersions(pool),
             trial_sources=TrialSources(pool),
@@ -286,7 +314,10 @@ class App:
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=self.pools,
             pool_bindings=self.bindings,
-            workspaces=Workspaces(pool, self.bindings, self.deletions, people["roles"]),
+            workspaces=Workspaces(
+                pool, self.bindings, self.deletions, people["roles"], self.namespaces
+            ),
+            namespaces=self.namespaces,
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
             job_queue=self.queue,
@@ -295,6 +326,7 @@ class App:
             job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
             stories=Stories(pool),
+            harness=Harness(),
             usage=Usage(pool),
             live=self.live,
             serve_agent=self.door.serve,
@@ -331,7 +363,7 @@ class App:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         switches = self.services.agent_switches
-        lead = Lead(self.engine, self._pool, self.live, self.door, switches, self.terms)
+        lead = Lead(self.engine, self._pool, self.live, self._doors, switches, self.terms)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
         stays = AgentStays(self._pool, self.backend)
         idle = IdleTasks(self._pool, self._interactive, self.proxies)
@@ -345,6 +377,7 @@ class App:
                 partial(watch_silence, self.services.detached),
                 partial(watch_collections, waits),
                 partial(watch_idle, idle),
+                partial(watch_namespaces, self.namespaces),
                 partial(sum_up_days, self.services.usage),
                 partial(watch_agents, stays, self._longest_way_back_s()),
                 partial(self.wait_lines.run, self.pool_loops.decisions),
@@ -360,7 +393,7 @@ class App:
             await lead.let_agents_in()
 
     def _longest_way_back_s(self) -> float:
-        return max(p.agent_reconnect_wait_s for p in self.settings.resource_pools)
+        return max(p.agent_reconnect_wait_s for p in self.settings.all_pools)
 
     def _nudge(self, pool: str) -> None:
         self.pool_loops.nudge(pool)

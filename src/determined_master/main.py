@@ -131,7 +131,7 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
     config.load()  # before that it has no `ssl`
     tls = chosen.security.tls
     if tls.cert:
-        manager = chosen.resource_manager
+        manager = chosen.agents
         ca = manager.client_ca if manager.require_authentication else ""
         config.ssl = server_context(tls, ca)
     return config

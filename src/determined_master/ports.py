@@ -44,6 +44,45 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The user that all of its tasks run as; empty where each has its own."""
     disabled_slots: frozenset[int] = frozenset()
     draining_slots: frozenset[int] = frozenset()
+    foreign_slots: frozenset[int] = frozenset()
+    """Taken by what is not this master's: pods of others on a node."""
+    more_pools: tuple[str, ...] = ()
+    """Others beside `pool` that it belongs to: a Kubernetes cluster's nodes may have several."""
+    is_node: bool = False
+    """A node of a Kubernetes cluster."""
+
+    def is_in(self, pool: str) -> bool:
+        """Whether it belongs to a pool."""
+        return self.pool == pool or pool in self.more_pools
+
+
+class PodTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pod is made of beside its container, as the other pods of its task are."""
+
+    pool: str = ""
+    namespace: str = ""
+    """Empty for the cluster's own."""
+    job_id: str = ""
+    priority: int | None = None
+    """The larger one is more urgent."""
+    rank: int = 0
+    pods: int = 1
+    """Of the whole task."""
+    pod_spec: Mapping[str, Any] | None = None
+    """What users want of the pod, all layers merged."""
+    username: str = ""
+    workspace: str = ""
+    experiment_id: str = ""
+    trial_id: str = ""
+
+
+class StoredOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a container's output is stored."""
+
+    last_seq: int = 0
+    first_at_us: int = 0
+    """Time of the first line, in microseconds since 1970-01-01T00:00:00Z; 0 without any."""
+    last_at_us: int = 0
 
 
 class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +93,19 @@ class StartOrder(msgspec.Struct, frozen=True, kw_only=True):
     allocation_id: str
     slot_ids: tuple[int, ...]
     spec: ContainerSpec
+    pod: PodTerms | None = None
+    """For containers that become pods."""
+
+
+class TaskNote(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a backend for the log of a task."""
+
+    task_id: str
+    allocation_id: str
+    container_id: str
+    agent_id: str
+    text: str
+    level: str = "INFO"
 
 
 class ClusterBackend(Protocol):
@@ -78,6 +130,57 @@ class ClusterBackend(Protocol):
 
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """The container's end is stored. Raises NotConnected."""
+
+
+class Quota(msgspec.Struct, frozen=True):
+    """How many GPUs a namespace may request, by one of its ResourceQuotas."""
+
+    name: str
+    gpus: float
+    is_own: bool
+    """Whether the master made it, by `set_quota`."""
+
+
+class Namespaces(Protocol):
+    """The namespaces of a Kubernetes cluster. Every call but `watch` waits for the cluster.
+
+    Raises (every call that waits):
+        Unavailable: the cluster does not answer. PermissionDenied: it refuses the master this.
+    """
+
+    async def has_namespace(self, name: str) -> bool:
+        """Whether there is a namespace of that name."""
+
+    async def create_namespace(self, name: str) -> None:
+        """Make a namespace labelled `determined=<name>`; one that is there is labelled."""
+
+    async def delete_namespace(self, name: str) -> None:
+        """Delete a namespace with all that is in it; nothing when it is not there."""
+
+    async def quotas(self, namespace: str) -> Sequence[Quota]:
+        """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""
+
+    async def set_quota(self, namespace: str, gpus: int) -> None:
+        """Make or change the quota `<namespace>-quota`."""
+
+    def watch(self, namespaces: frozenset[str]) -> None:
+        """In which namespaces tasks are run from now on, the default one among them."""
+
+
+class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
+    """A Kubernetes cluster: its nodes are agents, on which containers are put as pods.
+
+    What becomes of them is told by `PodEvents`.
+    """
+
+    def has(self, agent_id: str) -> bool:
+        """Whether it is, or was, one of its nodes."""
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Act from now on, under an epoch; `expected` has the pool of each node in use."""
+
+    async def close(self) -> None:
+        """Act no more; pods run on."""
 
 
 class AgentDoor(Protocol):
@@ -111,6 +214,16 @@ class AgentEvents(Protocol):
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; the number of the last one stored."""
+
+
+class PodEvents(AgentEvents, Protocol):
+    """What a backend of Kubernetes tells the master, each node in an agent's role."""
+
+    async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
+        """How much of a container's output is stored."""
+
+    async def note(self, note: TaskNote) -> None:
+        """Write a line of the backend's own into the log of a task."""
 
 
 class JoinPolicy(Protocol):

@@ -16,6 +16,14 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.services.yaml_text import parse_yaml
 from determined_master.settings_check import SettingsError, check, upgrade
 from determined_master.settings_command import Command, Given, overrides, parse_command_line
+from determined_master.settings_managers import (
+    AdditionalManager,
+    AnyManager,
+    Manager,
+    check_given,
+    managers_of,
+    resolve_managers,
+)
 from determined_master.settings_pools import (
     POOLS,
     ContainerDefaults,
@@ -76,11 +84,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     task_container_defaults: ContainerDefaults = msgspec.field(default_factory=dict)
-    resource_manager: ResourceManager = ResourceManager()
+    resource_manager: AnyManager = ResourceManager()
     resource_pools: Annotated[
         tuple[ResourcePool, ...], Meta(description="Default: one pool named default.")
     ] = POOLS
-    additional_resource_managers: tuple[dict[str, Any], ...] | None = None
+    additional_resource_managers: Annotated[
+        tuple[AdditionalManager, ...] | None,
+        Meta(description="Kubernetes clusters beside the first manager, which is the default."),
+    ] = None
     launch_error: Annotated[
         bool, Meta(description="Whether a request larger than the cluster is refused.")
     ] = True
@@ -145,6 +156,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Whether agents may join without the cluster's token."""
         return self.security.agent_join == "open"
 
+    @property
+    def managers(self) -> tuple[Manager, ...]:
+        """All resource managers, the default one first."""
+        return tuple(managers_of(self))
+
+    @property
+    def all_pools(self) -> tuple[ResourcePool, ...]:
+        """The pools of all managers, in the order of the settings."""
+        return tuple(pool for manager in managers_of(self) for pool in manager.pools)
+
+    @property
+    def agents(self) -> ResourceManager:
+        """The manager of agents; one without pools of its own where Kubernetes is the first."""
+        first = self.resource_manager
+        return first if isinstance(first, ResourceManager) else ResourceManager()
+
+    @property
+    def agent_pools(self) -> tuple[ResourcePool, ...]:
+        """The pools that agents may join."""
+        return self.resource_pools if self.resource_manager.type == "agent" else ()
+
+    def manager_of(self, pool: str) -> Manager:
+        """The manager of a pool; the default one for a name that no pool has."""
+        managers = self.managers
+        has = (m for m in managers if any(p.pool_name == pool for p in m.pools))
+        return next(has, managers[0])
+
     def agent_reconnect_wait_s(self, pool: str) -> float:
         """How long a lost agent of that pool may take to come back."""
         known = {p.pool_name: p.agent_reconnect_wait_s for p in self.resource_pools}
@@ -152,7 +190,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def scheduler_of(self, pool: ResourcePool) -> Scheduler:
         """A pool's own scheduler block replaces that of the manager as a whole."""
-        return pool.scheduler or self.resource_manager.scheduler
+        return self.manager_of(pool.pool_name).scheduler_of(pool)
 
     def masked(self) -> dict[str, Any]:
         """All settings as JSON values, every secret as `********`."""
@@ -181,6 +219,7 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
     sources = overrides(Settings, tree, env, line.flags)
     upgrade(tree, report)
     settings: Settings = read_struct(Settings, tree, "root", report)
+    check_given(settings, report)
     root = os.geteuid() == 0 if is_root is None else is_root
     settings = _resolve(settings, env, root)
     check(settings, report)
@@ -245,15 +284,11 @@ def _resolve(settings: Settings, env: Mapping[str, str], is_root: bool) -> Setti
     if storage is None and not db.host:
         place = Path(db.data_dir).parent / "checkpoints"
         storage = {"type": "shared_fs", "host_path": str(place)}
-    manager = settings.resource_manager
-    name = manager.cluster_name if manager.cluster_name != "default" else manager.name or "default"
     return replace(
-        settings,
+        resolve_managers(settings),
         port=settings.port or (8443 if security.tls.cert else 8080),
         db=db,
         cache=cache,
         security=security,
         checkpoint_storage=storage,
-        resource_manager=replace(manager, cluster_name=name),
-        resource_pools=settings.resource_pools or POOLS,
     )

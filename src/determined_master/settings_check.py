@@ -10,6 +10,8 @@ from determined_master.domain.config.problems import Problem, Report
 from determined_master.domain.config.storage import STORAGE
 from determined_master.domain.cron import parse_cron
 from determined_master.domain.roles import ROLES
+from determined_master.settings_managers import check_managers
+from determined_master.settings_pools import ResourceManager
 from determined_master.settings_reader import Duration
 from determined_master.tls import BadCertificate, server_context
 
@@ -53,6 +55,9 @@ def upgrade(tree: dict[str, Any], report: Report) -> None:
             if old in pool and pool.pop(new, None) is not None:
                 report.warn(old, f"is set beside {new} and wins: remove it")
             _rename(pool, old, new, report)
+            if pool.pop("kubernetes_namespace", None) is not None:
+                text = "is gone: bind workspaces to namespaces, or set default_namespace"
+                report.problem("root.resource_pools.kubernetes_namespace", text)
     internal = tree.get("__internal")
     if isinstance(internal, dict) and "preemption_timeout" in internal:
         defaults = tree.setdefault("task_container_defaults", {})
@@ -117,7 +122,7 @@ def _check_authz(authz: Authz, report: Report) -> None:
 
 
 def _check_tls(settings: Settings, report: Report) -> None:
-    tls, manager = settings.security.tls, settings.resource_manager
+    tls, manager = settings.security.tls, settings.agents
     if tls.cert and tls.key:
         try:
             server_context(tls, manager.client_ca)
@@ -140,29 +145,24 @@ def _check_tls(settings: Settings, report: Report) -> None:
 
 
 def _check_pools(settings: Settings, report: Report) -> None:
-    names = [pool.pool_name for pool in settings.resource_pools]
-    for i, name in enumerate(names):
-        if not name:
-            report.problem(f"root.resource_pools[{i}].pool_name", "is required")
-        elif name in names[:i]:
-            text = f'"{name}" is the name of another pool: names must be unique'
-            report.problem(f"root.resource_pools[{i}].pool_name", text)
-    manager = settings.resource_manager
-    for key in ("default_aux_resource_pool", "default_compute_resource_pool"):
-        name = getattr(manager, key)
-        if name not in names:
-            text = f'there is no pool "{name}"; pools: {", ".join(sorted(set(names)))}'
-            report.problem(f"root.resource_manager.{key}", text)
-    schedulers = {"root.resource_manager.scheduler": manager.scheduler}
-    for i, pool in enumerate(settings.resource_pools):
-        if pool.scheduler is not None:
-            schedulers[f"root.resource_pools[{i}].scheduler"] = pool.scheduler
-        if not pool.agent_reattach_enabled:
-            at = f"root.resource_pools[{i}].agent_reattach_enabled"
-            report.warn(at, "agents always find their tasks again: remove this")
+    check_managers(settings, report)
+    schedulers = {}
+    if isinstance(settings.resource_manager, ResourceManager):
+        schedulers["root.resource_manager.scheduler"] = settings.resource_manager.scheduler
+    for manager in settings.managers:
+        for i, pool in enumerate(manager.pools):
+            at = f"{manager.at}.resource_pools[{i}]"
+            if pool.scheduler is not None:
+                schedulers[f"{at}.scheduler"] = pool.scheduler
+            if not pool.agent_reattach_enabled:
+                text = "agents always find their tasks again: remove this"
+                report.warn(f"{at}.agent_reattach_enabled", text)
     for at, scheduler in schedulers.items():
         if scheduler.type == "round_robin":
             report.problem(f"{at}.type", "round_robin is not available any more: use priority")
+        elif scheduler.type == "kubernetes":
+            text = "is for pools of a Kubernetes manager, which have it anyway: use priority"
+            report.problem(f"{at}.type", f'"kubernetes" {text}')
         elif scheduler.type == "fair_share":
             report.warn(f"{at}.type", "fair_share is deprecated: use priority")
 
@@ -203,16 +203,14 @@ def _refuse(settings: Settings, report: Report) -> None:
 
 
 def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]]:
-    manager, internal = settings.resource_manager, settings.internal
-    yield (
-        "resource_manager.type",
-        manager.type != "agent",
-        f'"{manager.type}" is not in this version: use agent, and start agents',
-    )
-    text = "is not in this version: name the default pools"
-    yield "resource_manager.no_default_resource_pools", manager.no_default_resource_pools, text
-    text = "are not in this version: run a second master"
-    yield "additional_resource_managers", settings.additional_resource_managers, text
+    internal = settings.internal
+    text = "works only with Kubernetes: name the default pools"
+    is_without = settings.agents.no_default_resource_pools
+    yield "resource_manager.no_default_resource_pools", is_without, text
+    for manager in settings.managers:
+        is_asked_for = getattr(manager.config, "internal_task_gateway", None) is not None
+        text = "is not in this version: give the master a route to the addresses of pods"
+        yield f"{manager.at}.resource_manager.internal_task_gateway"[5:], is_asked_for, text
     kind = settings.logging.type
     text = f'"{kind}" is not in this version: logs are kept in the database'
     yield "logging.type", kind != "default", text

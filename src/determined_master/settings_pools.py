@@ -92,8 +92,13 @@ class Scheduler(Struct, frozen=True, kw_only=True):
     """Who goes first."""
 
     type: Annotated[
-        Literal["priority", "fair_share", "round_robin"],
-        Meta(description="fair_share is deprecated, round_robin is gone."),
+        Literal["priority", "fair_share", "round_robin", "kubernetes"],
+        Meta(
+            description=(
+                "fair_share is deprecated, round_robin is gone; kubernetes is that of pools of a "
+                "Kubernetes manager, and only theirs."
+            )
+        ),
     ] = "priority"
     fitting_policy: Annotated[
         Literal["best", "worst"],
@@ -119,21 +124,36 @@ class Scheduler(Struct, frozen=True, kw_only=True):
     ] = msgspec.field(default=600.0, name="gang_patience")
 
 
-class ResourceManager(Struct, frozen=True, kw_only=True):
-    """What runs containers."""
+class AnyResourceManager(Struct, frozen=True, kw_only=True):
+    """What runs containers; its `type` says which of the others it is."""
 
-    type: Annotated[str, Meta(description="Only agent.")] = "agent"
-    cluster_name: Annotated[str, Meta(description="Name of this resource manager.")] = "default"
+    type: Annotated[
+        str,
+        Meta(description="What runs containers: agent, or kubernetes, whose options are below."),
+    ] = "agent"
+    cluster_name: Annotated[
+        str, Meta(description="Name of this resource manager; additional ones need one.")
+    ] = ""
     name: Annotated[str, Meta(description="Older name of cluster_name.")] = ""
-    metadata: dict[str, Any] | None = None
-    scheduler: Scheduler = Scheduler()
+    metadata: Annotated[
+        dict[str, Any] | None, Meta(description="Free text by key; shown with its pools.")
+    ] = None
     default_aux_resource_pool: Annotated[str, Meta(description="Pool of tasks without slots.")] = (
         "default"
     )
     default_compute_resource_pool: Annotated[
         str, Meta(description="Pool of tasks with slots.")
     ] = "default"
-    no_default_resource_pools: bool = False
+    no_default_resource_pools: Annotated[
+        bool, Meta(description="Whether every task must name its pool; only with Kubernetes.")
+    ] = False
+
+
+class ResourceManager(AnyResourceManager, frozen=True, kw_only=True):
+    """Agents that connect to the master and run containers."""
+
+    cluster_name: Annotated[str, Meta(description="Name of this resource manager.")] = "default"
+    scheduler: Scheduler = Scheduler()
     require_authentication: Annotated[
         bool, Meta(description="Whether agents must show a certificate; needs HTTPS.")
     ] = False

@@ -56,6 +56,14 @@ class Option(NamedTuple):
         return isinstance(inner, scalars)
 
 
+class Choices(NamedTuple):
+    """Structs of which the option `type` chooses one; the first is the default."""
+
+    structs: Mapping[str, type[msgspec.Struct]]
+    unknown: str
+    """What to say of any other type."""
+
+
 class Duration(Kind):
     """A time as `30s`, `1h` or `1m30s`; seconds in the canonical form."""
 
@@ -83,7 +91,13 @@ def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[O
         here = (*path, field.encode_name)
         if extra.get("is_derived"):
             continue
-        if isinstance(inner, inspect.StructType):
+        if choices := extra.get("choices"):
+            found: dict[tuple[str, ...], Option] = {}
+            for chosen in choices.structs.values():
+                for option in options(chosen, here):
+                    found.setdefault(option.path, option)
+            yield from found.values()
+        elif isinstance(inner, inspect.StructType):
             yield from options(inner.cls, here)
         else:
             yield Option(here, inner, _default(field), doc, extra)
@@ -165,6 +179,8 @@ def _read(type_: inspect.Type, value: Any, at: str, report: Report) -> Any:
     inner, _, extra = _unwrap(type_)
     if kind := extra.get("kind"):
         return kind.read(value, at, report)
+    if choices := extra.get("choices"):
+        return _read_choice(choices, value, at, report)
     match inner:
         case inspect.StructType():
             return read_struct(inner.cls, value, at, report)
@@ -181,6 +197,17 @@ def _read(type_: inspect.Type, value: Any, at: str, report: Report) -> Any:
             return Anything().read(value, at, report)
         case _:
             return _scalar_kind(inner).read(value, at, report)
+
+
+def _read_choice(choices: Choices, value: Any, at: str, report: Report) -> Any:
+    default = next(iter(choices.structs))
+    given = value if isinstance(value, Mapping) else {}
+    chosen = next((v for k, v in given.items() if str(k).lower() == "type"), None) or default
+    struct = choices.structs.get(chosen) if isinstance(chosen, str) else None
+    if struct is None:
+        report.problem(f"{at}.type", f'"{chosen}" {choices.unknown}')
+        return None
+    return read_struct(struct, value, at, report)
 
 
 def _scalar_kind(type_: inspect.Type) -> Kind:

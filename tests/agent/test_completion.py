@@ -18,7 +18,7 @@ def test_bash_completes_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert caught.value.code == 0
     script = capsys.readouterr().out + "complete -p determined-agent\n"
     said = subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, check=True, timeout=10
+        ["bash", "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     words = shlex.split(said.stdout)[4].split()
     assert {"run", "version", "--config-file", "--master-host", "--log-level"} <= set(words)

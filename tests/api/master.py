@@ -19,7 +19,7 @@ from determined_master.backends.agents.registry import switched
 from determined_master.domain.access import Caller
 from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
-from determined_master.ports import AgentSnapshot, ClusterBackend, StartOrder
+from determined_master.ports import AgentSnapshot, ClusterBackend, KubernetesCluster, StartOrder
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.catalog import Services
 from determined_master.services.passwords import Passwords
@@ -85,6 +85,7 @@ async def running_services(
     passwords: Passwords,
     settings: Settings = SETTINGS,
     backend: ClusterBackend | None = None,
+    clusters: Mapping[str, KubernetesCluster] | None = None,
     **overrides: Any,
 ) -> AsyncIterator[tuple[Services, Engine]]:
     """All services and the engine, which leads while this lasts; metrics are flushed.
@@ -93,7 +94,8 @@ async def running_services(
     """
     settings = msgspec.structs.replace(settings, **overrides)
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
-    app = App(settings, address, pool, cluster, passwords, backend=backend or OneAgent())
+    parts = {"backend": backend or OneAgent(), "clusters": clusters}
+    app = App(settings, address, pool, cluster, passwords, **parts)
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
     async with asyncio.TaskGroup() as group:

@@ -143,12 +143,13 @@ async def test_an_agent_on_which_nothing_starts_is_listed_with_the_end_of_its_re
     admin = world.clients["admin"]
     [agent] = (await admin("GET", "/api/v1/agents")).json()["agents"]
     assert not {"restingUntil", "failedStarts"} & agent.keys()
-    world.services.live._resting._begin("a1")
+    for _ in range(7):  # the rest doubles: it lasts longer than this test on any machine
+        world.services.live._resting._begin("a1")
     before = clock.now()
     [agent] = (await admin("GET", "/api/v1/agents")).json()["agents"]
-    assert agent["failedStarts"] == 1
+    assert agent["failedStarts"] == 7
     left = datetime.fromisoformat(agent["restingUntil"]) - before
-    assert timedelta(seconds=1) < left <= timedelta(seconds=3)
+    assert timedelta(seconds=64) < left <= timedelta(seconds=129)
 
 
 async def test_a_list_of_many_agents_lets_others_have_their_turns(

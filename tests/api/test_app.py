@@ -50,7 +50,7 @@ async def test_no_route_but_the_open_ones_lets_in_without_a_token(app: Api) -> N
 async def test_unserved_routes_are_501_unknown_ones_404_and_wrong_methods_405(
     user: Client,
 ) -> None:
-    unserved = await user("POST", "/api/v1/namespace-bindings/bulk-auto-create")
+    unserved = await user("POST", "/api/v1/users/activity")
     assert unserved.status == 501
     assert unserved.json()["error"]["code"] == 12
     for path in ("/api/v1/nope", "/api/v1//me", "/api/v1/users/a%2Fb/by-username"):

@@ -291,6 +291,7 @@ async def test_a_page_of_a_queue_has_100_jobs_unless_another_is_asked_for(world:
     assert (await admin("GET", f"{QUEUES}?limit=-1")).status == 400
 
 
+@pytest.mark.usefixtures("one_day")
 @covers("scheduling-and-provisioning a.6.pool_counts a.6.stats_days a.6.stats_names")
 async def test_statistics_count_jobs_and_tell_the_mean_wait_of_each_day(world: World) -> None:
     running, _ = await submit(world), await submit(world)

@@ -23,9 +23,7 @@ NOT_YET = {
     "user edit",
     "user link-with-agent-user",
     "user rename",
-    "workspace bindings",
     "workspace list-members",
-    "workspace resource-quota",
 }
 
 

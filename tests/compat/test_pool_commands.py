@@ -50,6 +50,7 @@ def test_what_cannot_be_bound_is_told(client: Client) -> None:
     assert "the following workspaces do not exist: [nobody]" in said
 
 
+@pytest.mark.usefixtures("one_day")
 def test_usage_is_reported(client: Client, finished: Finished) -> None:
     now = datetime.now(UTC)
     times = [f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in (now - timedelta(1), now + timedelta(1))]

@@ -33,7 +33,7 @@ COUNT = Kind(
     step=toy.step,
 )
 """The toy without tables of its own."""
-SECONDS = 20.0
+SECONDS = 60.0
 Within = Callable[[Any], Awaitable[None]]
 
 

@@ -113,6 +113,17 @@ class ClusterApi:
         trials: list[dict[str, Any]] = self.get(path, limit=-1)["trials"]
         return trials
 
+    def summed(self, trial: int, group: str, count: int) -> dict[str, Any]:
+        """The summary of a trial's loss, once it counts so many; its row follows at a distance."""
+
+        def found() -> dict[str, Any] | None:
+            told = self.get(f"/api/v1/trials/{trial}")["trial"]["summaryMetrics"]
+            loss: dict[str, Any] = told.get(group, {}).get("loss", {})
+            return loss if loss.get("count") == count else None
+
+        summary: dict[str, Any] = until(found, what=f"a summary of {count} reports")
+        return summary
+
     def lines(self, trial: int) -> Iterator[dict[str, Any]]:
         """A trial's log, followed to its end."""
         path = f"/api/v1/trials/{trial}/logs"

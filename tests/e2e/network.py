@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.subnets import free_subnet
+
 _PREFIX = "det-test-"
 
 
@@ -23,7 +25,7 @@ class Namespace:
         number = os.getpid()
         self.name = f"{_PREFIX}{number}"
         self._cable = f"dt{number % 10**8}"
-        subnet = f"198.18.{number % 250}"
+        subnet = free_subnet("198.18")
         self.here, self.there = f"{subnet}.1", f"{subnet}.2"
         """Our address on the cable, and its."""
 

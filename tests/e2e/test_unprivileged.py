@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.e2e import scripts
-from tests.e2e.cluster import ROOT, Account
+from tests.e2e.cluster import ROOT, Account, until
 from tests.e2e.conftest import running
 from tests.e2e.test_life import ledger_config
 
@@ -70,4 +70,9 @@ def test_a_user_without_rights_runs_a_cluster_and_a_trial(account: Account) -> N
         assert cluster.wait(experiment) == "COMPLETED"
         [trial] = cluster.trials(experiment)
         assert trial["checkpointCount"] == 2
-    assert not [p for p in psutil.process_iter(["username"]) if p.info["username"] == account.name]
+
+    def left() -> list[str]:
+        listed = psutil.process_iter(["username", "name"])
+        return [str(p.info["name"]) for p in listed if p.info["username"] == account.name]
+
+    until(lambda: not left(), what="the end of every process of the user")

@@ -46,7 +46,7 @@ class MasterDouble:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            timeout = 30
+            timeout = 90
 
             def setup(self) -> None:
                 super().setup()

@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List, Optional
 
-from determined.cli import connect, errors, pages, places, project, show
+from determined.cli import (
+    connect,
+    errors,
+    pages,
+    places,
+    project,
+    show,
+    workspace_namespaces,
+)
 from determined.cli.confirm import YES, confirm
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common import config_text
@@ -32,24 +40,22 @@ _SETTINGS = (
     arg("--default-aux-pool", help="resource pool of tasks without slots"),
     _JSON,
 )
-_KUBERNETES = (
-    arg("--cluster-name", help="the Kubernetes cluster that the namespace is in"),
-    arg("-n", "--namespace", help="the Kubernetes namespace to bind the workspace to"),
-    flag("--auto-create-namespace", help="make a namespace and bind the workspace to it"),
-    flag("--auto-create-namespace-all-clusters", help="the same in every Kubernetes cluster"),
-    arg("--resource-quota", type=int, help="slots that the workspace's namespace may use"),
-)
 
 NOUN = Command(
     "workspace|w",
     "manage workspaces",
     commands=(
         Command("archive", "archive workspace", f"{_HERE}:archive", (_NAME,)),
+        workspace_namespaces.BINDINGS,
         Command(
             "create",
             "create workspace",
             f"{_HERE}:create",
-            (arg("name", help="name of the new workspace"), *_SETTINGS, *_KUBERNETES),
+            (
+                arg("name", help="name of the new workspace"),
+                *_SETTINGS,
+                *workspace_namespaces.OF_NEW_WORKSPACES,
+            ),
         ),
         Command("delete", "delete workspace", f"{_HERE}:delete", (_NAME, YES)),
         Command("describe", "describe workspace", f"{_HERE}:describe", (_NAME, _JSON)),
@@ -93,6 +99,7 @@ NOUN = Command(
             "determined.cli.project:list_projects",
             (_NAME, *project.SORTED),
         ),
+        workspace_namespaces.QUOTAS,
         Command("unarchive", "unarchive workspace", f"{_HERE}:unarchive", (_NAME,)),
     ),
 )
@@ -151,7 +158,7 @@ def describe(args: argparse.Namespace) -> None:
 
 def create(args: argparse.Namespace) -> None:
     """Make a workspace."""
-    body = {"name": args.name, **_settings(args), **_kubernetes(args)}
+    body = {"name": args.name, **_settings(args), **workspace_namespaces.of_new_workspace(args)}
     answer = connect.session(args).post("/api/v1/workspaces", json=body).json()
     _show(args, answer["workspace"])
 
@@ -243,23 +250,6 @@ def _storage(args: argparse.Namespace) -> Optional[Dict[str, Any]]:
         raise errors.CliError(f"storage config file '{name}': {error.strerror}") from None
     except (UnicodeDecodeError, config_text.ConfigTextError) as error:
         raise errors.CliError(str(error)) from None
-
-
-def _kubernetes(args: argparse.Namespace) -> Dict[str, Any]:
-    """Bindings to a namespace; a master without Kubernetes refuses them."""
-    cluster = args.cluster_name or ""
-    body: Dict[str, Any] = {}
-    if args.namespace or args.auto_create_namespace or args.auto_create_namespace_all_clusters:
-        meta = {
-            "namespace": args.namespace,
-            "autoCreateNamespace": args.auto_create_namespace,
-            "autoCreateNamespaceAllClusters": args.auto_create_namespace_all_clusters,
-            "clusterName": cluster,
-        }
-        body["clusterNamespaceMeta"] = {cluster: meta}
-    if args.resource_quota is not None:
-        body["clusterQuotaPairs"] = {cluster: args.resource_quota}
-    return body
 
 
 def _show(args: argparse.Namespace, found: Dict[str, Any]) -> None:

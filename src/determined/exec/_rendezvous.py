@@ -27,7 +27,8 @@ def meet(session: BaseSession, env: Mapping[str, str]) -> Dict[str, Any]:
         APIException: the allocation ended while this waited.
     """
     kind = env.get("DET_RESOURCES_TYPE", "docker-container")
-    if kind in ("docker-container", "process"):
+    knows_master = env.get("DET_RENDEZVOUS") == "master"
+    if knows_master or kind in ("docker-container", "process"):
         found = _ask_master(session, env)
     elif kind in ("k8s-job", "slurm-job"):
         found = _gather(session, env, kind)

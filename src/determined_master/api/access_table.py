@@ -55,6 +55,7 @@ _CLUSTER: Entries = {
     ("GET", "/det"): "open",
     ("GET", "/det/{path*}"): "open",
     ("GET", "/docs"): "open",
+    ("GET", "/task/harness.tar.gz"): "open",
     ("GET", "/docs/{path*}"): "open",
     ("GET", f"{_V1}/openapi.json"): "open",
     ("GET", f"{_V1}/api.swagger.json"): "open",
@@ -74,6 +75,7 @@ _CLUSTER: Entries = {
     ("POST", f"{_V1}/agents/{{agent_id}}/slots/{{slot_id}}/disable"): "asks",
     ("WS", "/agents"): "open",  # asks for the join token
     ("GET", f"{_V1}/resource-pools"): "open",
+    ("GET", f"{_V1}/k8s-resource-managers"): "open",
     ("POST", f"{_V1}/resource-pools/{{resource_pool_name}}/workspace-bindings"): "asks",
     ("PUT", f"{_V1}/resource-pools/{{resource_pool_name}}/workspace-bindings"): "asks",
     ("DELETE", f"{_V1}/resource-pools/{{resource_pool_name}}/workspace-bindings"): "asks",
@@ -98,6 +100,7 @@ _W, _P = f"{_V1}/workspaces", f"{_V1}/projects"
 _EDITS_WORKSPACE = (on("workspace", "id", "edit", "workspace"),)
 _EDITS_PROJECT = (on("project", "id", "edit", "project"),)
 _POLICIES = f"{_V1}/config-policies/workspaces/{{workspace_id}}/{{workload_type}}"
+_NAMESPACES = f"{_W}/{{workspace_id}}/namespace-bindings"
 _BULK = (on("project", "project_id", "control", "experiment"),)
 _BULK_PATH = f"{_P}/{{project_id}}/experiments"
 
@@ -112,6 +115,13 @@ _PLACES: Entries = {
     ("POST", f"{_W}/{{id}}/pin"): (on("workspace", "id"),),
     ("POST", f"{_W}/{{id}}/unpin"): (on("workspace", "id"),),
     ("GET", f"{_W}/{{workspace_id}}/available-resource-pools"): (on("workspace", "workspace_id"),),
+    ("POST", _NAMESPACES): (on("workspace", "workspace_id"),),
+    ("DELETE", _NAMESPACES): (on("workspace", "workspace_id"),),
+    ("GET", f"{_W}/{{id}}/list-namespace-bindings"): (on("workspace", "id"),),
+    ("POST", f"{_W}/{{id}}/set-resource-quota"): (on("workspace", "id"),),
+    ("GET", f"{_W}/{{id}}/get-k8s-resource-quotas"): (on("workspace", "id", "read", "quota"),),
+    ("POST", f"{_V1}/namespace-bindings/bulk-auto-create"): (on("workspace", "workspace_ids"),),
+    ("GET", f"{_V1}/namespace-bindings/workspace-ids-with-default-bindings"): "filters",
     ("GET", f"{_W}/{{id}}/projects"): (on("workspace", "id", "read", "project"),),
     ("POST", f"{_W}/{{workspace_id}}/projects"): (
         on("workspace", "workspace_id", "create", "project"),

@@ -199,7 +199,7 @@ def _agent(
         enabled=_is_on(agent),
         draining=_is_draining(agent),
         version=agent.version,
-        resource_pools=[agent.pool],
+        resource_pools=[agent.pool, *agent.more_pools],
         slot_stats=_stats(agent, held),
     )
 

@@ -40,7 +40,9 @@ async def get_resource_pools(
 
 
 def _pool(pool: PoolFacts) -> ResourcePool:
-    scheduler = pool.scheduler
+    scheduler, is_static = pool.scheduler, pool.kind == "agent"
+    kind = "STATIC" if is_static else "K8S"
+    fitting = scheduler.fitting_policy.upper() if is_static else "KUBERNETES"
     types = [DeviceType[f"TYPE_{name.upper()}"] for name in pool.device_types]
     if not types and pool.machines is not None:
         types = [device_type(pool.machines)]
@@ -48,7 +50,7 @@ def _pool(pool: PoolFacts) -> ResourcePool:
     shown = ResourcePool(
         name=pool.name,
         description=pool.description,
-        type=ResourcePoolType.RESOURCE_POOL_TYPE_STATIC,
+        type=ResourcePoolType[f"RESOURCE_POOL_TYPE_{kind}"],
         num_agents=pool.agents,
         slots_available=pool.slots,
         slots_used=pool.used_slots,
@@ -60,10 +62,8 @@ def _pool(pool: PoolFacts) -> ResourcePool:
         slots_per_agent=MIXED_OR_UNKNOWN,
         aux_container_capacity_per_agent=pool.max_tasks_without_slots_per_agent,
         scheduler_type=SchedulerType[f"SCHEDULER_TYPE_{scheduler.type.upper()}"],
-        scheduler_fitting_policy=FittingPolicy[
-            f"FITTING_POLICY_{scheduler.fitting_policy.upper()}"
-        ],
-        location="on-prem",
+        scheduler_fitting_policy=FittingPolicy[f"FITTING_POLICY_{fitting}"],
+        location="on-prem" if is_static else "kubernetes",
         details=details,
         stats=QueueStats(queued_count=pool.queued, scheduled_count=pool.scheduled),
         resource_manager_metadata=pool.metadata,
@@ -75,7 +75,7 @@ def _pool(pool: PoolFacts) -> ResourcePool:
 
 
 def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | None:
-    if scheduler.type != "priority":
+    if scheduler.type not in ("priority", "kubernetes"):
         return None
     return ResourcePoolPrioritySchedulerDetail(
         preemption=scheduler.preemption, default_priority=scheduler.default_priority

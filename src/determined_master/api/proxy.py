@@ -58,6 +58,7 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
         proxies.ending_of(target),
         AS_LONG_AS_THEY_LIKE if entry.visit is None else entry.visit.stay(may),
         entry.spent,
+        proxies.key_of(target),
     )
     if target.port.is_tcp and takeover is None:
         await refuse_plain(send)

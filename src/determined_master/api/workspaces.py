@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
+from determined_master.api import namespaces
 from determined_master.api.named_lists import matching, ordered
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.config.masking import mask_storage
-from determined_master.domain.errors import Unimplemented
 from determined_master.services.workspaces import WorkspaceChange, shown_storage
 from determined_master.store.workspaces import WorkspaceRow
 from determined_wire.rest import workspaces as wire
 from determined_wire.rest.types.user import AgentUserGroup
 from determined_wire.rest.types.workspace import Workspace, WorkspaceState
-
-NO_KUBERNETES = (
-    "workspace bindings and quotas of Kubernetes namespaces are not supported: "
-    "this cluster's resources are agents"
-)
 
 
 @route("GET", "/api/v1/workspaces")
@@ -55,7 +50,6 @@ async def post_workspace(
     call: Call, request: wire.PostWorkspaceRequest
 ) -> wire.PostWorkspaceResponse:
     """Make a workspace; its maker has it pinned."""
-    _refuse_kubernetes(bool(request.cluster_namespace_meta or request.cluster_quota_pairs))
     new = WorkspaceChange(
         name=request.name,
         agent=_agent(request.agent_user_group),
@@ -63,9 +57,14 @@ async def post_workspace(
         default_compute_pool=request.default_compute_pool,
         default_aux_pool=request.default_aux_pool,
     )
-    row = await call.services.workspaces.create(call.caller, new)
+    wanted = namespaces.changes(request.cluster_namespace_meta)
+    row, bound = await call.services.workspaces.create_bound(
+        call.caller, new, wanted, request.cluster_quota_pairs
+    )
     made = msgspec.structs.replace(_whole(row), pinned_at=None)
-    return wire.PostWorkspaceResponse(workspace=made)
+    return wire.PostWorkspaceResponse(
+        workspace=made, namespace_bindings=namespaces.shown(row.id, bound)
+    )
 
 
 @route("PATCH", "/api/v1/workspaces/{id}")
@@ -77,7 +76,6 @@ async def patch_workspace(
     if patch is None:
         row = await call.services.workspaces.get(call.caller, request.id)
         return wire.PatchWorkspaceResponse(workspace=_whole(row))
-    _refuse_kubernetes(bool(patch.cluster_namespace_meta))
     compute, aux = patch.default_compute_resource_pool, patch.default_aux_resource_pool
     changes = WorkspaceChange(
         name=patch.name,
@@ -86,8 +84,14 @@ async def patch_workspace(
         default_compute_pool=patch.default_compute_pool or None if compute is None else compute,
         default_aux_pool=patch.default_aux_pool or None if aux is None else aux,
     )
+    wanted = namespaces.changes(patch.cluster_namespace_meta)
+    if wanted:
+        await call.services.namespaces.check(call.caller, wanted)
     row = await call.services.workspaces.change(call.caller, request.id, changes)
-    return wire.PatchWorkspaceResponse(workspace=_whole(row))
+    bound = await call.services.namespaces.bind(call.caller, row.id, wanted) if wanted else {}
+    return wire.PatchWorkspaceResponse(
+        workspace=_whole(row), namespace_bindings=namespaces.shown(row.id, bound)
+    )
 
 
 @route("DELETE", "/api/v1/workspaces/{id}")
@@ -143,11 +147,6 @@ async def get_workspace_pools(
     names = await call.services.pool_bindings.pools_of(call.caller, request.workspace_id)
     page, pagination = cut(names, request.offset, request.limit)
     return wire.ListRPsBoundToWorkspaceResponse(resource_pools=page, pagination=pagination)
-
-
-def _refuse_kubernetes(is_asked_for: bool) -> None:
-    if is_asked_for:
-        raise Unimplemented(NO_KUBERNETES)
 
 
 def _agent(group: AgentUserGroup | None) -> dict[str, object] | None:

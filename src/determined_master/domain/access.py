@@ -34,6 +34,8 @@ Kind = Literal[
     "log",
     "queue",
     "pool",
+    "namespace",
+    "quota",
     "usage",
 ]
 
@@ -42,6 +44,8 @@ ADMIN_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
         ("configure", "cluster"),
         ("edit", "agent"),
         ("edit", "pool"),
+        ("edit", "namespace"),
+        ("edit", "quota"),
         ("create", "user"),
         ("configure", "user"),  # activate, make admin, rename: what users cannot do themselves
         ("read", "token"),

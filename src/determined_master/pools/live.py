@@ -122,9 +122,7 @@ class LiveAllocations:
         self._occupancy.forget_others(known)
         return PoolView(
             pool=pool,
-            agents=tuple(
-                self._agent_view(a, max_zero_slot_tasks) for a in known if a.pool == pool
-            ),
+            agents=tuple(self._agent_view(a, max_zero_slot_tasks) for a in known if a.is_in(pool)),
             pending=queue.pending.requests(),
             running=(*queue.running.values(), *_still_expected(queue)),
             now=clock.now(),

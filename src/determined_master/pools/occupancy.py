@@ -59,6 +59,7 @@ class Occupancy:
 
     def _view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
         used = self._slots.get(agent.id, {})
+        foreign = agent.foreign_slots
         shut = agent.disabled_slots | agent.draining_slots
         slots = [d.id for d in agent.devices if d.id not in shut]
         holders = Counter(id for slot in shut for id in used.get(slot, ())) if shut else {}
@@ -66,7 +67,7 @@ class Occupancy:
         return AgentView(
             id=agent.id,
             slots=len(slots),
-            free_slots=tuple(sorted(s for s in slots if s not in used)),
+            free_slots=tuple(sorted(s for s in slots if s not in used and s not in foreign)),
             zero_slot_tasks=self._aux.get(agent.id, 0),
             max_zero_slot_tasks=max_zero_slot_tasks,
             is_accepting=is_accepting,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.resting import Rest
-    from determined_master.ports import AgentSnapshot, ClusterBackend
+    from determined_master.ports import AgentSnapshot, ClusterBackend, StoredOutput, TaskNote
     from determined_master.services.task_logs import TaskLogs
     from determined_wire.agent_link import ContainerReport, Hello, LogBatch
 
@@ -27,7 +27,7 @@ MAX_SLOT_ID = 65_536
 
 
 class AgentReports:
-    """Carries what agents report into the engine; implements `ports.AgentEvents`."""
+    """Carries what agents and pods report into the engine; implements `ports.PodEvents`."""
 
     def __init__(
         self,
@@ -58,7 +58,8 @@ class AgentReports:
             )
             if missing:
                 await self._lose(agent.id, allocation.id, missing, "it came back without it")
-        self._nudge(agent.pool)
+        for pool in (agent.pool, *agent.more_pools):
+            self._nudge(pool)
         self._engine.retry_deferred(agent.id)
         return tuple(keep)
 
@@ -85,6 +86,14 @@ class AgentReports:
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; the number of the last one stored."""
         return await self._logs.store_batch(agent_id, batch)
+
+    async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
+        """How much of a container's output is stored."""
+        return await self._logs.stored_output(task_id, container_id)
+
+    async def note(self, note: TaskNote) -> None:
+        """Write a line of the backend's own into the log of a task."""
+        await self._logs.note(note)
 
     async def _post(self, agent_id: str, report: ContainerReport, cause: str) -> None:
         if report.state == "ASSIGNED":
@@ -171,6 +180,11 @@ class Join:
                 "`security.agent_join: open` in the master's configuration"
             )
         if hello.resource_pool not in self._pools:
+            if not self._pools:
+                return (
+                    f"agent {hello.agent_id} cannot join: this master runs tasks on Kubernetes "
+                    "only, as its `resource_manager.type` says"
+                )
             return (
                 f"agent {hello.agent_id} wants to join resource pool {hello.resource_pool!r}, "
                 f"which does not exist: set its option `resource_pool` to one of "

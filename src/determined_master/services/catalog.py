@@ -27,6 +27,7 @@ from determined_master.services.experiments import Experiments
 from determined_master.services.generic_tasks import GenericTasks
 from determined_master.services.groups import Groups
 from determined_master.services.guard import Guard
+from determined_master.services.harness import Harness
 from determined_master.services.identities import Identities
 from determined_master.services.interactive_tasks import InteractiveTasks
 from determined_master.services.job_changes import JobChanges
@@ -39,6 +40,7 @@ from determined_master.services.metrics import Metrics
 from determined_master.services.model_files import ModelFiles
 from determined_master.services.model_versions import ModelVersions
 from determined_master.services.models import Models
+from determined_master.services.namespaces import WorkspaceNamespaces
 from determined_master.services.pool_bindings import PoolBindings
 from determined_master.services.pools import Pools
 from determined_master.services.project_columns import ProjectColumns
@@ -117,9 +119,11 @@ class Services:
     pools: Pools
     pool_bindings: PoolBindings
     workspaces: Workspaces
+    namespaces: WorkspaceNamespaces
     projects: Projects
     proxies: Proxies
     stories: Stories
+    harness: Harness
     usage: Usage
     live: LiveAllocations
     serve_agent: Callable[[Any], Awaitable[None]]

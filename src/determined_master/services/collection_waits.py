@@ -46,7 +46,7 @@ class CollectionWaits:
     def _reason(self, waiting: rows.Waiting) -> str:
         since = f"{waiting.requested_at:%Y-%m-%d %H:%M:%S} UTC"
         task = f"task {waiting.task_id} waits since {since}"
-        if not any(a.is_connected and a.pool == waiting.pool for a in self._backend.agents()):
+        if not any(a.is_connected and a.is_in(waiting.pool) for a in self._backend.agents()):
             return (
                 f"{task}, and no agent of pool '{waiting.pool}' is connected: start one, or name "
                 "a pool with agents as resource_manager.default_aux_resource_pool"

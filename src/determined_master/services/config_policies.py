@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from determined_master.domain.access import Caller
+    from determined_master.domain.priorities import PriorityOrder
     from determined_master.store.pool import Conn, Pool
 
 log = logging.getLogger(__name__)
@@ -42,8 +43,10 @@ async def policies_of(
 class ConfigPolicies:
     """Config policies; those of the cluster are where `workspace_id` is None."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, priorities: PriorityOrder = "smaller_first") -> None:
+        """`priorities`: of all pools of the cluster; `none` where they differ."""
         self._pool = pool
+        self._priorities = priorities
 
     async def get(self, caller: Caller, workspace_id: int | None, workload: str) -> dict[str, Any]:
         """What is set, secrets masked; empty when nothing is.
@@ -74,7 +77,7 @@ class ConfigPolicies:
         async with self._pool.acquire() as conn, conn.transaction():
             scope = await _check_mine(conn, caller, workspace_id)
             above = None if workspace_id is None else await _of_cluster(conn, kind)
-            check_policies(submitted, kind, scope=scope, above=above)
+            check_policies(submitted, kind, scope=scope, above=above, priorities=self._priorities)
             stored = await rows.find_policies(conn, workspace_id, kind)
             said = {key: value for key, value in submitted.items() if value is not None}
             kept = _unmasked(said, stored or {})

@@ -267,7 +267,7 @@ class ContainerSpecs:
             files=(*self._files(state), *program.files),
             mounts=program.mounts,
             ports=tuple(sorted(exposed)),
-            network_mode="host" if container.count > 1 else defaults.network_mode,
+            network_mode=defaults.network_of(container.count),
         )
         options = self._options(state, who.config, who.device_type)
         return msgspec.structs.replace(spec, **options)
@@ -360,5 +360,5 @@ class ContainerSpecs:
             files=self._files(state),
             mounts=tuple(mounts(config)),
             ports=tuple(sorted(ports)),
-            network_mode="host" if container.count > 1 else defaults.network_mode,
+            network_mode=defaults.network_of(container.count),
         )

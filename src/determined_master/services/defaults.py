@@ -18,16 +18,18 @@ from determined_master.domain.config.layers import (
     merge_container_defaults,
 )
 from determined_master.domain.config.problems import Report
+from determined_master.domain.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
 from determined_master.services.interactive_configs import IdleTimeouts
 from determined_master.services.task_defaults import ContainerDefaults, TaskDefaults
+from determined_master.settings_kubernetes import KubernetesManager
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
     from determined_master.domain.machine_size import Size
     from determined_master.settings import Settings
-    from determined_master.settings_pools import Scheduler
+    from determined_master.settings_pools import ResourcePool, Scheduler
 
 
 def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
@@ -47,9 +49,9 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
             pool.pool_name: PoolLayer(
                 task_container_defaults=pool.task_container_defaults,
                 default_priority=settings.scheduler_of(pool).default_priority,
-                has_priorities=settings.scheduler_of(pool).type == "priority",
+                priorities=priority_order(settings, pool),
             )
-            for pool in settings.resource_pools
+            for pool in settings.all_pools
         },
         default_compute_pool=manager.default_compute_resource_pool,
         default_aux_pool=manager.default_aux_resource_pool,
@@ -64,15 +66,38 @@ def pool_configs(
     return [
         PoolConfig(
             pool.pool_name,
-            replace(rules_of(settings.scheduler_of(pool)), machines=machines.get(pool.pool_name)),
+            replace(pool_rules(settings, pool), machines=machines.get(pool.pool_name)),
             pool.max_aux_containers_per_agent,
         )
-        for pool in settings.resource_pools
+        for pool in settings.all_pools
     ]
 
 
+def pool_rules(settings: Settings, pool: ResourcePool) -> Rules:
+    """A pool's rules as its planner takes them."""
+    config = settings.manager_of(pool.pool_name).config
+    if isinstance(config, KubernetesManager):
+        own = rules_of(pool.scheduler) if pool.scheduler else Rules()
+        kind = "fair_share" if own.type == "fair_share" else "kubernetes"
+        return replace(own, type=kind, max_slots_per_pod=config.max_slots_per_pod)
+    return rules_of(settings.scheduler_of(pool))
+
+
+def priority_order(settings: Settings, pool: ResourcePool) -> PriorityOrder:
+    """Which priority is the more urgent one in a pool."""
+    return pool_rules(settings, pool).priorities
+
+
+def cluster_priorities(settings: Settings) -> PriorityOrder:
+    """Which priority is the more urgent one in the whole cluster; `none` where pools differ."""
+    kinds = {manager.kind for manager in settings.managers}
+    if kinds == {"kubernetes"}:
+        return "larger_first"
+    return "smaller_first" if kinds == {"agent"} else "none"
+
+
 def rules_of(scheduler: Scheduler) -> Rules:
-    """A scheduler's settings as its planner takes them."""
+    """The settings of a scheduler of agents as its planner takes them."""
     return Rules(
         type="fair_share" if scheduler.type == "fair_share" else "priority",
         fitting=scheduler.fitting_policy,
@@ -90,8 +115,12 @@ def task_defaults(settings: Settings) -> TaskDefaults:
         user=TaskUser(user=user.user, uid=user.uid, group=user.group, gid=user.gid),
         containers=_container_defaults({}, cluster),
         pools={
-            pool.pool_name: _container_defaults(pool.task_container_defaults, cluster)
-            for pool in settings.resource_pools
+            pool.pool_name: _container_defaults(
+                pool.task_container_defaults,
+                cluster,
+                has_pods=settings.manager_of(pool.pool_name).kind == "kubernetes",
+            )
+            for pool in settings.all_pools
         },
         reserved_ports=frozenset(settings.reserved_ports or ()),
         ssh_key_type=settings.security.ssh.key_type,
@@ -109,7 +138,9 @@ def idle_timeouts(settings: Settings) -> IdleTimeouts:
     )
 
 
-def _container_defaults(pool: Mapping[str, Any], cluster: Mapping[str, Any]) -> ContainerDefaults:
+def _container_defaults(
+    pool: Mapping[str, Any], cluster: Mapping[str, Any], *, has_pods: bool = False
+) -> ContainerDefaults:
     """Those of a pool over those of the cluster, both as the settings have them."""
     quiet = Report()  # settings are checked at start
     low = TASK_CONTAINER_DEFAULTS.read(cluster, "", quiet) or {}
@@ -118,6 +149,7 @@ def _container_defaults(pool: Mapping[str, Any], cluster: Mapping[str, Any]) -> 
     return ContainerDefaults(
         network_mode=merged.get("network_mode") or "bridge",
         shm_size_bytes=merged.get("shm_size_bytes") or DEFAULT_SHM_BYTES,
+        has_pods=has_pods,
         startup_hook=merged.get("startup_hook") or "",
         network_interface=merged.get("dtrain_network_interface") or "",
         gloo_port_range=merged.get("gloo_port_range") or "",

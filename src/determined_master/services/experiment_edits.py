@@ -92,12 +92,12 @@ class ExperimentEdits:
         if not (changes.resources or changes.checkpoint_storage):
             return
         policies = await policies_of(conn, row.workspace_id)
-        has_priorities = self._pools.has_order(row.resource_pool)
+        priorities = self._pools.priorities(row.resource_pool)
         for section, edits in (
             ("resources", changes.resources),
             ("checkpoint_storage", changes.checkpoint_storage),
         ):
-            check_change(section, edits or {}, policies, has_priorities=has_priorities)
+            check_change(section, edits or {}, policies, priorities=priorities)
 
 
 async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.ExperimentRow:

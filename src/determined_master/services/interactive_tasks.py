@@ -216,8 +216,8 @@ class InteractiveTasks:
         changes = {"priority": priority}
         async with self._pool.acquire() as conn:
             policies = await policies_of(conn, row.workspace_id or 0, "NTSC")
-            has_order = self._pools.has_order(row.resource_pool)
-            check_change("resources", changes, policies, has_priorities=has_order)
+            order = self._pools.priorities(row.resource_pool)
+            check_change("resources", changes, policies, priorities=order)
             config = typed_task(row.config)
             is_same = priority == config.priority
             await job_queue.update_task_terms(

@@ -134,8 +134,8 @@ class JobChanges:
         changed = {key: value for key, value in then.items() if value != now[key]}
         async with self._pool.acquire() as conn:
             policies = await policies_of(conn, job.workspace_id, "NTSC")
-            has_priorities = self._pools.has_order(job.pool)
-            check_change("resources", changed, policies, has_priorities=has_priorities)
+            order = self._pools.priorities(job.pool)
+            check_change("resources", changed, policies, priorities=order)
             await rows.update_task_terms(
                 conn,
                 job.job_id,
@@ -185,14 +185,14 @@ class JobChanges:
         if "resource_pool" in changed:  # where other rules hold for the same priority
             changed["priority"] = resources["priority"]
         policies = await policies_of(conn, row.workspace_id)
-        check_change("resources", changed, policies, has_priorities=self._pools.has_order(pool))
+        check_change("resources", changed, policies, priorities=self._pools.priorities(pool))
         return _Place(resources, pool, position)
 
     async def _between(
         self, caller: Caller, job: JobFacts, anchor: str, *, is_ahead: bool
     ) -> tuple[int, Decimal]:
         """Priority and position of the place before or behind another job."""
-        if not self._pools.has_order(job.pool):
+        if self._pools.priorities(job.pool) == "none":
             raise FailedPrecondition(
                 f"pool {job.pool} shares its slots by weight (fair_share) and has no order: "
                 "change the job's weight instead"

@@ -13,6 +13,7 @@ from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.allocation.messages import JobTerms
 from determined_master.domain.errors import NotFound
+from determined_master.domain.priorities import PriorityOrder, urgency
 from determined_master.domain.schedule.ordering import Position
 from determined_master.domain.schedule.view import position_of
 from determined_master.domain.states import LEAVING, TERMINAL
@@ -32,7 +33,7 @@ LOOK_BACK_DAYS = 30
 NO_ORDER = -1
 JobState = Literal["QUEUED", "SCHEDULED"]
 Order = tuple[int, Position, datetime, str]
-"""Of jobs in a queue with priorities: priority, position, age, id."""
+"""Of jobs in a queue with priorities: urgency, position, age, id."""
 
 
 class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,10 +68,10 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
         """SCHEDULED when anything of it has slots."""
         return "SCHEDULED" if self.is_scheduled else "QUEUED"
 
-    @property
-    def order(self) -> Order:
+    def order(self, priorities: PriorityOrder) -> Order:
         """Its place in a queue with priorities."""
-        return self.priority, self.position, self.submitted_at, self.job_id
+        more = urgency(self.priority, priorities)
+        return more, self.position, self.submitted_at, self.job_id
 
 
 class JobSummary(msgspec.Struct, frozen=True):
@@ -144,13 +145,13 @@ class JobQueue:
         if not own:
             return None
         request = own[0].request
-        is_waiting = all(a.state == "PENDING" for a in own)
-        state: JobState = "QUEUED" if is_waiting else "SCHEDULED"
-        if not self._pools.has_order(request.pool):
+        state: JobState = "QUEUED" if all(a.state == "PENDING" for a in own) else "SCHEDULED"
+        priorities = self._pools.priorities(request.pool)
+        if priorities == "none":
             return JobSummary(state, NO_ORDER)
-        place = _order(request)
+        place = _order(request, priorities)
         ahead = sum(
-            a.request.pool == request.pool and _order(a.request) < place
+            a.request.pool == request.pool and _order(a.request, priorities) < place
             for a in self._live.one_of_each_job()
             if _is_shown(a)
         )
@@ -187,8 +188,9 @@ class JobQueue:
         async with self._pool.acquire() as conn:
             known = await rows.list_jobs(conn, by_job)
         found = [_facts(row, pool, by_job[row.job_id]) for row in known]
-        if self._pools.has_order(pool):
-            ordered = sorted(found, key=lambda job: job.order)
+        priorities = self._pools.priorities(pool)
+        if priorities != "none":
+            ordered = sorted(found, key=lambda job: job.order(priorities))
             return [msgspec.structs.replace(job, jobs_ahead=n) for n, job in enumerate(ordered)]
         return sorted(found, key=lambda job: (job.submitted_at, job.job_id))
 
@@ -218,9 +220,9 @@ def _is_shown(allocation: Allocation) -> bool:
     return allocation.request.task_type not in HIDDEN
 
 
-def _order(request: AllocationRequest) -> Order:
+def _order(request: AllocationRequest, priorities: PriorityOrder) -> Order:
     own = position_of(request.submitted_at) if request.position is None else request.position
-    return request.priority, own, request.submitted_at, request.job_id
+    return urgency(request.priority, priorities), own, request.submitted_at, request.job_id
 
 
 def _facts(row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> JobFacts:

@@ -70,7 +70,7 @@ class Moves:
         policies = await policies_of(conn, workspace_id, workload)
         try:
             await self._bindings.check_available(conn, pool, workspace_id)
-            check_constraints(resources, policies, has_priorities=self._pools.has_order(pool))
+            check_constraints(resources, policies, priorities=self._pools.priorities(pool))
             _check_invariants(config, policies)
         except DetError as error:
             raise FailedPrecondition(

@@ -9,12 +9,13 @@ import msgspec
 
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.schedule import reasons
+from determined_master.domain.priorities import PriorityOrder
+from determined_master.domain.schedule import kubernetes, reasons
 from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.room import Kind as RoomKind
 from determined_master.domain.schedule.room import drained
 from determined_master.domain.schedule.view import AgentView, Rules
-from determined_master.services.defaults import rules_of
+from determined_master.services.defaults import pool_rules, priority_order
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -44,6 +45,8 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     queued: int
     scheduled: int
     scheduler: Scheduler
+    kind: str
+    """agent or kubernetes."""
     cluster_name: str
     """Of its resource manager, whose metadata are `metadata`."""
     metadata: Mapping[str, str]
@@ -83,9 +86,10 @@ class Pools:
     def list_all(self, caller: Caller) -> list[PoolFacts]:
         """All pools, in the order of the settings."""
         access.may(caller, "read", "cluster")
-        manager = self._settings.resource_manager
+        first = self._settings.resource_manager
         found = []
-        for pool in self._settings.resource_pools:
+        for pool in self._settings.all_pools:
+            manager = self._settings.manager_of(pool.pool_name)
             agents = self._agents_of(pool.pool_name)
             mine = [a for a in self._live.values() if a.request.pool == pool.pool_name]
             jobs = {a.request.job_id for a in mine}
@@ -100,14 +104,17 @@ class Pools:
                     used_slots=sum(len(c.slot_ids) for c in held),
                     device_types=frozenset(d.type for a in agents for d in a.devices),
                     tasks_without_slots=sum(not c.slot_ids for c in held),
-                    max_tasks_without_slots_per_agent=pool.max_aux_containers_per_agent,
-                    is_default_compute=pool.pool_name == manager.default_compute_resource_pool,
-                    is_default_aux=pool.pool_name == manager.default_aux_resource_pool,
+                    max_tasks_without_slots_per_agent=(
+                        pool.max_aux_containers_per_agent if manager.kind == "agent" else 1
+                    ),
+                    is_default_compute=pool.pool_name == first.default_compute_resource_pool,
+                    is_default_aux=pool.pool_name == first.default_aux_resource_pool,
                     queued=len(jobs - scheduled),
                     scheduled=len(scheduled),
-                    scheduler=self._settings.scheduler_of(pool),
-                    cluster_name=manager.cluster_name,
-                    metadata={k: str(v) for k, v in (manager.metadata or {}).items()},
+                    scheduler=manager.scheduler_of(pool),
+                    kind=manager.kind,
+                    cluster_name=manager.name,
+                    metadata=manager.metadata,
                     machines=self._machines_of(pool),
                 )
             )
@@ -116,34 +123,43 @@ class Pools:
     @property
     def names(self) -> list[str]:
         """Names of all pools, in the order of the settings."""
-        return [pool.pool_name for pool in self._settings.resource_pools]
+        return [pool.pool_name for pool in self._settings.all_pools]
 
     @property
     def defaults(self) -> set[str]:
         """The cluster's default pools: they serve every workspace."""
         manager = self._settings.resource_manager
-        return {manager.default_compute_resource_pool, manager.default_aux_resource_pool}
+        names = {manager.default_compute_resource_pool, manager.default_aux_resource_pool}
+        return names - {""}
 
     def named(self, name: str) -> str:
         """The pool of that name; the default compute pool for an empty one.
 
         Raises:
-            NotFound: there is no such pool.
+            NotFound: there is no such pool, or no default one.
         """
         chosen = name or self._settings.resource_manager.default_compute_resource_pool
+        if not chosen:
+            raise NotFound(f"no default resource pool set: name one of {', '.join(self.names)}")
         if chosen not in self.names:
             raise NotFound(
                 f"cannot find resource pool {chosen}: there are {', '.join(self.names)}"
             )
         return chosen
 
-    def has_order(self, name: str) -> bool:
-        """Whether the pool's queue has an order: by priority, not by shares."""
-        return self.scheduler_type(name) == "priority"
+    def priorities(self, name: str) -> PriorityOrder:
+        """How the pool's queue is ordered; by shares, without an order, if it is not there."""
+        known = (p for p in self._settings.all_pools if p.pool_name == name)
+        pool = next(known, None)
+        return "none" if pool is None else priority_order(self._settings, pool)
+
+    def is_kubernetes(self, name: str) -> bool:
+        """Whether the pool's tasks are pods."""
+        return name in self.names and self._settings.manager_of(name).kind == "kubernetes"
 
     def scheduler_type(self, name: str) -> str:
-        """`priority` or `fair_share`; empty for a pool that is not in the settings."""
-        for pool in self._settings.resource_pools:
+        """`priority`, `fair_share`, `kubernetes`; empty for a pool that is not there."""
+        for pool in self._settings.all_pools:
             if pool.pool_name == name:
                 return self._settings.scheduler_of(pool).type
         return ""
@@ -187,8 +203,8 @@ class Pools:
         """Compare what one trial or task asks for with what its pool has, or may come to have.
 
         A pool without agents takes every request: they may still be on their way. One with
-        machines on demand takes what its largest number of them has. `field` is where the
-        configuration says how many slots.
+        machines on demand takes what its largest number of them has, one of Kubernetes what can
+        be split into pods. `field` is where the configuration says how many slots.
 
         Returns:
             Whether it asks for what the pool does not have, where the setting `launch_error`
@@ -197,6 +213,13 @@ class Pools:
         Raises:
             InvalidArgument: it asks for what the pool does not have.
         """
+        rules = self._rules_of(pool)
+        if self.is_kubernetes(pool):
+            most = rules.max_slots_per_pod or 0
+            if kubernetes.split(slots, most, is_single_node) is None:
+                why = kubernetes.too_many(slots, most or 0, is_single_node)
+                raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
+            return False
         machines = self._machines_to_come(pool, 0)
         agents, is_on_demand = machines or self._views_of(pool), bool(machines)
         demand = Demand(slots, is_single_node, frozenset())
@@ -217,8 +240,7 @@ class Pools:
                 f"{field} is {slots}, pool {pool} has {total} slots; "
                 f"ask for fewer or {'raise max_instances' if is_on_demand else 'add agents'}"
             )
-        is_heterogeneous = self._rules_of(pool).is_heterogeneous
-        why = reasons.impossible(demand, pool, agents, is_heterogeneous)
+        why = reasons.impossible(demand, pool, agents, rules.is_heterogeneous)
         raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
 
     def _has_room(self, pool: str, demand: Demand, agents: Sequence[AgentView]) -> bool:
@@ -251,11 +273,11 @@ class Pools:
         return PoolMachines(provider.type, pool.provider)
 
     def _rules_of(self, name: str) -> Rules:
-        known = {p.pool_name: p for p in self._settings.resource_pools}
-        return rules_of(self._settings.scheduler_of(known[name])) if name in known else Rules()
+        known = {p.pool_name: p for p in self._settings.all_pools}
+        return pool_rules(self._settings, known[name]) if name in known else Rules()
 
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
-        return [agent for agent in self._backend.agents() if agent.pool == pool]
+        return [agent for agent in self._backend.agents() if agent.is_in(pool)]
 
 
 def _slots(agents: Sequence[AgentSnapshot]) -> int:

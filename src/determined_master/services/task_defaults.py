@@ -18,6 +18,12 @@ class ContainerDefaults(msgspec.Struct, frozen=True, kw_only=True):
     startup_hook: str = ""
     network_interface: str = ""
     gloo_port_range: str = ""
+    has_pods: bool = False
+    """Its containers are pods, each with an address of its own."""
+
+    def network_of(self, count: int) -> str:
+        """The network of each of so many containers of a task, which have to reach each other."""
+        return "host" if count > 1 and not self.has_pods else self.network_mode
 
 
 class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,8 @@ import msgspec
 from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.log_lines import split_prefix
+from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
+from determined_master.ports import StoredOutput, TaskNote
 from determined_master.store import task_logs as rows
 from determined_master.store.places import find_workspaces
 
@@ -73,6 +74,29 @@ class TaskLogs:
                 await rows.complete_cursors(conn, [batch.container_id])
         self.tell(batch.task_id)
         return newest
+
+    async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
+        """How much of a container's output is stored."""
+        async with self._pool.acquire() as conn:
+            found = await rows.find_stored(conn, task_id, container_id)
+        if found is None:
+            return StoredOutput()
+        last_seq, first_at, last_at = found
+        return StoredOutput(
+            last_seq=last_seq,
+            first_at_us=_microseconds(first_at),
+            last_at_us=_microseconds(last_at),
+        )
+
+    async def note(self, note: TaskNote) -> None:
+        """Store a line that a backend adds to a task's log."""
+        ids = (note.task_id, note.allocation_id, note.agent_id, note.container_id)
+        level = LEVEL_NUMBERS[note.level]
+        text = _storable(note.text) + "\n"
+        row = (*ids, None, clock.now(), level, "agent", "stdout", text)
+        async with self._pool.acquire() as conn:
+            await rows.copy_lines(conn, [row])
+        self.tell(note.task_id)
 
     async def give_up(self, container_ids: Sequence[str]) -> None:
         """Expect no further lines of containers whose agent is lost: nobody waits for them."""
@@ -216,6 +240,10 @@ def _rows_of(agent_id: str, batch: LogBatch) -> list[tuple[Any, ...]]:
             made.append((*ids, rank, at, level, span.source, span.stdtype, log + "\n"))
         start += span.count
     return made
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - EPOCH) // timedelta(microseconds=1)
 
 
 def _posted(line: PostedLine, now: datetime) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -15,6 +15,7 @@ from determined_master.domain.config.problems import Report
 from determined_master.domain.config.storage import STORAGE
 from determined_master.domain.errors import (
     AlreadyExists,
+    DetError,
     FailedPrecondition,
     InvalidArgument,
     NotFound,
@@ -24,6 +25,11 @@ from determined_master.store import workspaces as rows
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
+    from determined_master.services.namespaces import (
+        Binding,
+        NamespaceChange,
+        WorkspaceNamespaces,
+    )
     from determined_master.services.pool_bindings import PoolBindings
     from determined_master.services.project_deletions import ProjectDeletions
     from determined_master.services.roles import Roles
@@ -56,7 +62,9 @@ class Workspaces:
         bindings: PoolBindings,
         deletions: ProjectDeletions,
         roles: Roles,
+        namespaces: WorkspaceNamespaces,
     ) -> None:
+        self._namespaces = namespaces
         self._pool = pool
         self._roles = roles
         self._bindings = bindings
@@ -103,6 +111,32 @@ class Workspaces:
             made = await _must_find(conn, workspace_id, caller)
         self._roles.forget()
         return made
+
+    async def create_bound(
+        self,
+        caller: Caller,
+        new: WorkspaceChange,
+        namespaces: Sequence[NamespaceChange],
+        quotas: Mapping[str, int],
+    ) -> tuple[rows.WorkspaceRow, dict[str, Binding]]:
+        """The same, bound to Kubernetes namespaces at once; it is not made when they cannot be.
+
+        Raises:
+            DetError: as `create`, and as `WorkspaceNamespaces.bind` and `set_quotas`.
+        """
+        if namespaces or quotas:
+            await self._namespaces.check(caller, namespaces)
+        made = await self.create(caller, new)
+        try:
+            bound = {}
+            if namespaces:
+                bound = await self._namespaces.bind(caller, made.id, namespaces)
+            if quotas:
+                await self._namespaces.set_quotas(caller, made.id, quotas)
+        except DetError:
+            await self.delete(caller, made.id)
+            raise
+        return made, bound
 
     async def change(
         self, caller: Caller, workspace_id: int, changes: WorkspaceChange

@@ -76,6 +76,25 @@ async def lock_cursor(conn: Conn, container_id: str, task_id: str) -> int:
     return int(await conn.fetchval(query, container_id))
 
 
+async def find_stored(
+    conn: Conn, task_id: str, container_id: str
+) -> tuple[int, datetime, datetime] | None:
+    """Number of a container's last stored line, and the times of its first and latest ones."""
+    query = """
+        WITH own AS (
+            SELECT id, logged_at FROM task_logs
+             WHERE task_id = $1 AND container_id = $2 AND source = 'task'
+        )
+        SELECT c.last_seq,
+               (SELECT logged_at FROM own ORDER BY id LIMIT 1) AS first_at,
+               (SELECT max(logged_at) FROM own) AS last_at
+          FROM log_cursors c
+         WHERE c.container_id = $3 AND c.last_seq > 0 AND EXISTS (SELECT FROM own)
+    """
+    row = await conn.fetchrow(query, task_id, container_id, container_id)
+    return None if row is None else (row["last_seq"], row["first_at"], row["last_at"])
+
+
 async def update_cursor(conn: Conn, container_id: str, seq: int, *, is_complete: bool) -> None:
     """Move a container's cursor."""
     query = """

@@ -23,7 +23,6 @@ from tests.contracts.runtime_contract import RuntimeContract, Workshop, lines_of
 from tests.covers import covers
 from tests.debian_tree import CannotRun
 from tests.docker_daemon import (
-    BRIDGE_NET,
     IMAGE,
     Daemon,
     bridge,
@@ -333,7 +332,8 @@ def bridged(request: pytest.FixtureRequest) -> Iterator[Daemon]:
     debian_tree: Path = request.getfixturevalue("debian_tree")
     options = ("--userland-proxy=true", "--live-restore=false")
     try:
-        with bridge() as name, daemon(*options, "--bridge", name) as made:
+        with bridge() as (name, net), daemon(*options, "--bridge", name) as made:
+            made.net = net
             import_image(made, debian_tree)
             yield made
     except CannotRun as error:
@@ -352,7 +352,7 @@ def plain(bridged: Daemon, tmp_path: Path) -> Workshop:
 
 class TestAPlainDaemon:
     async def test_ports_are_reached_at_the_numbers_that_docker_gave(
-        self, plain: Workshop
+        self, plain: Workshop, bridged: Daemon
     ) -> None:
         directory, handle = await plain.launch(
             spec(
@@ -368,7 +368,7 @@ class TestAPlainDaemon:
             )
         )
         first, second = handle.addresses()
-        assert first.container_ip.startswith(f"{BRIDGE_NET}.")
+        assert first.container_ip.startswith(f"{bridged.net}.")
         assert (first.host_ip, first.container_port, second.container_port) == ("", 1734, 1735)
         assert first.host_port not in (1734, second.host_port)
         await until(lambda: lines_of(directory) == ["ready"])

@@ -116,7 +116,7 @@ def test_an_experiment_that_is_more_urgent_than_the_limit_is_refused() -> None:
 
 @covers("experiment-config 19.priority_limit")
 def test_where_priorities_mean_nothing_their_limit_is_only_warned_of() -> None:
-    pools = {"default": PoolLayer(has_priorities=False)}
+    pools = {"default": PoolLayer(priorities="none")}
     built = build(layers(policy(priority_limit=30), pools=pools), resources={"priority": 1})
     assert built.config["resources"]["priority"] == 1
     assert built.warnings == (
@@ -260,7 +260,7 @@ def test_a_later_change_is_held_to_the_constraints() -> None:
         check_change("resources", {"max_slots": 5}, held)
     with pytest.raises(InvalidArgument, match="priority constraint"):
         check_change("resources", {"priority": 1}, held)
-    check_change("resources", {"priority": 1}, held, has_priorities=False)
+    check_change("resources", {"priority": 1}, held, priorities="none")
 
 
 @pytest.mark.parametrize("word", ["EXPERIMENT", "experiment", "Ntsc"])

@@ -54,6 +54,7 @@ def bound(person: Person) -> list[str]:
     return [line.strip() for line in lines[2:]]
 
 
+@pytest.mark.usefixtures("one_day")
 @live("resources raw", "resources allocations", "resources aggregated")
 def test_usage_is_reported(person: Person, finished_id: int) -> None:
     now = datetime.now(UTC)

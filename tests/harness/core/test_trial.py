@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
+from typing import Any
 
 import pytest
 from tests.harness.conftest import Task
 from tests.harness.master_double import MasterDouble, until
+
+from determined.core._metrics import BATCH_REPORTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
@@ -84,7 +88,27 @@ def test_what_was_reported_is_sent_however_the_process_ends(
     assert done.returncode == code, done.stderr
     steps = [r["metrics"]["stepsCompleted"] for r in master.reports()]
     assert steps == list(range(1, 2001))
-    assert len(master.named("POST", "/metrics/batch")) < 200
+
+
+def test_what_waits_together_is_sent_together(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    """While the master takes its time over the first report, the others gather."""
+    made = task.root / "made"
+    master.on("POST", "/metrics$", lambda _: until(made.exists, "all reports") and (200, {}))
+    done = task.run_script(
+        python,
+        "import pathlib, time\n"
+        "from determined import core\n"
+        "with core.init() as context:\n"
+        "    context.train.report_training_metrics(0, {'loss': 1.0})\n"
+        "    while context._metrics._spool: time.sleep(0.001)\n"
+        "    for step in range(1, 2001):\n"
+        "        context.train.report_training_metrics(step, {'loss': 1.0})\n"
+        f"    pathlib.Path({str(made)!r}).touch()\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(master.named("POST", "/metrics/batch")) <= 2000 // BATCH_REPORTS + 1
 
 
 def test_a_master_without_the_bulk_route_gets_single_reports(
@@ -226,7 +250,7 @@ def test_the_same_script_runs_off_the_cluster(task: Task, python: str) -> None:
     env = {k: v for k, v in task.env.items() if not k.startswith("DET_")}
     env["XDG_DATA_HOME"] = str(task.root / "data")
     done = subprocess.run(
-        [python, "-S", str(script)], env=env, capture_output=True, text=True, timeout=30
+        [python, "-S", str(script)], env=env, capture_output=True, text=True, timeout=90
     )
     assert done.returncode == 0, done.stderr
     uuid = done.stdout.strip()
@@ -234,16 +258,28 @@ def test_the_same_script_runs_off_the_cluster(task: Task, python: str) -> None:
 
 
 def test_the_profiler_reports_the_machine(task: Task, master: MasterDouble, python: str) -> None:
-    done = task.run_script(
-        python,
-        "import time\n"
-        "from determined import core\n"
-        "with core.init() as context:\n"
-        "    context.profiler.on(sampling_interval=0.1, samples_per_report=1)\n"
-        "    time.sleep(0.5)\n",
+    seen = task.root / "seen"
+    running = threading.Thread(
+        target=task.run_script,
+        args=(
+            python,
+            "import os, time\n"
+            "from determined import core\n"
+            "with core.init() as context:\n"
+            "    context.profiler.on(sampling_interval=0.1, samples_per_report=1)\n"
+            f"    while not os.path.exists({str(seen)!r}): time.sleep(0.01)\n",
+        ),
     )
-    assert done.returncode == 0, done.stderr
-    groups = {r["group"]: r["metrics"] for r in master.reports()}
-    assert {"cpu", "memory", "disk", "network"} <= set(groups)
+    running.start()
+
+    def groups_of() -> dict[str, Any]:
+        return {r["group"]: r["metrics"] for r in master.reports()}
+
+    try:
+        until(lambda: {"cpu", "memory", "disk", "network"} <= set(groups_of()), "all groups")
+    finally:
+        seen.touch()
+        running.join()
+    groups = groups_of()
     assert "stepsCompleted" not in groups["memory"]
     assert groups["memory"]["metrics"]["avgMetrics"]["agent"]["memory_free"] > 0

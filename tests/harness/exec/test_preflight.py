@@ -22,7 +22,7 @@ class Gathering:
     """A master's all-gather among threads, and its clock."""
 
     def __init__(self, peers: int, ahead_s: float = 0.0) -> None:
-        self._barrier = threading.Barrier(peers, timeout=20)
+        self._barrier = threading.Barrier(peers, timeout=60)
         self._round: list[Any] = []
         self._lock = threading.Lock()
         self._ahead_s = ahead_s

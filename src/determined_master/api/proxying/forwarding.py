@@ -34,6 +34,8 @@ class Errand(msgspec.Struct, frozen=True):
     """Of who sent it."""
     spent: Collection[str] = ()
     """The master's own tokens in the request: no service sees them."""
+    key: str = ""
+    """What the service asks of the master."""
 
 
 async def forward(errand: Errand, receive: Receive, send: Send) -> None:
@@ -108,6 +110,8 @@ def head_of(errand: Errand, more: tuple[Header, ...]) -> bytes:
         headers = [(n, own if n == b"host" else v) for n, v in headers]
     elif not any(n == b"host" for n, _ in headers):
         headers.append((b"host", f"{target.host}:{target.host_port}".encode()))
+    if errand.key:
+        headers.append((heads.SERVICE_KEY, errand.key.encode()))
     query = heads.without_tokens(http.raw_query, errand.spent)
     path = http.raw_path + (b"?" + query if query else b"")
     lines = [b"%s %s HTTP/1.1" % (http.method.encode(), path)]

@@ -173,8 +173,8 @@ def _check_constraints(
     config: Mapping[str, Any], policies: Policies, pool: PoolLayer, report: Report
 ) -> None:
     resources = config["resources"]
-    check_constraints(resources, policies, has_priorities=pool.has_priorities)
-    if not pool.has_priorities and find_violations(resources, policies):
+    check_constraints(resources, policies, priorities=pool.priorities)
+    if pool.priorities == "none" and find_violations(resources, policies):
         text = f"is not bounded: pool {resources['resource_pool']} does not schedule by priority"
         report.warn(f"{ROOT}.resources.priority", text)
 

@@ -27,6 +27,7 @@ from determined_master.domain.config.problems import ROOT, Report
 from determined_master.domain.config.resources import DEFAULT_PRIORITY, MemorySize
 from determined_master.domain.config.schema import Boolean, Integer, Text
 from determined_master.domain.config.sections import PBS, SLURM
+from determined_master.domain.priorities import PriorityOrder
 
 DEFAULT_PREEMPTION_TIMEOUT_S = 3600
 DEFAULT_SHM_BYTES = 4 * 1024**3
@@ -37,8 +38,8 @@ class PoolLayer(msgspec.Struct, frozen=True, kw_only=True):
 
     task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
     default_priority: int = DEFAULT_PRIORITY
-    has_priorities: bool = True
-    """Whether its scheduler goes by priority."""
+    priorities: PriorityOrder = "smaller_first"
+    """How its scheduler goes by priorities, if it does."""
 
 
 class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +120,11 @@ def chosen_pool(
     pool = resources.get("resource_pool")
     if not pool:
         pool = layers.default_aux_pool if slots == 0 else layers.default_compute_pool
+        if not pool:
+            text = f"no default resource pool set: name one of {', '.join(sorted(layers.pools))}"
+            bare = f"invalid resource configuration: {text}"
+            report.problem(f"{ROOT}.resources.resource_pool", text, bare=bare)
+            return "", PoolLayer()
     layer = layers.pools.get(pool)
     if layer is None and layers.pools:
         text = (

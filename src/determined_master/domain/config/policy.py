@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
+from determined_master.domain.priorities import PriorityOrder, is_beyond
 
 Workload = Literal["EXPERIMENT", "NTSC"]
 """What a policy is about; NTSC: notebooks, TensorBoards, shells, commands, generic tasks."""
@@ -30,7 +31,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     max_slots: int | None = None
     """Most slots that one job may ask for."""
     priority_limit: int | None = None
-    """The most urgent priority (the lowest number) that one may ask for."""
+    """The most urgent priority that one may ask for: the lowest, in Kubernetes the highest."""
 
 
 class Bound(NamedTuple):
@@ -85,15 +86,17 @@ class Policies(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_violations(
-    resources: Mapping[str, Any], policies: Policies, *, has_priorities: bool = True
+    resources: Mapping[str, Any],
+    policies: Policies,
+    *,
+    priorities: PriorityOrder = "smaller_first",
 ) -> list[str]:
     """What a completed `resources` section asks for beyond the constraints of its policies.
 
     Args:
         resources: an experiment's or a task's.
         policies: those that hold for it.
-        has_priorities: whether its pool schedules by priority; where it does not, priorities
-            mean nothing and are not bounded.
+        priorities: of its pool; where it has none, they mean nothing and are not bounded.
     """
     found = []
     slots = policies.max_slots
@@ -105,30 +108,38 @@ def find_violations(
                 f"{slots.limit} slots that a config policy of {slots.scope} sets"
             )
     priority, limit = resources.get("priority"), policies.priority_limit
-    if limit is not None and has_priorities and priority is not None and priority < limit.limit:
+    if limit and priority is not None and is_beyond(priority, limit.limit, priorities):
+        which = "lower" if priorities == "smaller_first" else "higher"
         found.append(
             f"priority constraint: requested resources.priority {priority} exceeds the limit of "
-            f"{limit.limit} that a config policy of {limit.scope} sets: the lower the number, the "
-            "more urgent"
+            f"{limit.limit} that a config policy of {limit.scope} sets: the {which} the number, "
+            "the more urgent"
         )
     return found
 
 
 def check_constraints(
-    resources: Mapping[str, Any], policies: Policies, *, has_priorities: bool = True
+    resources: Mapping[str, Any],
+    policies: Policies,
+    *,
+    priorities: PriorityOrder = "smaller_first",
 ) -> None:
     """Do nothing when a completed `resources` section keeps to the constraints.
 
     Raises:
         InvalidArgument: with every limit that it exceeds, whose it is, and the remedy.
     """
-    found = find_violations(resources, policies, has_priorities=has_priorities)
+    found = find_violations(resources, policies, priorities=priorities)
     if found:
         raise InvalidArgument("; ".join(found) + f". Ask for less; {policies.remedy}")
 
 
 def check_change(
-    section: str, changes: Mapping[str, Any], policies: Policies, *, has_priorities: bool = True
+    section: str,
+    changes: Mapping[str, Any],
+    policies: Policies,
+    *,
+    priorities: PriorityOrder = "smaller_first",
 ) -> None:
     """Do nothing when a user may change these values of a job that is there already.
 
@@ -136,7 +147,7 @@ def check_change(
         section: of the configuration, such as `resources`.
         changes: new values by key.
         policies: those that hold for the job.
-        has_priorities: as of `find_violations`.
+        priorities: as of `find_violations`.
 
     Raises:
         FailedPrecondition: a policy sets one of them to another value.
@@ -152,7 +163,7 @@ def check_change(
                 f"{held.value}; {policies.remedy}"
             )
     if section == "resources":
-        check_constraints(changes, policies, has_priorities=has_priorities)
+        check_constraints(changes, policies, priorities=priorities)
 
 
 def _leaves(config: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,7 @@ from determined_master.domain.config.problems import Report
 from determined_master.domain.config.resources import PRIORITY
 from determined_master.domain.config.schema import Anything, Integer, type_name
 from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.priorities import PriorityOrder, is_beyond
 
 ROOT = "<policies>"
 INVARIANT = f"{ROOT}.invariant_config"
@@ -57,7 +58,12 @@ def read_policy(stored: Mapping[str, Any], scope: str) -> Policy:
 
 
 def check_policies(
-    submitted: Any, workload: Workload, *, scope: str, above: Policy | None = None
+    submitted: Any,
+    workload: Workload,
+    *,
+    scope: str,
+    above: Policy | None = None,
+    priorities: PriorityOrder = "smaller_first",
 ) -> Policy:
     """Find mistakes and contradictions before a policy is stored.
 
@@ -66,6 +72,8 @@ def check_policies(
         workload: what it shall hold for.
         scope: whose it is, as of `Policy`.
         above: the cluster's, when this is a workspace's.
+        priorities: of the cluster's pools; `none` where they differ: then limits of the two
+            are not compared.
 
     Returns:
         The policy.
@@ -82,7 +90,10 @@ def check_policies(
         _read(submitted, workload, report)
     if not report.problems and isinstance(submitted, Mapping):
         policy = read_policy(submitted, scope)
-        for path, text in (*_conflicts(policy), *_conflicts_with(above, policy, workload)):
+        for path, text in (
+            *_conflicts(policy),
+            *_conflicts_with(above, policy, workload, priorities),
+        ):
             report.problem(path, text)
     if report.problems:
         lines = (f"{problem.path}: {problem.text}" for problem in report.problems)
@@ -125,7 +136,7 @@ def _conflicts(policy: Policy) -> Iterator[tuple[str, str]]:
 
 
 def _conflicts_with(
-    above: Policy | None, policy: Policy, workload: Workload
+    above: Policy | None, policy: Policy, workload: Workload, priorities: PriorityOrder
 ) -> Iterator[tuple[str, str]]:
     """Where a workspace's policy asks for what the cluster's does not allow."""
     if above is None:
@@ -135,9 +146,10 @@ def _conflicts_with(
     if slots is not None and most is not None and slots > most:
         yield f"{at}.resources.max_slots", f"{slots} is more than the {most} of {above.scope}"
     limit, highest = policy.priority_limit, above.priority_limit
-    if limit is not None and highest is not None and limit < highest:
+    if limit is not None and highest is not None and is_beyond(limit, highest, priorities):
         text = f"{limit} is more urgent than the {highest} of {above.scope}"
         yield f"{at}.priority_limit", text
     resources = policy.invariant_config.get("resources") or {}
-    for text in find_violations(resources, Policies(levels=(above,), workload=workload)):
+    policies = Policies(levels=(above,), workload=workload)
+    for text in find_violations(resources, policies, priorities=priorities):
         yield f"{INVARIANT}.resources", text

@@ -20,6 +20,7 @@ from determined_master.domain.config.schema import type_name
 from determined_master.domain.config.task_schema import TaskKind, schema_of
 from determined_master.domain.durations import format_duration, parse_duration
 from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.priorities import PriorityOrder
 
 _TITLES: Mapping[TaskKind, str] = {
     "command": "Command",
@@ -120,7 +121,7 @@ def build_task(
     schema.find_gaps(completed, ROOT, report)
     if report.problems:
         raise TaskErrors(kind, report.problems)
-    _check_constraints(completed["resources"], layers, has_priorities=pool.has_priorities)
+    _check_constraints(completed["resources"], layers, priorities=pool.priorities)
     return BuiltTask(config=completed, typed=typed_task(completed), warnings=report.warnings)
 
 
@@ -203,10 +204,10 @@ def _name_and_time(kind: TaskKind, config: dict[str, Any], options: TaskOptions)
 
 
 def _check_constraints(
-    resources: Mapping[str, Any], layers: ConfigLayers, *, has_priorities: bool
+    resources: Mapping[str, Any], layers: ConfigLayers, *, priorities: PriorityOrder
 ) -> None:
     policies = layers.policies
-    found = find_violations(resources, policies, has_priorities=has_priorities)
+    found = find_violations(resources, policies, priorities=priorities)
     if found:
         said = "; ".join(found)
         raise InvalidArgument(f"failed constraint check: {said}. Ask for less; {policies.remedy}")

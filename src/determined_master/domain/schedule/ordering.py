@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Context, Decimal
 
-from determined_master.domain.schedule.view import RequestView, RunningView, position_of
+from determined_master.domain.priorities import urgency
+from determined_master.domain.schedule.view import RequestView, Rules, RunningView, position_of
 
 Position = int | Decimal
 Rank = tuple[int, Position]
@@ -17,20 +18,23 @@ _EXACT = Context(prec=200)
 """Halving a gap of a microsecond 600 times is still exact."""
 
 
+SMALLER_FIRST = Rules()
+
+
 def rank(one: RequestView | RunningView) -> Rank:
-    """The place of a request's job; all requests of a job share it."""
+    """The place of a request's job among agents; all requests of a job share it."""
     position = one.position
     return one.priority, position_of(one.submitted_at) if position is None else position
 
 
-def queue_key(request: RequestView) -> Key:
+def queue_key(request: RequestView, rules: Rules = SMALLER_FIRST) -> Key:
     """The order of waiting requests: most urgent first, then by position, then by age.
 
     Source: scheduling-and-provisioning a.1, a.2.
     """
     position = request.position
     return (
-        request.priority,
+        urgency(request.priority, rules.priorities),
         position_of(request.submitted_at) if position is None else position,
         request.submitted_at,
         request.requested_at,

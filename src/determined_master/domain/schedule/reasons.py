@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from determined_master.domain.schedule import kubernetes
 from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.plan import Wait
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
@@ -43,7 +44,9 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
             if machines and machines.may_hold(demand.slots, is_single_node=demand.is_single_node):
                 what = count(demand.slots) if demand.slots else "a place"
                 return f"waits for {what} on machines that pool {view.pool!r} starts on demand"
-            return impossible(demand, view.pool, view.agents, view.rules.is_heterogeneous)
+            return kubernetes.impossible(request, view) or impossible(
+                demand, view.pool, view.agents, view.rules.is_heterogeneous
+            )
 
 
 def free_slots(agents: Sequence[AgentView]) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from determined_master.domain.machine_size import Size
+from determined_master.domain.priorities import PriorityOrder
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PAST = EPOCH
@@ -17,7 +18,7 @@ PAST = EPOCH
 class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a pool decides: its scheduler's settings."""
 
-    type: Literal["priority", "fair_share"] = "priority"
+    type: Literal["priority", "fair_share", "kubernetes"] = "priority"
     fitting: Literal["best", "worst"] = "best"
     is_heterogeneous: bool = False
     """Whether one request may take agents of different sizes."""
@@ -27,6 +28,15 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
     """How long requests that came later may pass one that needs several slots at once."""
     machines: Size | None = None
     """What is started when it is needed; None for a pool whose agents others start."""
+    max_slots_per_pod: int | None = None
+    """In Kubernetes: what needs more is split into several pods."""
+
+    @property
+    def priorities(self) -> PriorityOrder:
+        """Which of two priorities is the more urgent one."""
+        if self.type == "kubernetes":
+            return "larger_first"
+        return "none" if self.type == "fair_share" else "smaller_first"
 
     @property
     def may_preempt(self) -> bool:

@@ -18,13 +18,15 @@ from determined_master.domain.task_spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
 from determined_master.ports import NotConnected, StartOrder
+from determined_master.services.pod_terms import terms_of
 from determined_master.store import collections
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.ports import AgentSnapshot, ClusterBackend
+    from determined_master.ports import AgentSnapshot, ClusterBackend, PodTerms
     from determined_master.services.container_specs import ContainerSpecs
     from determined_master.services.log_policies import LogPolicies
+    from determined_master.services.pod_terms import PodTermsReader
     from determined_master.store.pool import Conn
     from determined_wire.agent_link import ContainerSpec
 
@@ -47,7 +49,10 @@ class AllocationEffects:
         backend: ClusterBackend,
         specs: ContainerSpecs,
         policies: LogPolicies,
+        pods: PodTermsReader | None = None,
     ) -> None:
+        """`pods` is needed where containers are put on Kubernetes clusters."""
+        self._pods = pods
         self._engine = engine
         self._backend = backend
         self._specs = specs
@@ -83,7 +88,8 @@ class AllocationEffects:
         types = [_device_type(effect, agents[effect.agent_id]) for effect, _ in here]
         containers = [effect for effect, _ in here]
         specs = await self._specs.build(state, containers, types, self._hosts())
-        starts = (self._start(order, spec) for order, spec in zip(here, specs, strict=True))
+        common = await self._pods.read(state) if self._pods is not None and here else None
+        starts = (self._start(o, spec, common) for o, spec in zip(here, specs, strict=True))
         results = await asyncio.gather(*starts, return_exceptions=True)
         for (effect, _), error in zip(here, results, strict=True):
             if error is not None:
@@ -93,7 +99,7 @@ class AllocationEffects:
             await asyncio.gather(*(ctx.close() for ctx in done))
             raise next(iter(failed.values()))
 
-    async def _start(self, order: Order, spec: ContainerSpec) -> None:
+    async def _start(self, order: Order, spec: ContainerSpec, common: PodTerms | None) -> None:
         effect, ctx = order
         start = StartOrder(
             agent_id=effect.agent_id,
@@ -101,6 +107,7 @@ class AllocationEffects:
             allocation_id=ctx.aggregate_id,
             slot_ids=effect.slot_ids,
             spec=spec,
+            pod=terms_of(common, effect),
         )
         try:
             await self._backend.start_container(start)

@@ -1,0 +1,11 @@
+"""Where pods fetch what runs inside a task."""
+
+from __future__ import annotations
+
+from determined_master.api.routes import Call, Reply, plain_route
+
+
+@plain_route("GET", "/task/harness.tar.gz")
+async def get_harness(call: Call) -> Reply:
+    """The task's side of the platform as an archive; it is the same for everybody."""
+    return Reply(await call.services.harness.archive(), content_type="application/gzip")

@@ -1,0 +1,138 @@
+"""The five routes that commands, notebooks, shells and TensorBoards each have."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from determined_master.api.interactive import (
+    launch_of,
+    list_of,
+    shown,
+    shown_config,
+    warnings_of,
+)
+from determined_master.api.routes import Call, Route
+from determined_master.domain.config.shown_task import shown_task_config
+from determined_master.domain.interactive.messages import InteractiveKind
+from determined_master.services.interactive_configs import Prepared
+from determined_master.services.interactive_tasks import Launched
+from determined_master.store.interactive_tasks import InteractiveRow, ListedTask
+from determined_wire.proto import Message
+
+Messages = tuple[type[Message], type[Message]]
+"""Those of a route: what is asked, what is answered."""
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """What one kind has of its own."""
+
+    kind: InteractiveKind
+    word: str
+    """In paths, in names of routes and fields; its plural has an s."""
+    message: type[Message]
+    """One task in an answer."""
+    launching: Messages
+    listing: Messages
+    getting: Messages
+    killing: Messages
+    prioritizing: Messages
+    starts: str
+    """What starting one does, for the API's document."""
+    start: Callable[[Call, Any], Awaitable[Launched | Prepared]] | None = None
+    """Starts what a request asks for, or only prepares it; None for a plain launch."""
+    more: Callable[[Call, ListedTask], dict[str, Any]] = lambda call, row: {}
+    """Fields that it shows beside those of all kinds."""
+    more_alone: Callable[[Call, InteractiveRow], Awaitable[dict[str, Any]]] | None = None
+    """Fields that it shows only outside of lists."""
+
+
+def routes_of_kind(kind: Kind) -> tuple[Route, ...]:
+    """Its routes: launch, list, get, kill, set the priority."""
+    word, path = kind.word, f"/api/v1/{kind.word}s"
+    one = f"{path}/{{{word}_id}}"
+    make = _Handlers(kind)
+    return (
+        _route("POST", path, kind.launching, make.launch, f"launch_{word}", kind.starts),
+        _route(
+            "GET", path, kind.listing, make.find, f"get_{word}s",
+            f"{word.capitalize()}s that are not over, or not for over a day; a page of them.",
+        ),
+        _route(
+            "GET", one, kind.getting, make.get, f"get_{word}",
+            f"One {word} with its configuration.",
+        ),
+        _route(
+            "POST", f"{one}/kill", kind.killing, make.kill, f"kill_{word}",
+            f"End a {word} at once; one that is over stays what it is.",
+        ),
+        _route(
+            "POST", f"{one}/set_priority", kind.prioritizing, make.set_priority,
+            f"set_{word}_priority",
+            f"Give a {word} another priority in its queue, from 1 (the most urgent) to 99.",
+        ),
+    )  # fmt: skip
+
+
+class _Handlers:
+    """What the routes of a kind do; the names of its fields are made from its word."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+
+    async def launch(self, call: Call, request: Any) -> Message:
+        kind = self._kind
+        if kind.start is not None:
+            started = await kind.start(call, request)
+        else:
+            new = launch_of(kind.kind, request)
+            started = await call.services.interactive_tasks.launch(call.caller, new)
+        if isinstance(started, Prepared):
+            shown_task, config = kind.message(), shown_task_config(started.built.config)
+        else:
+            shown_task, config = await self._show(call, started.row), shown_config(started.row)
+        warnings = warnings_of(exceeds_slots=started.exceeds_slots)
+        fields = {kind.word: shown_task, "config": config, "warnings": warnings}
+        return kind.launching[1](**fields)
+
+    async def find(self, call: Call, request: Any) -> Message:
+        kind = self._kind
+        found, page = await list_of(call, kind.kind, request)
+        shown_tasks = [kind.message(**fields, **kind.more(call, row)) for row, fields in found]
+        return kind.listing[1](**{f"{kind.word}s": shown_tasks, "pagination": page})
+
+    async def get(self, call: Call, request: Any) -> Message:
+        tasks, kind = call.services.interactive_tasks, self._kind
+        row = await tasks.get(call.caller, kind.kind, self._id(request))
+        config = shown_config(row)
+        return kind.getting[1](**{kind.word: await self._show(call, row), "config": config})
+
+    async def kill(self, call: Call, request: Any) -> Message:
+        tasks, kind = call.services.interactive_tasks, self._kind
+        row = await tasks.kill(call.caller, kind.kind, self._id(request))
+        return kind.killing[1](**{kind.word: await self._show(call, row)})
+
+    async def set_priority(self, call: Call, request: Any) -> Message:
+        tasks, kind = call.services.interactive_tasks, self._kind
+        row = await tasks.set_priority(call.caller, kind.kind, self._id(request), request.priority)
+        return kind.prioritizing[1](**{kind.word: await self._show(call, row)})
+
+    def _id(self, request: Any) -> str:
+        return str(getattr(request, f"{self._kind.word}_id"))
+
+    async def _show(self, call: Call, row: InteractiveRow) -> Message:
+        kind = self._kind
+        more = await kind.more_alone(call, row) if kind.more_alone is not None else {}
+        return kind.message(**await shown(call, row), **kind.more(call, row), **more)
+
+
+def _route(method: str, path: str, messages: Messages, act: Any, name: str, about: str) -> Route:
+    async def handler(call: Call, request: Any) -> Message:
+        answer: Message = await act(call, request)
+        return answer
+
+    handler.__name__ = handler.__qualname__ = name
+    handler.__doc__ = about
+    return Route("unary", method, path, handler, *messages)

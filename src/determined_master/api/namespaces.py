@@ -1,0 +1,120 @@
+"""Routes of the Kubernetes namespaces of workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from determined_master.api.routes import Call, route
+from determined_master.services.namespaces import Binding, NamespaceChange
+from determined_wire.rest import resource_pools, workspaces
+from determined_wire.rest.types.workspace import (
+    WorkspaceNamespaceBinding,
+    WorkspaceNamespaceMeta,
+)
+
+
+@route("POST", "/api/v1/workspaces/{workspace_id}/namespace-bindings")
+async def set_namespace_bindings(
+    call: Call, request: workspaces.SetWorkspaceNamespaceBindingsRequest
+) -> workspaces.SetWorkspaceNamespaceBindingsResponse:
+    """Bind a workspace to namespaces, by resource manager."""
+    wanted = changes(request.cluster_namespace_meta)
+    found = await call.services.namespaces.bind(call.caller, request.workspace_id, wanted)
+    return workspaces.SetWorkspaceNamespaceBindingsResponse(
+        namespace_bindings=shown(request.workspace_id, found)
+    )
+
+
+@route("GET", "/api/v1/workspaces/{id}/list-namespace-bindings")
+async def list_namespace_bindings(
+    call: Call, request: workspaces.ListWorkspaceNamespaceBindingsRequest
+) -> workspaces.ListWorkspaceNamespaceBindingsResponse:
+    """Where the tasks of a workspace run, by resource manager."""
+    found = await call.services.namespaces.list_all(call.caller, request.id)
+    return workspaces.ListWorkspaceNamespaceBindingsResponse(
+        namespace_bindings=shown(request.id, found)
+    )
+
+
+@route("DELETE", "/api/v1/workspaces/{workspace_id}/namespace-bindings")
+async def delete_namespace_bindings(
+    call: Call, request: workspaces.DeleteWorkspaceNamespaceBindingsRequest
+) -> workspaces.DeleteWorkspaceNamespaceBindingsResponse:
+    """Let tasks of a workspace run in the default namespaces again."""
+    services = call.services
+    await services.namespaces.unbind(call.caller, request.workspace_id, request.cluster_names)
+    return workspaces.DeleteWorkspaceNamespaceBindingsResponse()
+
+
+@route("POST", "/api/v1/workspaces/{id}/set-resource-quota")
+async def set_resource_quotas(
+    call: Call, request: workspaces.SetResourceQuotasRequest
+) -> workspaces.SetResourceQuotasResponse:
+    """Bound the GPUs of a workspace's own namespaces."""
+    await call.services.namespaces.set_quotas(call.caller, request.id, request.cluster_quota_pairs)
+    return workspaces.SetResourceQuotasResponse()
+
+
+@route("GET", "/api/v1/workspaces/{id}/get-k8s-resource-quotas")
+async def get_resource_quotas(
+    call: Call, request: workspaces.GetKubernetesResourceQuotasRequest
+) -> workspaces.GetKubernetesResourceQuotasResponse:
+    """The lowest quota of GPUs of a workspace's namespaces."""
+    found = await call.services.namespaces.quotas(call.caller, request.id)
+    return workspaces.GetKubernetesResourceQuotasResponse(resource_quotas=found)
+
+
+@route("GET", "/api/v1/namespace-bindings/workspace-ids-with-default-bindings")
+async def get_workspaces_with_defaults(
+    call: Call, request: workspaces.GetWorkspacesWithDefaultNamespaceBindingsRequest
+) -> workspaces.GetWorkspacesWithDefaultNamespaceBindingsResponse:
+    """The workspaces that use a default namespace."""
+    found = await call.services.namespaces.with_defaults(call.caller)
+    return workspaces.GetWorkspacesWithDefaultNamespaceBindingsResponse(workspace_ids=found)
+
+
+@route("POST", "/api/v1/namespace-bindings/bulk-auto-create")
+async def make_namespaces(
+    call: Call, request: workspaces.BulkAutoCreateWorkspaceNamespaceBindingsRequest
+) -> workspaces.BulkAutoCreateWorkspaceNamespaceBindingsResponse:
+    """Make namespaces for workspaces wherever they use the default one."""
+    await call.services.namespaces.make_for(call.caller, request.workspace_ids)
+    return workspaces.BulkAutoCreateWorkspaceNamespaceBindingsResponse()
+
+
+@route("GET", "/api/v1/k8s-resource-managers")
+async def get_kubernetes_managers(
+    call: Call, request: resource_pools.GetKubernetesResourceManagersRequest
+) -> resource_pools.GetKubernetesResourceManagersResponse:
+    """Names of the resource managers that are Kubernetes clusters."""
+    names = call.services.namespaces.managers
+    return resource_pools.GetKubernetesResourceManagersResponse(resource_managers=names)
+
+
+def changes(metas: Mapping[str, WorkspaceNamespaceMeta]) -> list[NamespaceChange]:
+    """What is asked for, by the names that its clusters are given."""
+    return [
+        NamespaceChange(
+            namespace=meta.namespace,
+            is_made=meta.auto_create_namespace and not meta.auto_create_namespace_all_clusters,
+            is_made_everywhere=meta.auto_create_namespace_all_clusters,
+            manager=meta.cluster_name or cluster,
+            quota=meta.resource_quota,
+        )
+        for cluster, meta in metas.items()
+    ]
+
+
+def shown(
+    workspace_id: int, bindings: Mapping[str, Binding]
+) -> dict[str, WorkspaceNamespaceBinding]:
+    """Bindings as clients know them."""
+    return {
+        manager: WorkspaceNamespaceBinding(
+            workspace_id=workspace_id,
+            namespace=binding.namespace,
+            cluster_name=manager,
+            auto_create_namespace=binding.is_made,
+        )
+        for manager, binding in bindings.items()
+    }

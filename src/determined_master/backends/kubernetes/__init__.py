@@ -1,0 +1,1 @@
+"""Kubernetes as what runs containers: each container is a pod."""

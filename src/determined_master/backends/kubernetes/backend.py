@@ -1,0 +1,259 @@
+"""Kubernetes as what runs containers: nodes are agents, pods are containers.
+
+The planner of the pools decides; a pod is made for each container of a plan, for the node that
+it names. All that is known lies in the cluster's own objects (labels and annotations), so that a
+master that starts again finds what runs by listing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from determined_master import clock
+from determined_master.backends.kubernetes import manifest
+from determined_master.backends.kubernetes.client import (
+    MERGE_PATCH,
+    KubernetesApi,
+    Refused,
+    Unreachable,
+)
+from determined_master.backends.kubernetes.namespaces import NamespaceCalls
+from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.options import ClusterOptions, Times
+from determined_master.backends.kubernetes.pod_board import PodBoard
+from determined_master.backends.kubernetes.pod_state import observe
+from determined_master.backends.kubernetes.presence import Presence
+from determined_master.backends.kubernetes.priority_classes import PriorityClasses
+from determined_master.domain.agent_switches import Switches
+from determined_master.ports import (
+    AgentSnapshot,
+    NotConnected,
+    PodEvents,
+    StartOrder,
+    TaskNote,
+)
+from determined_wire.agent_link import ContainerReport, Failure
+
+log = logging.getLogger(__name__)
+
+PREPARE = Path(__file__).with_name("prepare.py")
+KILL = 9
+_OTHER_SIGNALS = "Kubernetes only ends pods"
+
+
+class KubernetesBackend(NamespaceCalls):
+    """One Kubernetes cluster; implements `ports.KubernetesCluster`."""
+
+    def __init__(
+        self,
+        options: ClusterOptions,
+        events: PodEvents,
+        *,
+        api: KubernetesApi | None = None,
+        times: Times | None = None,
+        node_wait_s: float = 25.0,
+    ) -> None:
+        """
+        Args:
+            options: the cluster, and what a slot is.
+            events: whom to tell.
+            api: calls the cluster; made from the options when None.
+            times: how long to wait for what.
+            node_wait_s: how long a node that is lost may take to come back.
+        """
+        self._options = options
+        self._events = events
+        self._times = times or Times()
+        super().__init__(api or KubernetesApi(options.kubeconfig_path, call_s=self._times.call_s))
+        self._prepare = PREPARE.read_text(encoding="utf-8")
+        self._nodes = NodeBoard(options)
+        self._pods = PodBoard(options, self._api, events, self._times)
+        self._classes = PriorityClasses(self._api, options.cluster_id)
+        self._presence = Presence(
+            options, self._api, events, self._nodes, self._pods, self._times, node_wait_s
+        )
+        self._task: asyncio.Task[None] | None = None
+        self._told_quota: set[str] = set()
+
+    def has(self, agent_id: str) -> bool:
+        """Whether it is, or was, one of the nodes."""
+        return self._nodes.has(agent_id)
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Find what runs, and follow it from now on.
+
+        Args:
+            expected: name and pool of each node on which containers run as far as the database
+                knows.
+            epoch: of the lead; Kubernetes itself sees to it that an object is made once.
+        """
+        self._nodes.expect(expected)
+        self._task = asyncio.create_task(self._presence.run(expected))
+
+    async def close(self) -> None:
+        """Let go of the cluster; its pods run on."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        await self._pods.close()
+        await self._api.close()
+
+    def agents(self) -> Sequence[AgentSnapshot]:
+        """The nodes that serve a pool."""
+        return self._nodes.snapshots()
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off from now on, by node; on all other nodes all is on."""
+        self._nodes.set_switches(switches)
+
+    async def start_container(self, order: StartOrder) -> None:
+        """Make a container's Secret and pod, each once however often it is ordered.
+
+        What Kubernetes refuses ends the container with the reason. Raises NotConnected.
+        """
+        self._check(order.agent_id)
+        if order.container_id in self._pods:
+            return
+        try:
+            priority = order.pod.priority if order.pod is not None else None
+            name = await self._classes.ensure(priority)
+            extras = manifest.Extras(self._prepare, name, self._times.grace_s)
+            objects = manifest.build(order, self._options, extras)
+        except ValueError as error:
+            await self._refuse(order, str(error))
+            return
+        except Unreachable as error:
+            raise NotConnected(f"Kubernetes: {error}") from error
+        base = f"/api/v1/namespaces/{objects.namespace}"
+        try:
+            await self._create(f"{base}/secrets", objects.secret)
+            made = await self._create(f"{base}/pods", objects.pod)
+        except Unreachable as error:
+            raise NotConnected(f"Kubernetes: {error}") from error
+        except Refused as error:
+            if "exceeded quota" in str(error):
+                await self._tell_of_quota(order, str(error))
+                raise NotConnected(f"Kubernetes: {error}") from error
+            await self._remove(f"{base}/secrets/{objects.name}")
+            await self._refuse(order, _refusal(error, objects.namespace))
+            return
+        if made is None:
+            made = await self._api.call("GET", f"{base}/pods/{objects.name}")
+        found = observe(made, clock.now())
+        if found is not None:
+            self._pods.note(found, made)
+
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
+        """End a pod; one that was never made is reported as ended. Raises NotConnected.
+
+        Its log stays readable: the pod is given a deadline that has passed. Only one that is not
+        placed, or does not obey, is deleted.
+        """
+        self._check_reachable()
+        if signal != KILL:
+            log.warning(_OTHER_SIGNALS, extra={"container": container_id, "signal": signal})
+            return
+        pod = self._pods.find(container_id)
+        if pod is None:
+            if allocation_id:
+                await self._report_aborted(agent_id, container_id, allocation_id)
+            return
+        try:
+            if pod.is_scheduled and self._pods.first_kill(container_id):
+                await self._set_deadline(pod.namespace, pod.name)
+            else:
+                await self._pods.delete(pod, grace_s=0)
+        except Unreachable as error:
+            raise NotConnected(f"Kubernetes: {error}") from error
+
+    async def forget_container(self, agent_id: str, container_id: str) -> None:
+        """Remove a pod whose end is stored, once its log is copied."""
+        self._pods.forget(container_id)
+
+    async def _create(self, path: str, body: manifest.Json) -> manifest.Json | None:
+        """What was made; None where it is there already."""
+        try:
+            return await self._api.call("POST", path, body=body)
+        except Refused as error:
+            if error.status == 409 and error.reason == "AlreadyExists":
+                return None
+            raise
+
+    async def _remove(self, path: str) -> None:
+        try:
+            await self._api.call("DELETE", path)
+        except (Refused, Unreachable) as error:
+            log.warning("an object is left behind until the next sweep: %s", error)
+
+    async def _set_deadline(self, namespace: str, name: str) -> None:
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        body = {"spec": {"activeDeadlineSeconds": 1}}
+        try:
+            await self._api.call("PATCH", path, body=body, content_type=MERGE_PATCH)
+        except Refused as error:
+            if error.status != 404:
+                await self._api.call("DELETE", path)
+
+    async def _refuse(self, order: StartOrder, reason: str) -> None:
+        """A container that can never start has ended."""
+        report = ContainerReport(
+            container_id=order.container_id,
+            allocation_id=order.allocation_id,
+            state="TERMINATED",
+            failure=Failure("task_error", reason),
+        )
+        await self._events.container_changed(order.agent_id, order.container_id, 4, report)
+
+    async def _report_aborted(self, node: str, container_id: str, allocation_id: str) -> None:
+        report = ContainerReport(
+            container_id=container_id,
+            allocation_id=allocation_id,
+            state="TERMINATED",
+            failure=Failure("container_aborted", "it was told to end before it ran"),
+        )
+        await self._events.container_changed(node, container_id, 4, report)
+
+    async def _tell_of_quota(self, order: StartOrder, reason: str) -> None:
+        if order.container_id in self._told_quota:
+            return
+        self._told_quota.add(order.container_id)
+        await self._events.note(
+            TaskNote(
+                task_id=order.spec.task_id,
+                allocation_id=order.allocation_id,
+                container_id=order.container_id,
+                agent_id=order.agent_id,
+                text=f"waits for the quota of its namespace: {reason}",
+                level="WARNING",
+            )
+        )
+
+    def _check_reachable(self) -> None:
+        if not self._presence.is_reachable:
+            raise NotConnected("Kubernetes' API server is not reached")
+
+    def _check(self, node: str) -> None:
+        self._check_reachable()
+        if not self._nodes.is_ready(node):
+            raise NotConnected(f"node {node} is not ready")
+
+
+def _refusal(error: Refused, namespace: str) -> str:
+    """Why Kubernetes does not make a pod, and what can be done."""
+    if error.status == 404:
+        return (
+            f"the namespace {namespace} does not exist: create it, bind the workspace to "
+            f"another, or set resource_manager.default_namespace ({error})"
+        )
+    if error.status == 403:
+        return (
+            f"the master may not make pods and secrets in namespace {namespace}: give its "
+            f"account the rights of docs/kubernetes.md ({error})"
+        )
+    return f"Kubernetes does not take the task's pod: {error}; look at environment.pod_spec"

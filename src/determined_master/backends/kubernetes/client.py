@@ -1,0 +1,223 @@
+"""Calls of a Kubernetes API server: paths in, JSON out.
+
+Authentication (kubeconfig files, plugins, the account of the master's own pod) is that of
+kubernetes-asyncio, which is imported when a cluster is first used. Its models are left aside:
+the backend reads few fields, and what the server sends is passed on as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.domain.errors import DetError
+
+MERGE_PATCH = "application/merge-patch+json"
+Json = dict[str, Any]
+
+_STREAM_CONNECT_S = 20.0
+_decoder = msgspec.json.Decoder()
+
+
+class KubernetesUnusable(DetError):
+    """The cluster cannot be used at all; the text names the remedy."""
+
+    code = "failed_precondition"
+
+
+class Unreachable(Exception):
+    """The API server does not answer, or says that it cannot answer now."""
+
+
+class Refused(Exception):
+    """The API server has answered, and does not do it.
+
+    Attributes:
+        status: of HTTP.
+        reason: Kubernetes' own word, such as `AlreadyExists`; may be empty.
+    """
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message or reason or f"HTTP {status}")
+        self.status = status
+        self.reason = reason
+
+
+class KubernetesApi:
+    """A connection pool to one API server."""
+
+    def __init__(self, kubeconfig_path: str = "", *, call_s: float = 20.0) -> None:
+        """
+        Args:
+            kubeconfig_path: a file; empty for the account of the pod that this runs in.
+            call_s: how long one answer may take.
+        """
+        self._path = kubeconfig_path
+        self._call_s = call_s
+        self._client: Any = None
+        self._lock = asyncio.Lock()
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> Json:
+        """One request and its answer.
+
+        Raises:
+            Unreachable: no answer, or one of the server's own failures. Refused: any other.
+        """
+        await self._connected()  # importing its library takes seconds, and is no wait for it
+        try:
+            async with asyncio.timeout(self._call_s):
+                response = await self._open(method, path, query, body, content_type)
+                async with response:
+                    data = await response.read()
+        except (OSError, TimeoutError) as error:
+            raise Unreachable(f"{method} {path}: {error or type(error).__name__}") from error
+        except self._errors() as error:
+            raise Unreachable(f"{method} {path}: {error}") from error
+        _raise_for(response.status, data, f"{method} {path}")
+        return _object(data)
+
+    async def stream(
+        self, path: str, query: Mapping[str, str], *, idle_s: float
+    ) -> AsyncGenerator[bytes]:
+        """The pieces of a long answer, as they come.
+
+        It ends where the server ends it. Close it (`contextlib.aclosing`) to stop. One that says
+        nothing for `idle_s` counts as broken: a connection may die without a word.
+
+        Raises:
+            Unreachable: no answer, or it broke. Refused: the server does not give it.
+        """
+        await self._connected()
+        try:
+            async with asyncio.timeout(_STREAM_CONNECT_S):
+                response = await self._open("GET", path, query, None, "application/json")
+            async with response:
+                if response.status >= 300:
+                    _raise_for(response.status, await response.read(), f"GET {path}")
+                while piece := await _next_piece(response, idle_s):
+                    yield piece
+        except (OSError, TimeoutError) as error:
+            raise Unreachable(f"GET {path}: {error or type(error).__name__}") from error
+        except self._errors() as error:
+            raise Unreachable(f"GET {path}: {error}") from error
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _open(
+        self, method: str, path: str, query: Mapping[str, str] | None, body: Any, kind: str
+    ) -> Any:
+        """Send a request; the headers of its answer are there. A refused token is read anew."""
+        for is_last in (False, True):
+            client = await self._connected()
+            headers = {"Accept": "application/json", "Content-Type": kind}
+            await client.update_params_for_auth(headers, [], ["BearerToken"])
+            kubernetes = client.configuration
+            rest = client.rest_client
+            options: dict[str, Any] = {"proxy": rest.proxy} if rest.proxy else {}
+            if kubernetes.tls_server_name:
+                options["server_hostname"] = kubernetes.tls_server_name
+            response = await rest.pool_manager.request(
+                method,
+                f"{kubernetes.host}{path}",
+                params=dict(query or {}),
+                data=None if body is None else json.dumps(body).encode(),
+                headers=headers,
+                timeout=_without_total(),
+                **options,
+            )
+            if response.status != 401 or is_last:
+                return response
+            response.release()
+            await self.close()
+        raise AssertionError("the second answer is returned")
+
+    async def _connected(self) -> Any:
+        async with self._lock:
+            if self._client is None:
+                self._client = await self._connect()
+            return self._client
+
+    async def _connect(self) -> Any:
+        client, config = await asyncio.to_thread(_library)
+        settings = client.Configuration()
+        settings.connection_pool_maxsize = 0  # each log that is followed keeps one
+        try:
+            if self._path:
+                await config.load_kube_config(
+                    config_file=self._path, client_configuration=settings, persist_config=False
+                )
+            else:
+                config.load_incluster_config(client_configuration=settings)
+        except (config.ConfigException, OSError) as error:
+            what = f"the kubeconfig {self._path}" if self._path else "the pod's own account"
+            raise KubernetesUnusable(
+                f"{what} cannot be used: {error}; set resource_manager.kubeconfig_path to a "
+                "kubeconfig that reaches the cluster, or leave it empty where the master runs in "
+                "a pod of it"
+            ) from error
+        return client.ApiClient(configuration=settings)
+
+    def _errors(self) -> type[Exception]:
+        aiohttp = importlib.import_module("aiohttp")
+        found: type[Exception] = aiohttp.ClientError
+        return found
+
+
+def _library() -> tuple[Any, Any]:
+    """The modules of kubernetes-asyncio. Takes a second when they are imported first."""
+    try:
+        client = importlib.import_module("kubernetes_asyncio.client")
+        config = importlib.import_module("kubernetes_asyncio.config")
+    except ImportError as error:
+        raise KubernetesUnusable(
+            "resource_manager.type is kubernetes and the package kubernetes-asyncio is not "
+            "installed: install determined[master,kubernetes]"
+        ) from error
+    return client, config
+
+
+async def _next_piece(response: Any, idle_s: float) -> bytes:
+    """What has come, empty at the end."""
+    async with asyncio.timeout(idle_s):
+        found: bytes = await response.content.readany()
+        return found
+
+
+def _without_total() -> Any:
+    aiohttp = importlib.import_module("aiohttp")
+    return aiohttp.ClientTimeout(total=None, sock_connect=10)
+
+
+def _raise_for(status: int, data: bytes, what: str) -> None:
+    if status < 300:
+        return
+    told = _object(data)
+    message = str(told.get("message") or data[:500].decode("utf-8", "replace"))
+    if status == 429 or status >= 500:
+        raise Unreachable(f"{what}: HTTP {status} {message}")
+    raise Refused(status, str(told.get("reason") or ""), message)
+
+
+def _object(data: bytes) -> Json:
+    try:
+        found = _decoder.decode(data)
+    except msgspec.DecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

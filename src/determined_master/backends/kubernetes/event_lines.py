@@ -1,0 +1,62 @@
+"""Kubernetes' events about a pod, as lines of its task's log. PURE.
+
+Source: helm-and-kubernetes 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from determined_master.backends.kubernetes.pod_state import instant
+
+Json = Mapping[str, Any]
+
+
+def line_of(event: Json) -> str | None:
+    """What a user is told of an event; None for one that says nothing."""
+    text = str(event.get("message") or "").strip()
+    about = event.get("involvedObject") or {}
+    if not text:
+        return None
+    return f"{about.get('kind')} {about.get('name')}: {_gist(text)}"
+
+
+def level_of(event: Json) -> str:
+    """A warning of Kubernetes is one of ours."""
+    return "WARNING" if event.get("type") == "Warning" else "INFO"
+
+
+def happened_at(event: Json) -> datetime | None:
+    """When it was last seen."""
+    series = event.get("series") or {}
+    for text in (
+        series.get("lastObservedTime"),
+        event.get("lastTimestamp"),
+        event.get("eventTime"),
+        (event.get("metadata") or {}).get("creationTimestamp"),
+    ):
+        at = instant(text)
+        if at is not None:
+            return at
+    return None
+
+
+def identity(event: Json) -> tuple[str, int]:
+    """The same for two reports of one happening: Kubernetes counts what repeats itself."""
+    series = event.get("series") or {}
+    uid = str((event.get("metadata") or {}).get("uid"))
+    return uid, int(series.get("count") or event.get("count") or 1)
+
+
+def _gist(text: str) -> str:
+    if "pod triggered scale-up" in text:
+        return "the task needs more machines than there are: the Kubernetes cluster is scaling up"
+    if text.startswith("Successfully assigned"):
+        return "its resources are allocated"
+    if "skip schedule deleting pod" in text:
+        return "the pod was deleted before it was placed"
+    if "nodes are available" in text:
+        return f"waits for resources on its node: {text}"
+    return text

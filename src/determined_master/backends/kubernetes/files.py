@@ -1,0 +1,116 @@
+"""The files that a pod's containers get before the task starts. PURE.
+
+The user's lie in an archive that the init container unpacks as the task's user; root's are
+mounted one by one from the Secret, read-only. Source: task-contract 2.1, helm-and-kubernetes 8.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+
+import msgspec
+
+from determined_wire.agent_link import ContainerSpec, File
+
+RUN_DIR = "/run/determined"
+
+
+class RootFile(msgspec.Struct, frozen=True):
+    """A file that is root's: where it is to be, and under which key the Secret has it."""
+
+    path: str
+    key: str
+    mode: int
+    content: bytes
+
+
+def user_archive(spec: ContainerSpec) -> bytes:
+    """tar.gz of the run directory, below `run`. The same bytes for the same specification.
+
+    Raises:
+        ValueError: a file's path is relative, leads out of its directory, or is the user's own
+            outside of the run directory.
+    """
+    buffer = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as tar,
+    ):
+        made: set[str] = set()
+        for path, mode in _directories(spec):
+            _add_directory(tar, path, mode)
+            made.add(path)
+        for file in spec.files:
+            if not file.is_root_owned:
+                _add(tar, file, made)
+    return buffer.getvalue()
+
+
+def root_files(spec: ContainerSpec) -> list[RootFile]:
+    """Those of the specification, and who the task's user is, for images that look it up there."""
+    found = [*(f for f in spec.files if f.is_root_owned), *_account_files(spec)]
+    return [
+        RootFile(_checked(file.path), f"root.{n}", file.mode, file.content)
+        for n, file in enumerate(found)
+    ]
+
+
+def _account_files(spec: ContainerSpec) -> tuple[File, ...]:
+    user, home = spec.user, spec.work_dir or f"{RUN_DIR}/workdir"
+    passwd = f"{user.user}:x:{user.uid}:{user.gid}::{home}:/bin/bash\n"
+    etc = f"{RUN_DIR}/etc"
+    return (
+        File(f"{etc}/passwd", passwd.encode(), 0o644),
+        File(f"{etc}/shadow", f"{user.user}:*:::::::\n".encode(), 0o600),
+        File(f"{etc}/group", f"{user.group}:x:{user.gid}:\n".encode(), 0o644),
+    )
+
+
+def _directories(spec: ContainerSpec) -> list[tuple[str, int]]:
+    found = [
+        (RUN_DIR, 0o700),
+        (f"{RUN_DIR}/info", 0o755),
+        (f"{RUN_DIR}/pythonuserbase", 0o700),
+        (f"{RUN_DIR}/etc", 0o755),  # what is root's is mounted below it
+    ]
+    if not spec.work_dir or spec.work_dir == f"{RUN_DIR}/workdir":
+        found.append((f"{RUN_DIR}/workdir", 0o700))
+    return found
+
+
+def _add(tar: tarfile.TarFile, file: File, made: set[str]) -> None:
+    path = _checked(file.path)
+    if not path.startswith(f"{RUN_DIR}/"):
+        raise ValueError(
+            f"the file {path} lies outside of {RUN_DIR}: on Kubernetes only root's files may"
+        )
+    missing: list[str] = []
+    parent = os.path.dirname(path)
+    while parent not in made:
+        missing.append(parent)
+        parent = os.path.dirname(parent)
+    for directory in reversed(missing):
+        _add_directory(tar, directory, 0o700)
+        made.add(directory)
+    info = tarfile.TarInfo(_inside(path))
+    info.mode, info.size = file.mode, len(file.content)
+    tar.addfile(info, io.BytesIO(file.content))
+
+
+def _add_directory(tar: tarfile.TarFile, path: str, mode: int) -> None:
+    info = tarfile.TarInfo(_inside(path))
+    info.type, info.mode = tarfile.DIRTYPE, mode
+    tar.addfile(info)
+
+
+def _inside(path: str) -> str:
+    return f"run{path[len(RUN_DIR) :]}"
+
+
+def _checked(path: str) -> str:
+    if not path.startswith("/") or os.path.normpath(path) != path:
+        raise ValueError(f"the file {path} would lie outside of its directory")
+    return path

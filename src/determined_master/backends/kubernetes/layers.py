@@ -1,0 +1,102 @@
+"""What users put into a pod by `environment.pod_spec`, taken apart. PURE.
+
+The layers (task, pool, cluster) were merged when the configuration was made; here the result
+meets the pod that the platform makes. Source: helm-and-kubernetes 8 to 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.backends.kubernetes import names
+
+Json = dict[str, Any]
+
+_OURS = (
+    "containers",
+    "initContainers",
+    "volumes",
+    "hostNetwork",
+    "restartPolicy",
+    "nodeName",
+    "activeDeadlineSeconds",
+)
+"""Parts of a pod's spec that are taken by themselves, or not at all."""
+
+
+class UserPod(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a user's pod."""
+
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    spec: Json
+    """What is left of its spec: selectors, tolerations, security context, pull secrets …"""
+    main: Json
+    """Of the task's own container."""
+    sidecars: list[Json]
+    init_containers: list[Json]
+    volumes: list[Json]
+
+
+def split_user_pod(pod: Mapping[str, Any] | None) -> UserPod:
+    """A pod as a configuration has it, in snake case or in camel case."""
+    given = camel(pod or {})
+    metadata, spec = given.get("metadata") or {}, given.get("spec") or {}
+    containers = spec.get("containers") or []
+    return UserPod(
+        labels={str(k): str(v) for k, v in (metadata.get("labels") or {}).items()},
+        annotations={str(k): str(v) for k, v in (metadata.get("annotations") or {}).items()},
+        spec={key: value for key, value in spec.items() if key not in _OURS and value is not None},
+        main=next((c for c in containers if c.get("name") == names.MAIN), {}),
+        sidecars=[c for c in containers if c.get("name") != names.MAIN],
+        init_containers=list(spec.get("initContainers") or []),
+        volumes=list(spec.get("volumes") or []),
+    )
+
+
+def with_node(affinity: Mapping[str, Any] | None, node: str) -> Json:
+    """A user's affinity, and that the pod goes to this node and no other.
+
+    Terms of a node selector are alternatives, so each of them gets the condition.
+    """
+    found: Json = dict(affinity or {})
+    near: Json = dict(found.get("nodeAffinity") or {})
+    required = near.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    ours = {"key": "metadata.name", "operator": "In", "values": [node]}
+    terms = required.get("nodeSelectorTerms") or [{}]
+    near["requiredDuringSchedulingIgnoredDuringExecution"] = {
+        "nodeSelectorTerms": [
+            {**term, "matchFields": [*(term.get("matchFields") or []), ours]} for term in terms
+        ]
+    }
+    found["nodeAffinity"] = near
+    return found
+
+
+_FREE = frozenset(
+    ("labels", "annotations", "matchLabels", "nodeSelector", "requests", "limits", "data")
+)
+"""Maps whose keys are users' own words."""
+
+
+def camel(value: Any) -> Any:
+    """The keys of an object as Kubernetes spells them; those of free maps as they are."""
+    if isinstance(value, Mapping):
+        return {
+            _camel(str(key)): item
+            if str(key) in _FREE or _camel(str(key)) in _FREE
+            # what users name themselves keeps its spelling
+            else camel(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [camel(item) for item in value]
+    return value
+
+
+def _camel(key: str) -> str:
+    first, *others = key.split("_")
+    return first + "".join(part.capitalize() for part in others)

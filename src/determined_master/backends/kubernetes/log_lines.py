@@ -1,0 +1,142 @@
+"""Lines of a pod's log as the API server gives it, with their times. PURE.
+
+The server writes a time before each line. Numbers follow from the bytes alone: whoever reads the
+log again from its beginning gives each line the same number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from determined_master.ports import StoredOutput
+from determined_wire.agent_link import LogSpan
+
+MAX_LINE_BYTES = 64 * 1024
+CUT_MARK = b" [cut at 64 KiB: the line goes on]"
+PART_BYTES = 16 * 1024
+"""Runtimes write longer lines in parts; older kubelets put a time before each of them."""
+_STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of output."""
+
+    at_us: int
+    """Microseconds since 1970-01-01T00:00:00Z."""
+    text: bytes
+
+
+class LineSplitter:
+    """Cuts what comes into lines, wherever the pieces end."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+
+    def feed(self, piece: bytes) -> Iterator[Line]:
+        """The lines that this piece completes."""
+        *whole, rest = piece.split(b"\n")
+        if whole:
+            whole[0] = b"".join(self._rest) + whole[0]
+            self._rest = []
+        if rest:
+            self._rest.append(rest)
+        for raw in whole:
+            yield from lines_of(raw)
+
+    def finish(self) -> Iterator[Line]:
+        """What is left: the last line, where no line feed ends it."""
+        rest, self._rest = b"".join(self._rest), []
+        if rest:
+            yield from lines_of(rest)
+
+
+class Place:
+    """How much of a log was taken, and which lines of a new reading are new."""
+
+    def __init__(self, stored: StoredOutput) -> None:
+        self.count = stored.last_seq
+        self._first_at_us = stored.first_at_us
+        self._last_at_us = stored.last_at_us
+        self._to_skip: int | None = None
+        self._is_new_reading = True
+
+    def begin(self) -> None:
+        """The log is read from its beginning once more."""
+        self._is_new_reading = True
+
+    def is_new(self, line: Line) -> bool:
+        """Whether a line was not taken before. Ask for every line of a reading, in order.
+
+        A log that begins as it began is counted. One that does not was put aside for a new
+        file, whose lines are later than those that were taken.
+        """
+        if self._is_new_reading:
+            self._is_new_reading = False
+            is_whole = not self.count or line.at_us == self._first_at_us
+            self._to_skip = self.count if is_whole else None
+        if self._to_skip is None:
+            is_new = line.at_us > self._last_at_us
+        else:
+            is_new = self._to_skip <= 0
+            self._to_skip -= 1
+        if is_new:
+            if not self.count:
+                self._first_at_us = line.at_us
+            self.count += 1
+            self._last_at_us = max(self._last_at_us, line.at_us)
+        return is_new
+
+
+def lines_of(raw: bytes) -> Iterator[Line]:
+    """The lines in one of the server's: a carriage return ends one, and length does."""
+    stamp = _STAMP.match(raw)
+    if stamp is None:
+        at_us, content = 0, raw
+    else:
+        at_us, content = _microseconds(stamp), raw[stamp.end() :]
+    if len(content) > PART_BYTES:
+        content = _without_inner_stamps(content)
+    for text in content.rstrip(b"\r").split(b"\r"):
+        while len(text) > MAX_LINE_BYTES:
+            yield Line(at_us, text[:MAX_LINE_BYTES] + CUT_MARK)
+            text = text[MAX_LINE_BYTES:]
+        yield Line(at_us, text)
+
+
+def text_of(lines: list[Line]) -> str:
+    """Lines as a batch has them."""
+    return b"\n".join(line.text for line in lines).decode("utf-8", "replace")
+
+
+def spans_of(lines: list[Line]) -> tuple[LogSpan, ...]:
+    """Their times: consecutive lines of one time together."""
+    spans: list[LogSpan] = []
+    count, at_us = 0, 0
+    for line in lines:
+        if count and line.at_us != at_us:
+            spans.append(LogSpan(count, at_us))
+            count = 0
+        count, at_us = count + 1, line.at_us
+    return (*spans, LogSpan(count, at_us)) if count else ()
+
+
+def _without_inner_stamps(content: bytes) -> bytes:
+    parts, rest = [content[:PART_BYTES]], content[PART_BYTES:]
+    while rest:
+        stamp = _STAMP.match(rest)
+        rest = rest[stamp.end() :] if stamp else rest
+        parts.append(rest[:PART_BYTES])
+        rest = rest[PART_BYTES:]
+    return b"".join(parts)
+
+
+def _microseconds(stamp: re.Match[bytes]) -> int:
+    zone = stamp[3].decode()
+    whole = datetime.fromisoformat(stamp[1].decode() + ("+00:00" if zone == "Z" else zone))
+    fraction = (stamp[2] or b"").ljust(6, b"0")[:6]
+    return (whole - _EPOCH) // timedelta(microseconds=1) + int(fraction)

@@ -1,0 +1,326 @@
+"""The pod and the Secret of one container. PURE.
+
+A container's variables and files lie in a Secret of the pod's name; the pod names each variable's
+key there, so that no token can be read in the pod, and Kubernetes expands no `$(NAME)` in a
+value. Source: helm-and-kubernetes 7 to 11, task-contract 2.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.files import (
+    RUN_DIR,
+    RootFile,
+    root_files,
+    user_archive,
+)
+from determined_master.backends.kubernetes.layers import UserPod, split_user_pod, with_node
+from determined_master.backends.kubernetes.options import RESOURCE_OF, ClusterOptions
+from determined_master.ports import PodTerms, StartOrder
+from determined_wire.agent_link import ContainerSpec, Mount
+
+Json = dict[str, Any]
+
+ORDER_DIR = "/run/determined-order"
+SPACE_DIR = "/run/determined-space"
+HARNESS_DIR = "/opt/determined/harness"
+SHM_DIR = "/dev/shm"
+_TRUST = f"{RUN_DIR}/etc/ssl/master.crt"
+_FOLDERS = {"private": "None", "rslave": "HostToContainer", "rshared": "Bidirectional"}
+"""Propagation of a mount: Docker's word and Kubernetes'; others are left to the node."""
+
+
+class Objects(msgspec.Struct, frozen=True):
+    """What is created for one container."""
+
+    name: str
+    namespace: str
+    pod: Json
+    secret: Json
+
+
+class Extras(msgspec.Struct, frozen=True):
+    """What a pod gets that no order says."""
+
+    prepare: str
+    """Source of the program that puts the files in place."""
+    priority_class: str = ""
+    grace_s: int = 15
+    """Between the request to end and the end by force."""
+
+
+def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects:
+    """The pod and the Secret of a container; the same each time it is asked for.
+
+    Args:
+        order: which container, where, with what.
+        options: of the cluster.
+        extras: what else the pod gets.
+
+    Raises:
+        ValueError: something in the specification cannot be carried out; the text names it.
+    """
+    spec, terms = order.spec, order.pod or PodTerms()
+    if not spec.image:
+        raise ValueError(
+            "the task names no image: set environment.image, or task_container_defaults.image "
+            "for the whole cluster"
+        )
+    name = names.object_name(options.cluster_id, spec.description, order.container_id)
+    namespace = terms.namespace or options.default_namespace
+    own = split_user_pod(terms.pod_spec)
+    variables = environment(order, options)
+    owned_by_root = root_files(spec)
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": {**own.labels, **_labels(order, terms, options)},
+    }
+    annotations = {
+        names.SLOT_IDS: names.slot_ids_text(order.slot_ids),
+        names.NODE: order.agent_id,
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**metadata, "annotations": {**own.annotations, **annotations}},
+        "spec": _pod_spec(order, options, own, name, list(variables), owned_by_root, extras),
+    }
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {**metadata, "annotations": annotations},
+        "type": "Opaque",
+        "data": _secret_data(variables, spec, owned_by_root, extras.prepare),
+    }
+    return Objects(name, namespace, pod, secret)
+
+
+def environment(order: StartOrder, options: ClusterOptions) -> dict[str, str]:
+    """The container's variables, but those that Kubernetes fills in."""
+    given, master = order.spec.environment, options.master
+    terms = order.pod or PodTerms()
+    search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
+    variables = {
+        "PYTHONUNBUFFERED": "1",
+        **given,
+        "DET_CLUSTER_ID": options.cluster_id,
+        "DET_MASTER_ID": options.master_id,
+        "DET_MASTER": master.url,
+        "DET_MASTER_HOST": master.host,
+        "DET_MASTER_ADDR": master.host,
+        "DET_MASTER_PORT": str(master.port),
+        "DET_AGENT_ID": order.agent_id,
+        "DET_CONTAINER_ID": order.container_id,
+        "DET_SLOT_IDS": json.dumps(list(range(len(order.slot_ids))), separators=(",", ":")),
+        "DET_RESOURCES_TYPE": "k8s-job",
+        "DET_RENDEZVOUS": "master",
+        "DET_KUBERNETES_JOB_PARALLELISM": str(terms.pods),
+        "DET_K8S_RESOURCE_POOL": terms.pool,
+        "PYTHONPATH": search,
+    }
+    if order.slot_ids:
+        variables["DET_SLOT_TYPE"] = options.slot_type
+    if not order.slot_ids or options.slot_type == "cpu":
+        variables["NVIDIA_VISIBLE_DEVICES"] = "void"
+    if master.cert_name:
+        variables["DET_MASTER_CERT_NAME"] = master.cert_name
+    return variables
+
+
+def _labels(order: StartOrder, terms: PodTerms, options: ClusterOptions) -> dict[str, str]:
+    spec = order.spec
+    values = {
+        names.ALLOCATION: order.allocation_id,
+        names.CLUSTER: options.cluster_id,
+        names.ALLOCATION_ID: order.allocation_id,
+        names.CONTAINER_ID: order.container_id,
+        names.TASK_ID: spec.task_id,
+        f"{names.PREFIX}task_type": spec.task_type,
+        f"{names.PREFIX}resource_pool": terms.pool,
+        f"{names.PREFIX}user": terms.username,
+        f"{names.PREFIX}workspace": terms.workspace,
+        f"{names.PREFIX}experiment_id": terms.experiment_id,
+        f"{names.PREFIX}trial_id": terms.trial_id,
+    }
+    return {key: names.label_value(value) for key, value in values.items() if value}
+
+
+def _pod_spec(
+    order: StartOrder,
+    options: ClusterOptions,
+    own: UserPod,
+    secret: str,
+    variables: list[str],
+    owned_by_root: list[RootFile],
+    extras: Extras,
+) -> Json:
+    spec = order.spec
+    node = order.agent_id.removeprefix(options.node_prefix)
+    env = [_secret_variable(secret, n, name) for n, name in enumerate(variables)]
+    main = _main_container(order, options, own, env, owned_by_root)
+    init = {
+        "name": names.INIT,
+        "image": spec.image,
+        "imagePullPolicy": main["imagePullPolicy"],
+        "command": [spec.environment.get("DET_PYTHON_EXECUTABLE") or "python3"],
+        "args": [f"{ORDER_DIR}/prepare.py", ORDER_DIR, SPACE_DIR],
+        "env": main["env"],
+        "envFrom": own.main.get("envFrom") or [],
+        "resources": _without_devices(main["resources"]),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            {"name": "det-order", "mountPath": ORDER_DIR, "readOnly": True},
+            {"name": "det-space", "mountPath": SPACE_DIR},
+        ],
+        "securityContext": main["securityContext"],
+    }
+    found = {
+        **own.spec,
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": extras.grace_s,
+        "hostNetwork": spec.network_mode == "host",
+        "affinity": with_node(own.spec.get("affinity"), node),
+        "initContainers": [*own.init_containers, init],
+        "containers": [*own.sidecars, main],
+        "volumes": [*own.volumes, *_volumes(spec, secret, owned_by_root)],
+    }
+    found.setdefault("enableServiceLinks", False)
+    found.setdefault("automountServiceAccountToken", False)
+    if extras.priority_class:
+        found.setdefault("priorityClassName", extras.priority_class)
+    if options.default_scheduler:
+        found.setdefault("schedulerName", options.default_scheduler)
+    return found
+
+
+def _main_container(
+    order: StartOrder,
+    options: ClusterOptions,
+    own: UserPod,
+    env: list[Json],
+    owned_by_root: list[RootFile],
+) -> Json:
+    spec = order.spec
+    pod_ip = {"name": "DET_KUBERNETES_POD_IP"}
+    pod_ip_source = {"valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    security = {k: v for k, v in (own.main.get("securityContext") or {}).items()}
+    security.update(runAsUser=spec.user.uid, runAsGroup=spec.user.gid)
+    return {
+        **{key: own.main[key] for key in ("envFrom", "volumeDevices") if key in own.main},
+        "name": names.MAIN,
+        "image": spec.image,
+        "imagePullPolicy": "Always" if spec.force_pull_image else "IfNotPresent",
+        "command": [spec.entrypoint[0]],
+        "args": [_literal(text) for text in spec.entrypoint[1:]],
+        "workingDir": spec.work_dir or f"{RUN_DIR}/workdir",
+        "env": [*(own.main.get("env") or []), *env, {**pod_ip, **pod_ip_source}],
+        "ports": [{"containerPort": port, "protocol": "TCP"} for port in spec.ports],
+        "resources": _resources(order, options, own.main.get("resources") or {}),
+        "securityContext": security,
+        "volumeMounts": [*(own.main.get("volumeMounts") or []), *_mounts(spec, owned_by_root)],
+    }
+
+
+def _literal(text: str) -> str:
+    """An argument in which Kubernetes expands nothing."""
+    return text.replace("$(", "$$(")
+
+
+def _secret_variable(secret: str, n: int, name: str) -> Json:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": f"env.{n}"}}}
+
+
+def _secret_data(
+    variables: Mapping[str, str], spec: ContainerSpec, owned_by_root: list[RootFile], prepare: str
+) -> dict[str, str]:
+    content = {f"env.{n}": value.encode() for n, value in enumerate(variables.values())}
+    content["files.tar.gz"] = user_archive(spec)
+    content["prepare.py"] = prepare.encode()
+    for file in owned_by_root:
+        content[file.key] = file.content
+        if file.path == _TRUST:
+            content["master.crt"] = file.content
+    return {key: base64.b64encode(value).decode() for key, value in content.items()}
+
+
+def _resources(order: StartOrder, options: ClusterOptions, given: Mapping[str, Any]) -> Json:
+    """What its slots are, over what the user asks for."""
+    slots = len(order.slot_ids)
+    ours: dict[str, str] = {}
+    if slots and options.slot_type == "cpu":
+        ours["cpu"] = f"{round(slots * options.cpu_per_slot * 1000)}m"
+    elif slots:
+        ours[RESOURCE_OF[options.slot_type]] = str(slots)
+    asked = {part: {**(given.get(part) or {}), **ours} for part in ("requests", "limits")}
+    return {part: amounts for part, amounts in asked.items() if amounts}
+
+
+def _without_devices(resources: Json) -> Json:
+    """Of the init container: the slots' devices are the task's alone."""
+    devices = set(RESOURCE_OF.values())
+    return {
+        part: {k: v for k, v in amounts.items() if k not in devices}
+        for part, amounts in resources.items()
+    }
+
+
+def _volumes(spec: ContainerSpec, secret: str, owned_by_root: list[RootFile]) -> list[Json]:
+    keys = ["files.tar.gz", "prepare.py"]
+    keys += ["master.crt"] if any(f.path == _TRUST for f in owned_by_root) else []
+    shm: Json = {"medium": "Memory"}
+    if spec.shm_size_bytes:
+        shm["sizeLimit"] = str(spec.shm_size_bytes)
+    found: list[Json] = [
+        {
+            "name": "det-order",
+            "secret": {
+                "secretName": secret,
+                "items": [{"key": key, "path": key} for key in keys],
+            },
+        },
+        {"name": "det-space", "emptyDir": {}},
+        {"name": "det-shm-volume", "emptyDir": shm},
+    ]
+    if owned_by_root:
+        items = [{"key": f.key, "path": f.key, "mode": f.mode} for f in owned_by_root]
+        found.append({"name": "root-volume", "secret": {"secretName": secret, "items": items}})
+    found += [
+        {"name": f"det-host-volume-{n}", "hostPath": {"path": mount.host_path}}
+        for n, mount in enumerate(spec.mounts)
+    ]
+    return found
+
+
+def _mounts(spec: ContainerSpec, owned_by_root: list[RootFile]) -> list[Json]:
+    found: list[Json] = [
+        {"name": "det-space", "mountPath": RUN_DIR, "subPath": "run"},
+        {"name": "det-space", "mountPath": HARNESS_DIR, "subPath": "harness", "readOnly": True},
+        {"name": "det-shm-volume", "mountPath": SHM_DIR},
+    ]
+    found += [
+        {"name": "root-volume", "mountPath": f.path, "subPath": f.key, "readOnly": True}
+        for f in owned_by_root
+    ]
+    return found + [_host_mount(n, mount, spec) for n, mount in enumerate(spec.mounts)]
+
+
+def _host_mount(n: int, mount: Mount, spec: ContainerSpec) -> Json:
+    target = mount.container_path
+    if not target.startswith("/"):
+        target = f"{spec.work_dir or f'{RUN_DIR}/workdir'}/{target}"
+    found: Json = {
+        "name": f"det-host-volume-{n}",
+        "mountPath": target,
+        "readOnly": mount.read_only,
+    }
+    if mount.propagation in _FOLDERS:
+        found["mountPropagation"] = _FOLDERS[mount.propagation]
+    return found

@@ -1,0 +1,53 @@
+"""Names, labels and annotations of what belongs to a master. PURE.
+
+Source: helm-and-kubernetes 7.
+"""
+
+from __future__ import annotations
+
+import re
+
+ALLOCATION = "determined"
+"""Label of everything that was made for an allocation; its value is the allocation's id."""
+PREFIX = "determined.ai/"
+CLUSTER = f"{PREFIX}cluster_id"
+"""Label of everything that belongs to one master: several may share a Kubernetes cluster."""
+CONTAINER_ID = f"{PREFIX}container_id"
+ALLOCATION_ID = f"{PREFIX}allocation_id"
+TASK_ID = f"{PREFIX}task_id"
+SLOT_IDS = f"{PREFIX}slot_ids"
+"""Annotation: numbers of the node's slots, separated by commas."""
+NODE = f"{PREFIX}node"
+"""Annotation: the node that the pod was planned for."""
+MAIN = "determined-container"
+INIT = "determined-init-container"
+
+_MAX_LABEL = 63
+_MAX_NAME = 63
+"""A pod's name is its host name, too."""
+
+
+def object_name(cluster_id: str, description: str, container_id: str) -> str:
+    """The name of a container's pod and of its Secret: the same each time it is asked for."""
+    tail = container_id.replace("-", "")[:12]
+    head = f"det-{cluster_id[:8]}-{description}".lower()
+    head = re.sub(r"[^a-z0-9-]+", "-", head)[: _MAX_NAME - len(tail) - 1].strip("-")
+    return f"{head}-{tail}"
+
+
+def label_value(text: str) -> str:
+    """A text as a label may have it."""
+    kept = re.sub(r"[^A-Za-z0-9._-]", "_", text)
+    cut = re.sub(r"^[^A-Za-z0-9]+", "", kept)[:_MAX_LABEL]
+    trimmed = re.sub(r"[^A-Za-z0-9]+$", "", cut)
+    return trimmed if trimmed or not text else "invalid_value"
+
+
+def slot_ids_text(slot_ids: tuple[int, ...]) -> str:
+    """Of an annotation."""
+    return ",".join(map(str, slot_ids))
+
+
+def slot_ids_of(text: str) -> tuple[int, ...]:
+    """Back from the annotation; what is no number is left out."""
+    return tuple(int(part) for part in text.split(",") if part.isdigit())

@@ -1,0 +1,131 @@
+"""The nodes that this master knows, as agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from determined_master import clock
+from determined_master.backends.kubernetes import nodes
+from determined_master.backends.kubernetes.nodes import Json, NodeView
+from determined_master.backends.kubernetes.options import ClusterOptions
+from determined_master.backends.kubernetes.pod_state import instant
+from determined_master.domain.agent_switches import ALL_ON, Switches
+from determined_master.ports import AgentSnapshot
+
+
+class NodeBoard:
+    """Nodes, what others take of them, and what is switched off there."""
+
+    def __init__(self, options: ClusterOptions) -> None:
+        self._options = options
+        self._raw: dict[str, Json] = {}
+        self._switches: Mapping[str, Switches] = {}
+        self._foreign: dict[str, Decimal] = {}
+        self._system: dict[str, Decimal] = {}
+        self._own_slots: dict[str, set[int]] = {}
+        self._snapshots: dict[str, AgentSnapshot] = {}
+        self._is_reachable = False
+        self._ever: set[str] = set()
+
+    def has(self, agent_id: str) -> bool:
+        """Whether it is, or was, one of these nodes."""
+        return agent_id in self._ever
+
+    def expect(self, agent_ids: Iterable[str]) -> None:
+        """Nodes on which something runs, though they may be gone."""
+        self._ever.update(agent_ids)
+
+    def replace_all(self, items: Iterable[Json]) -> None:
+        """All nodes there are."""
+        self._raw = {str(item["metadata"]["name"]): item for item in items}
+        self._renew()
+
+    def put(self, item: Json) -> None:
+        """A node is new or has changed."""
+        self._raw[str(item["metadata"]["name"])] = item
+        self._renew()
+
+    def remove(self, name: str) -> None:
+        """A node is gone."""
+        self._raw.pop(name, None)
+        self._renew()
+
+    def set_reachable(self, is_reachable: bool) -> None:
+        """Whether the cluster answers: without it nothing is started."""
+        if is_reachable != self._is_reachable:
+            self._is_reachable = is_reachable
+            self._renew()
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off."""
+        self._switches = switches
+        self._renew()
+
+    def set_foreign(self, pods: Sequence[Json]) -> None:
+        """What pods of others hold."""
+        self._system = {n: nodes.system_cpu(pods, n) for n in self._raw}
+        is_cpu = self._options.slot_type == "cpu"
+        others = [p for p in pods if not (is_cpu and _is_system(p))]
+        self._foreign = {n: nodes.foreign_amount(others, n, self._options) for n in self._raw}
+        self._renew()
+
+    def set_own_slots(self, own: Mapping[str, set[int]]) -> None:
+        """The slots that this master's own pods have, by node."""
+        if own != self._own_slots:
+            self._own_slots = dict(own)
+            self._renew()
+
+    def snapshots(self) -> Sequence[AgentSnapshot]:
+        """Those that serve a pool; the same objects where nothing has changed."""
+        return list(self._snapshots.values())
+
+    def find(self, name: str) -> AgentSnapshot | None:
+        """One node."""
+        return self._snapshots.get(name)
+
+    def is_ready(self, name: str) -> bool:
+        """Whether pods can be started there."""
+        found = self._snapshots.get(name)
+        return found is not None and found.is_connected
+
+    def _renew(self) -> None:
+        made = {}
+        for name, raw in self._raw.items():
+            seen = nodes.view(raw, self._system.get(name, Decimal(0)), self._options)
+            if seen.pools:
+                fresh = self._snapshot(seen)
+                old = self._snapshots.get(fresh.id)
+                made[fresh.id] = old if old is not None and old == fresh else fresh
+        self._snapshots = made
+        self._ever.update(made)
+
+    def _snapshot(self, node: NodeView) -> AgentSnapshot:
+        agent_id = f"{self._options.node_prefix}{node.name}"
+        own = self._switches.get(agent_id, ALL_ON)
+        taken = nodes.taken_slots(
+            len(node.devices),
+            tuple(self._own_slots.get(agent_id, ())),
+            self._foreign.get(node.name, Decimal(0)),
+        )
+        return AgentSnapshot(
+            id=agent_id,
+            pool=node.pools[0],
+            more_pools=node.pools[1:],
+            is_node=True,
+            hostname=node.name,
+            address=node.address,
+            devices=node.devices,
+            is_connected=node.is_ready and self._is_reachable,
+            registered_at=instant(node.created_at) or clock.now(),
+            version=node.version,
+            is_enabled=own.is_enabled,
+            is_draining=own.is_draining or node.is_cordoned,
+            disabled_slots=own.disabled_slots,
+            draining_slots=own.draining_slots,
+            foreign_slots=taken,
+        )
+
+
+def _is_system(pod: Json) -> bool:
+    return nodes.SYSTEM in ((pod.get("metadata") or {}).get("labels") or {})

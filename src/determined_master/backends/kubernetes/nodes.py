@@ -1,0 +1,212 @@
+"""Nodes as agents: their slots, the pools that they serve, and what others take there. PURE.
+
+Source: helm-and-kubernetes 5, 10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import msgspec
+
+from determined_master.backends.kubernetes.layers import camel
+from determined_master.backends.kubernetes.options import (
+    RESOURCE_OF,
+    ClusterOptions,
+    PoolPods,
+)
+from determined_wire.agent_link import Device
+
+Json = Mapping[str, Any]
+
+SYSTEM = "determined-system"
+"""Label of the master's and its database's pods: a node with them has fewer slots of CPU."""
+ALWAYS_TOLERATED = frozenset({"DeletionCandidateOfClusterAutoscaler"})
+GPU_TAINTS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
+_SUFFIXES = {
+    "m": Decimal("0.001"),
+    "k": Decimal(1000),
+    "M": Decimal(10) ** 6,
+    "G": Decimal(10) ** 9,
+    "": Decimal(1),
+}
+
+
+class NodeView(msgspec.Struct, frozen=True, kw_only=True):
+    """One node."""
+
+    name: str
+    pools: tuple[str, ...]
+    """That it serves, in the order of the settings."""
+    devices: tuple[Device, ...]
+    address: str
+    version: str
+    is_ready: bool
+    is_cordoned: bool
+    created_at: str
+
+
+def view(node: Json, system_cpu: Decimal, options: ClusterOptions) -> NodeView:
+    """A node as the API server tells it.
+
+    Args:
+        node: the object.
+        system_cpu: CPUs that pods of the platform itself ask for there.
+        options: what a slot is, and which pools there are.
+    """
+    meta, status = node.get("metadata") or {}, node.get("status") or {}
+    name = str(meta.get("name"))
+    slots = slots_of(node, system_cpu, options)
+    brand = {"cpu": "CPU", "cuda": "NVIDIA GPU", "rocm": "AMD GPU"}[options.slot_type]
+    has_gpus = slots > 0 and options.slot_type != "cpu"
+    return NodeView(
+        name=name,
+        pools=tuple(
+            pool.name
+            for pool in options.pools
+            if serves(node, pool, has_gpus=has_gpus, is_only=len(options.pools) == 1)
+        ),
+        devices=tuple(
+            Device(id=n, brand=brand, uuid=f"{name}/{n}", type=options.slot_type)
+            for n in range(slots)
+        ),
+        address=_address(status),
+        version=str((status.get("nodeInfo") or {}).get("kubeletVersion") or ""),
+        is_ready=_is_ready(status),
+        is_cordoned=bool((node.get("spec") or {}).get("unschedulable")),
+        created_at=str(meta.get("creationTimestamp") or ""),
+    )
+
+
+def slots_of(node: Json, system_cpu: Decimal, options: ClusterOptions) -> int:
+    """Whole slots that the node can give to tasks."""
+    offered = (node.get("status") or {}).get("allocatable") or {}
+    if options.slot_type != "cpu":
+        return int(quantity(offered.get(RESOURCE_OF[options.slot_type], "0")))
+    free = quantity(offered.get("cpu", "0")) - system_cpu
+    return max(0, math.floor(free / Decimal(str(options.cpu_per_slot))))
+
+
+def foreign_amount(pods: Iterable[Json], node: str, options: ClusterOptions) -> Decimal:
+    """Slots (or parts of one) that pods of others hold on a node."""
+    resource = "cpu" if options.slot_type == "cpu" else RESOURCE_OF[options.slot_type]
+    asked = sum((requested(pod, resource) for pod in pods if _holds(pod, node)), Decimal(0))
+    return asked / Decimal(str(options.cpu_per_slot)) if resource == "cpu" else asked
+
+
+def system_cpu(pods: Iterable[Json], node: str) -> Decimal:
+    """CPUs that pods of the platform itself ask for on a node."""
+    ours = (p for p in pods if SYSTEM in ((p.get("metadata") or {}).get("labels") or {}))
+    return sum((requested(pod, "cpu") for pod in ours if _holds(pod, node)), Decimal(0))
+
+
+def requested(pod: Json, resource: str) -> Decimal:
+    """How much of a resource a pod asks for."""
+
+    def of(container: Json) -> Decimal:
+        asked = (container.get("resources") or {}).get("requests") or {}
+        return quantity(asked.get(resource, "0"))
+
+    spec = pod.get("spec") or {}
+    together = sum((of(c) for c in spec.get("containers") or ()), Decimal(0))
+    return max([together, *(of(c) for c in spec.get("initContainers") or ())])
+
+
+def quantity(text: Any) -> Decimal:
+    """A number as Kubernetes writes it: `500m`, `2`, `4k`; 0 for what is none."""
+    value = str(text).strip()
+    digits = value.rstrip("mkMGTPEi")
+    try:
+        return Decimal(digits) * _SUFFIXES.get(value[len(digits) :], Decimal(1))
+    except InvalidOperation:
+        return Decimal(0)
+
+
+def taken_slots(devices: int, own: Sequence[int], foreign: Decimal) -> frozenset[int]:
+    """Which slots stand for what others hold: numbers from the end that are none of ours."""
+    wanted = min(math.ceil(foreign), devices)
+    free = [n for n in reversed(range(devices)) if n not in set(own)]
+    return frozenset(free[:wanted])
+
+
+def serves(node: Json, pool: PoolPods, *, has_gpus: bool, is_only: bool = False) -> bool:
+    """Whether pods of a pool may go to a node, as its pod specs say."""
+    given = pool.gpu_pod_spec if has_gpus else pool.cpu_pod_spec
+    spec = (camel(given or {}).get("spec")) or {}
+    tolerations = spec.get("tolerations") or []
+    tolerated = GPU_TAINTS if is_only and not given else frozenset()
+    for taint in (node.get("spec") or {}).get("taints") or ():
+        if taint.get("effect") == "PreferNoSchedule" or taint.get("key") in ALWAYS_TOLERATED:
+            continue
+        if str(taint.get("key")).startswith("node.kubernetes.io/"):
+            continue  # not ready, unreachable, cordoned: a state, which passes
+        if taint.get("key") in tolerated or any(_tolerates(t, taint) for t in tolerations):
+            continue
+        return False
+    labels = (node.get("metadata") or {}).get("labels") or {}
+    selector = spec.get("nodeSelector") or {}
+    if any(labels.get(k) not in str(v).split(",") for k, v in selector.items()):
+        return False
+    return _matches_affinity(spec.get("affinity") or {}, node)
+
+
+def _tolerates(toleration: Json, taint: Json) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    if toleration.get("operator") == "Exists":
+        return not toleration.get("key") or toleration["key"] == taint.get("key")
+    return toleration.get("key") == taint.get("key") and (toleration.get("value") or "") == (
+        taint.get("value") or ""
+    )
+
+
+def _matches_affinity(affinity: Json, node: Json) -> bool:
+    near = affinity.get("nodeAffinity") or {}
+    required = near.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    terms = required.get("nodeSelectorTerms") or []
+    meta = node.get("metadata") or {}
+    fields = {"metadata.name": meta.get("name")}
+    return not terms or any(
+        all(_meets(e, meta.get("labels") or {}) for e in term.get("matchExpressions") or ())
+        and all(_meets(e, fields) for e in term.get("matchFields") or ())
+        for term in terms
+    )
+
+
+def _meets(expression: Json, labels: Json) -> bool:
+    key, values = str(expression.get("key")), expression.get("values") or []
+    found = labels.get(key)
+    match expression.get("operator"):
+        case "In":
+            return found in values
+        case "NotIn":
+            return found not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+        case "Gt":
+            return found is not None and quantity(found) > quantity(values[0])
+        case "Lt":
+            return found is not None and quantity(found) < quantity(values[0])
+        case _:
+            return False
+
+
+def _holds(pod: Json, node: str) -> bool:
+    is_there = (pod.get("spec") or {}).get("nodeName") == node
+    phase = (pod.get("status") or {}).get("phase")
+    return is_there and phase not in ("Succeeded", "Failed")
+
+
+def _address(status: Json) -> str:
+    by_type = {a.get("type"): str(a.get("address")) for a in status.get("addresses") or ()}
+    return by_type.get("InternalIP") or by_type.get("ExternalIP") or by_type.get("Hostname") or ""
+
+
+def _is_ready(status: Json) -> bool:
+    conditions = {c.get("type"): c.get("status") for c in status.get("conditions") or ()}
+    return conditions.get("Ready") == "True"

@@ -1,0 +1,291 @@
+"""The pods of this master: what was told of each, the copies of their logs, their removal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from determined_master import clock
+from determined_master.backends.kubernetes.client import KubernetesApi, Refused, Unreachable
+from determined_master.backends.kubernetes.options import ClusterOptions, Times
+from determined_master.backends.kubernetes.pod_log import PodLog, Source
+from determined_master.backends.kubernetes.pod_state import Json, Observed, gone, observe
+from determined_master.ports import PodEvents
+from determined_wire.agent_link import ContainerReport, Failure, LogBatch
+
+log = logging.getLogger(__name__)
+
+_ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
+_LONGEST_PAUSE_S = 15.0
+
+
+@dataclass
+class _Entry:
+    """One container's pod."""
+
+    seen: Observed
+    report: ContainerReport
+    """What is to be told of it: only ever goes forward."""
+    raw: Json = field(default_factory=dict)
+    told: int = 0
+    was_killed: bool = False
+    is_gone: bool = False
+    is_forgotten: bool = False
+    teller: asyncio.Task[None] | None = None
+    copier: asyncio.Task[None] | None = None
+    remover: asyncio.Task[None] | None = None
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class PodBoard:
+    """Pods by the containers that they stand for."""
+
+    def __init__(
+        self, options: ClusterOptions, api: KubernetesApi, events: PodEvents, times: Times
+    ) -> None:
+        self._options = options
+        self._api = api
+        self._events = events
+        self._times = times
+        self._entries: dict[str, _Entry] = {}
+
+    def __contains__(self, container_id: str) -> bool:
+        return container_id in self._entries
+
+    def find(self, container_id: str) -> Observed | None:
+        """The pod of a container, None where there is none (any more)."""
+        entry = self._entries.get(container_id)
+        return None if entry is None or entry.is_gone else entry.seen
+
+    def find_uid(self, uid: str) -> Observed | None:
+        """The pod with that uid."""
+        return next((e.seen for e in self._entries.values() if e.seen.uid == uid), None)
+
+    def reports_on(self, node: str) -> tuple[ContainerReport, ...]:
+        """What is known of the containers that were planned for a node."""
+        return tuple(e.report for e in self._entries.values() if e.seen.node == node)
+
+    def own_slots(self) -> dict[str, set[int]]:
+        """The slots that pods have which are not over, by node."""
+        found: dict[str, set[int]] = {}
+        for entry in self._entries.values():
+            if entry.report.state != "TERMINATED":
+                found.setdefault(entry.seen.node, set()).update(entry.seen.slot_ids)
+        return found
+
+    def names(self) -> set[tuple[str, str]]:
+        """Namespace and name of each pod."""
+        return {(e.seen.namespace, e.seen.name) for e in self._entries.values() if not e.is_gone}
+
+    def replace_all(self, items: Iterable[Json]) -> None:
+        """All pods there are: what is not among them is gone."""
+        found = {o.report.container_id: (o, raw) for o, raw in _observed(items)}
+        for container_id, entry in list(self._entries.items()):
+            if container_id not in found and not entry.is_gone:
+                self._vanish(entry, None)
+        for seen, raw in found.values():
+            self.note(seen, raw)
+
+    def note(self, seen: Observed, raw: Json | None = None) -> None:
+        """A pod is new or has changed."""
+        container_id = seen.report.container_id
+        entry = self._entries.get(container_id)
+        if entry is None:
+            entry = self._entries[container_id] = _Entry(seen, seen.report)
+        entry.seen, entry.raw = seen, raw or entry.raw
+        if _ORDER[seen.report.state] > _ORDER[entry.report.state]:
+            entry.report = seen.report
+        if seen.is_stopped:
+            entry.stopped.set()
+        self._go_on(entry)
+
+    def removed(self, seen: Observed) -> None:
+        """A pod is gone; this is the last that is known of it."""
+        entry = self._entries.get(seen.report.container_id)
+        if entry is not None and entry.seen.uid == seen.uid:
+            self._vanish(entry, seen)
+
+    def first_kill(self, container_id: str) -> bool:
+        """Whether it is told to end for the first time; it has then been told."""
+        entry = self._entries[container_id]
+        was_killed, entry.was_killed = entry.was_killed, True
+        return not was_killed
+
+    def forget(self, container_id: str) -> None:
+        """Its end is stored: its pod may go, once its log is copied."""
+        entry = self._entries.get(container_id)
+        if entry is not None:
+            entry.is_forgotten = True
+            self._go_on(entry)
+
+    async def delete(self, pod: Observed, *, grace_s: int | None = None) -> None:
+        """Delete a pod; one that is not there is. Raises Unreachable."""
+        query = {} if grace_s is None else {"gracePeriodSeconds": str(grace_s)}
+        await self._delete(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}", query)
+
+    async def abandon(self, node: str) -> None:
+        """Delete what was on a node that is lost; nobody waits for what it may still run."""
+        for entry in [e for e in self._entries.values() if e.seen.node == node]:
+            entry.is_forgotten = True
+            if not entry.is_gone:
+                await self.delete(entry.seen, grace_s=0)
+
+    def tick(self) -> list[Observed]:
+        """Give up what has waited too long; the pods that wait to be placed and are to go."""
+        now, late = clock.now(), []
+        for entry in self._entries.values():
+            seen = entry.seen
+            if entry.is_gone or seen.has_output or entry.report.state == "TERMINATED":
+                continue
+            again = observe(entry.raw, now) if entry.raw else None
+            if again is not None and again.report.state == "TERMINATED":
+                self.note(again, entry.raw)
+                continue
+            limit = timedelta(seconds=self._times.unplaced_s)
+            if not seen.is_scheduled and seen.created_at and now - seen.created_at > limit:
+                entry.report = _unplaced(seen, self._times.unplaced_s)
+                late.append(seen)
+                self._go_on(entry)
+        return late
+
+    async def close(self) -> None:
+        """Stop all work; the pods stay."""
+        tasks = [t for e in self._entries.values() for t in (e.teller, e.copier, e.remover) if t]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._entries = {}
+
+    def _vanish(self, entry: _Entry, last: Observed | None) -> None:
+        entry.is_gone = True
+        entry.stopped.set()
+        if last is not None and last.report.state == "TERMINATED":
+            entry.seen = last
+            if entry.report.state != "TERMINATED":
+                entry.report = last.report
+        elif entry.report.state != "TERMINATED":
+            entry.report = gone(entry.seen)
+        self._go_on(entry)
+
+    def _go_on(self, entry: _Entry) -> None:
+        """Start what is due for a pod and not under way."""
+        if _ORDER[entry.report.state] > entry.told and entry.teller is None:
+            entry.teller = _spawn(self._tell(entry))
+        is_over = entry.report.state == "TERMINATED"
+        if entry.copier is None and (entry.seen.has_output or is_over):
+            copies = self._copy(entry) if entry.seen.has_output else self._close_output(entry)
+            entry.copier = _spawn(copies)
+        if entry.is_forgotten and entry.remover is None:
+            entry.remover = _spawn(self._remove(entry))
+
+    async def _tell(self, entry: _Entry) -> None:
+        """Tell its state until it is told; a state that has passed meanwhile is left out."""
+        pause_s = self._times.pause_s
+        try:
+            while _ORDER[entry.report.state] > entry.told:
+                report = entry.report
+                number = _ORDER[report.state]
+                try:
+                    await self._events.container_changed(
+                        entry.seen.node, entry.seen.uid, number, report
+                    )
+                except Exception:
+                    log.exception("a pod's state was not stored", extra={"pod": entry.seen.name})
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                else:
+                    entry.told = number
+        finally:
+            entry.teller = None
+
+    async def _copy(self, entry: _Entry) -> None:
+        seen = entry.seen
+        source = Source(
+            name=seen.name,
+            namespace=seen.namespace,
+            node=seen.node,
+            container_id=seen.report.container_id,
+            allocation_id=seen.report.allocation_id,
+            task_id=seen.task_id,
+        )
+        copying = PodLog(source, self._api, self._events, self._times, entry.stopped.is_set)
+        try:
+            await copying.copy()
+        except Exception:
+            log.exception("a pod's log was not copied to its end", extra={"pod": seen.name})
+
+    async def _close_output(self, entry: _Entry) -> None:
+        """Say that no line will come of a container that never ran."""
+        report = entry.report
+        batch = LogBatch(
+            container_id=report.container_id,
+            allocation_id=report.allocation_id,
+            task_id=entry.seen.task_id,
+            first_seq=1,
+            is_last=True,
+        )
+        try:
+            await self._events.store_logs(entry.seen.node, batch)
+        except Exception:
+            log.exception("the end of an output was not stored", extra={"pod": entry.seen.name})
+
+    async def _remove(self, entry: _Entry) -> None:
+        """Delete its pod and its Secret, once its log is copied."""
+        pause_s = self._times.pause_s
+        if entry.copier is not None:
+            await asyncio.gather(entry.copier, return_exceptions=True)
+        base = f"/api/v1/namespaces/{entry.seen.namespace}"
+        while True:
+            try:
+                if not entry.is_gone:
+                    await self.delete(entry.seen)
+                await self._delete(f"{base}/secrets/{entry.seen.name}", {})
+                break
+            except (Unreachable, Refused) as error:
+                log.warning("a pod is not deleted: %s", error, extra={"pod": entry.seen.name})
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        entry.remover = None
+        if entry.is_gone:
+            self._drop(entry)
+
+    def _drop(self, entry: _Entry) -> None:
+        container_id = entry.report.container_id
+        if self._entries.get(container_id) is entry:
+            del self._entries[container_id]
+
+    async def _delete(self, path: str, query: dict[str, str]) -> None:
+        try:
+            await self._api.call("DELETE", path, query=query)
+        except Refused as error:
+            if error.status != 404:
+                raise
+
+
+def _observed(items: Iterable[Json]) -> Iterable[tuple[Observed, Json]]:
+    now = clock.now()
+    for item in items:
+        seen = observe(item, now)
+        if seen is not None:
+            yield seen, item
+
+
+def _unplaced(seen: Observed, after_s: float) -> ContainerReport:
+    text = (
+        f"Kubernetes has not placed its pod {seen.name} on node {seen.node} within {after_s:g} s"
+        f": {seen.waits_for or 'for no reason given'}"
+    )
+    return ContainerReport(
+        container_id=seen.report.container_id,
+        allocation_id=seen.report.allocation_id,
+        state="TERMINATED",
+        failure=Failure("agent_error", text),
+    )
+
+
+def _spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(work)

@@ -1,0 +1,197 @@
+"""Copying a pod's log to the master: every line once, whoever is away meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import msgspec
+
+from determined_master import clock
+from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.client import KubernetesApi, Refused, Unreachable
+from determined_master.backends.kubernetes.log_lines import (
+    Line,
+    LineSplitter,
+    Place,
+    spans_of,
+    text_of,
+)
+from determined_master.backends.kubernetes.options import Times
+from determined_master.domain.errors import NotFound
+from determined_master.ports import PodEvents, TaskNote
+from determined_wire.agent_link import LogBatch
+
+log = logging.getLogger(__name__)
+
+BATCH_LINES = 4000
+IDLE_S = 900.0
+"""A log that says nothing for so long is opened anew: its connection may be dead."""
+_QUEUE = 8
+_LONGEST_PAUSE_S = 15.0
+_T = TypeVar("_T")
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose log it is."""
+
+    name: str
+    namespace: str
+    node: str
+    container_id: str
+    allocation_id: str
+    task_id: str
+
+
+class PodLog:
+    """The copy of one pod's log."""
+
+    def __init__(
+        self,
+        source: Source,
+        api: KubernetesApi,
+        events: PodEvents,
+        times: Times,
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        """
+        Args:
+            source: whose log.
+            api: of its cluster.
+            events: takes the lines.
+            times: how long to wait.
+            is_stopped: whether the container has ended, so that nothing more is written.
+        """
+        self._source = source
+        self._api = api
+        self._events = events
+        self._times = times
+        self._is_stopped = is_stopped
+        self._queue: asyncio.Queue[list[Line] | None] = asyncio.Queue(_QUEUE)
+        self._next_seq = 1
+
+    async def copy(self) -> None:
+        """Copy until the last line of an ended container is stored."""
+        source = self._source
+        stored = await self._persist(
+            lambda: self._events.stored_output(source.task_id, source.container_id)
+        )
+        if stored is None:
+            return
+        self._next_seq = stored.last_seq + 1
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._send())
+            lost = await self._read(Place(stored))
+            await self._queue.put(None)
+        if lost:
+            text = f"the rest of the output of pod {source.name} could not be read: {lost}"
+            await self._events.note(
+                TaskNote(
+                    task_id=source.task_id,
+                    allocation_id=source.allocation_id,
+                    container_id=source.container_id,
+                    agent_id=source.node,
+                    text=text,
+                    level="WARNING",
+                )
+            )
+
+    async def _read(self, place: Place) -> str:
+        """Hand all lines on. Returns why the rest is lost, empty when it is not."""
+        pause_s = self._times.pause_s
+        failing_since_s: float | None = None
+        while True:
+            was_stopped = self._is_stopped()
+            try:
+                await self._read_once(place, was_stopped)
+                if was_stopped:
+                    return ""
+                failing_since_s, pause_s = None, self._times.pause_s
+            except Refused as error:
+                if error.status == 404:
+                    return str(error)
+                reason = str(error)
+            except Unreachable as error:
+                reason = str(error)
+            else:
+                await asyncio.sleep(self._times.flush_s)
+                continue
+            now_s = clock.monotonic_s()
+            failing_since_s = failing_since_s or now_s
+            if was_stopped and now_s - failing_since_s > self._times.output_s:
+                return reason
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _read_once(self, place: Place, was_stopped: bool) -> None:
+        """Read the log from its beginning to where the server ends it.
+
+        A line that no line feed ends is only taken once nothing can follow it.
+        """
+        place.begin()
+        splitter = LineSplitter()
+        source = self._source
+        path = f"/api/v1/namespaces/{source.namespace}/pods/{source.name}/log"
+        query = {"container": names.MAIN, "follow": "true", "timestamps": "true"}
+        pieces = self._api.stream(path, query, idle_s=IDLE_S)
+        async with contextlib.aclosing(pieces):
+            async for piece in pieces:
+                await self._take(place, list(splitter.feed(piece)))
+        if was_stopped:
+            await self._take(place, list(splitter.finish()))
+
+    async def _take(self, place: Place, lines: list[Line]) -> None:
+        fresh = [line for line in lines if place.is_new(line)]
+        for start in range(0, len(fresh), BATCH_LINES):
+            await self._queue.put(fresh[start : start + BATCH_LINES])
+
+    async def _send(self) -> None:
+        """Store what was read, in batches."""
+        is_last = False
+        while not is_last:
+            lines: list[Line] = []
+            first = await self._queue.get()
+            if first is not None:
+                lines += first
+                await asyncio.sleep(self._times.flush_s)
+            is_last = first is None
+            while not is_last and len(lines) < BATCH_LINES and not self._queue.empty():
+                more = self._queue.get_nowait()
+                is_last = more is None
+                lines += more or ()
+            await self._store(lines, is_last)
+
+    async def _store(self, lines: list[Line], is_last: bool) -> None:
+        """Store one batch, however often it takes: dropping it would lose lines."""
+        source = self._source
+        batch = LogBatch(
+            container_id=source.container_id,
+            allocation_id=source.allocation_id,
+            task_id=source.task_id,
+            first_seq=self._next_seq,
+            text=text_of(lines),
+            spans=spans_of(lines),
+            is_last=is_last,
+        )
+        await self._persist(lambda: self._events.store_logs(source.node, batch))
+        self._next_seq += len(lines)
+
+    async def _persist(self, work: Callable[[], Awaitable[_T]]) -> _T | None:
+        """Do it, however often it has to be tried; None where the task is gone."""
+        pause_s = self._times.pause_s
+        while True:
+            try:
+                return await work()
+            except NotFound:
+                log.warning(
+                    "output of a task that is gone is dropped",
+                    extra={"task": self._source.task_id},
+                )
+                return None
+            except Exception:
+                log.exception("storing output failed", extra={"task": self._source.task_id})
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

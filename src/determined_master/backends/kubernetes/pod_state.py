@@ -1,0 +1,245 @@
+"""What a pod's status says of the container that it stands for. PURE.
+
+Source: helm-and-kubernetes 12. Where the machine or the cluster is at fault, the run is lost and
+not counted; where the task is, it has failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from determined_master.backends.kubernetes import names
+from determined_wire.agent_link import Address, ContainerReport, ContainerState, Failure
+
+Json = Mapping[str, Any]
+
+NEVER_PULLED = frozenset({"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+"""Why a container waits, when it will wait for ever for its image."""
+STUCK_REASONS = frozenset(
+    {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+)
+"""Why a container waits, when it is likely to wait for ever: two minutes are allowed."""
+STUCK = timedelta(minutes=2)
+NODE_REASONS = frozenset(
+    {
+        "NodeLost",
+        "NodeShutdown",
+        "Shutdown",
+        "Terminated",
+        "Preempting",
+        "UnexpectedAdmissionError",
+        "NodeAffinity",
+        "NodePorts",
+        "AdmissionError",
+        "Unknown",
+    }
+)
+"""Why a pod has failed, when its node could not or did not want to run it any more."""
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod, as far as the backend looks at it."""
+
+    name: str
+    namespace: str
+    uid: str
+    node: str
+    """The one it was planned for."""
+    task_id: str
+    slot_ids: tuple[int, ...]
+    report: ContainerReport
+    is_scheduled: bool
+    is_deleted: bool
+    """Somebody has asked for its deletion."""
+    has_output: bool
+    """Its task's container has started: it has a log."""
+    is_stopped: bool
+    """Its task's container has ended: its log is whole."""
+    created_at: datetime | None
+    waits_for: str
+    """Why it is not placed, in Kubernetes' words."""
+
+
+def observe(pod: Json, now: datetime) -> Observed | None:
+    """What a pod says; None for one that stands for no container.
+
+    Args:
+        pod: as the API server tells it.
+        now: decides when one that cannot start is given up.
+    """
+    meta, status = pod.get("metadata") or {}, pod.get("status") or {}
+    labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
+    container_id = labels.get(names.CONTAINER_ID, "")
+    allocation_id = labels.get(names.ALLOCATION_ID, "")
+    if not container_id or not allocation_id:
+        return None
+    main = _main(status)
+    is_scheduled = bool((pod.get("spec") or {}).get("nodeName"))
+    state, failure, code = _state_of(pod, main, now)
+    return Observed(
+        name=str(meta.get("name")),
+        namespace=str(meta.get("namespace")),
+        uid=str(meta.get("uid")),
+        node=notes.get(names.NODE) or (pod.get("spec") or {}).get("nodeName") or "",
+        task_id=labels.get(names.TASK_ID, ""),
+        slot_ids=names.slot_ids_of(notes.get(names.SLOT_IDS, "")),
+        report=ContainerReport(
+            container_id=container_id,
+            allocation_id=allocation_id,
+            state=state,
+            failure=failure,
+            exit_code=code,
+            addresses=_addresses(pod) if state == "RUNNING" else (),
+        ),
+        is_scheduled=is_scheduled,
+        is_deleted=bool(meta.get("deletionTimestamp")),
+        has_output="running" in main or "terminated" in main,
+        is_stopped="terminated" in main,
+        created_at=instant(meta.get("creationTimestamp")),
+        waits_for="" if is_scheduled else _condition(status, "PodScheduled"),
+    )
+
+
+def gone(before: Observed) -> ContainerReport:
+    """The end of a container whose pod has vanished before it told how it ended."""
+    text = (
+        f"its pod {before.namespace}/{before.name} was deleted by somebody else: an eviction, a "
+        "preemption, or by hand"
+    )
+    failure = Failure(type="agent_failed", message=text)
+    return msgspec.structs.replace(
+        before.report, state="TERMINATED", failure=failure, exit_code=None, addresses=()
+    )
+
+
+def instant(text: Any) -> datetime | None:
+    """An instant as Kubernetes writes it."""
+    try:
+        return datetime.fromisoformat(str(text).replace("Z", "+00:00")) if text else None
+    except ValueError:
+        return None
+
+
+_Ended = tuple[ContainerState, Failure | None, int | None]
+
+
+def _state_of(pod: Json, main: Json, now: datetime) -> _Ended:
+    status = pod.get("status") or {}
+    phase = status.get("phase") or "Pending"
+    if "terminated" in main:
+        return _after(main["terminated"], status)
+    if phase == "Failed":
+        return _failed(pod, status)
+    if phase == "Succeeded":
+        return "TERMINATED", None, 0
+    broken = _broken(pod, status, now)
+    if broken is not None:
+        return "TERMINATED", broken, None
+    if "running" in main and status.get("podIP"):
+        return "RUNNING", None, None
+    if not (pod.get("spec") or {}).get("nodeName"):
+        return "ASSIGNED", None, None
+    statuses = [*(status.get("initContainerStatuses") or ())]
+    has_begun = any("waiting" not in (s.get("state") or {"waiting": {}}) for s in statuses)
+    return ("STARTING" if has_begun else "PULLING"), None, None
+
+
+def _after(end: Json, status: Json) -> _Ended:
+    code = int(end.get("exitCode") or 0)
+    reason = str(end.get("reason") or "")
+    if reason in ("ContainerCannotRun", "StartError"):
+        text = f"the container could not be started: {end.get('message') or reason}"
+        return "TERMINATED", Failure("task_error", text, code), code
+    if status.get("reason") in NODE_REASONS:
+        return "TERMINATED", Failure("agent_failed", _reason_text(status), code), code
+    if code == 0:
+        return "TERMINATED", None, 0
+    text = f"container failed with non-zero exit code: {code}"
+    if reason == "OOMKilled":
+        text += (
+            " (out of memory: raise the memory limit of determined-container in "
+            "environment.pod_spec, or use less)"
+        )
+    elif status.get("reason") == "Evicted":
+        text += f" ({_reason_text(status)})"
+    return "TERMINATED", Failure("container_failed", text, code), code
+
+
+def _failed(pod: Json, status: Json) -> _Ended:
+    """A pod that has failed without its task's container having run to an end."""
+    for init in status.get("initContainerStatuses") or ():
+        end = (init.get("state") or {}).get("terminated") or {}
+        code = int(end.get("exitCode") or 0)
+        if code:
+            said = str(end.get("message") or end.get("reason") or "").strip()
+            text = f"the pod's init container {init.get('name')} failed with exit code {code}"
+            return "TERMINATED", Failure("task_error", f"{text}: {said}", code), code
+    if status.get("reason") == "DeadlineExceeded":
+        text = "it was told to end before it ran"
+        return "TERMINATED", Failure("container_aborted", text), None
+    reason = str(status.get("reason") or "")
+    if reason in NODE_REASONS or reason.startswith("OutOf"):
+        return "TERMINATED", Failure("agent_error", _reason_text(status)), None
+    if reason == "Evicted":
+        return "TERMINATED", Failure("task_error", _reason_text(status)), None
+    name = (pod.get("metadata") or {}).get("name")
+    text = f"its pod {name} has failed: {_reason_text(status)}"
+    return "TERMINATED", Failure("task_error", text), None
+
+
+def _broken(pod: Json, status: Json, now: datetime) -> Failure | None:
+    """Why none of its containers will ever start, where that is so."""
+    since = instant((pod.get("metadata") or {}).get("creationTimestamp"))
+    is_old = since is not None and now - since > STUCK
+    statuses = [*(status.get("initContainerStatuses") or ()), *(_containers(status))]
+    for container in statuses:
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        reason = waiting.get("reason") or ""
+        said = waiting.get("message") or reason
+        if reason in NEVER_PULLED:
+            text = (
+                f"the image {container.get('image')} cannot be pulled: {said}; look at "
+                "environment.image, and at imagePullSecrets in environment.pod_spec where it "
+                "needs credentials"
+            )
+            return Failure("task_error", text)
+        if reason in STUCK_REASONS and is_old:
+            text = f"the container {container.get('name')} cannot be started: {reason}: {said}"
+            return Failure("task_error", text)
+    return None
+
+
+def _main(status: Json) -> Json:
+    """State of the task's container."""
+    found: Json = next(
+        (c.get("state") or {} for c in _containers(status) if c.get("name") == names.MAIN), {}
+    )
+    return {key: value or {} for key, value in found.items()}
+
+
+def _containers(status: Json) -> list[Json]:
+    return list(status.get("containerStatuses") or ())
+
+
+def _addresses(pod: Json) -> tuple[Address, ...]:
+    ip = (pod.get("status") or {}).get("podIP") or ""
+    containers = (pod.get("spec") or {}).get("containers") or ()
+    main: Json = next((c for c in containers if c.get("name") == names.MAIN), {})
+    ports = [int(p["containerPort"]) for p in main.get("ports") or ()]
+    return tuple(Address(ip, port, ip, port) for port in ports) if ip else ()
+
+
+def _condition(status: Json, name: str) -> str:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == name and condition.get("status") != "True":
+            return str(condition.get("message") or condition.get("reason") or "")
+    return ""
+
+
+def _reason_text(status: Json) -> str:
+    parts = [str(status.get("reason") or ""), str(status.get("message") or "").strip()]
+    return ": ".join(part for part in parts if part) or "for no reason given"

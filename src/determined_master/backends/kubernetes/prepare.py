@@ -1,0 +1,117 @@
+"""What a pod's init container runs, in the task's image: puts the task's files in place.
+
+`python3 prepare.py ORDER_DIR TARGET_DIR`. It unpacks `files.tar.gz` of the order into the
+target's `run`, and the harness, which it fetches from the master, into `harness`. Standard library
+and Python 3.9 only: the image has nothing of ours yet. The master may be away: it is asked for up
+to ten minutes.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import os
+import ssl
+import sys
+import tarfile
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+PATIENCE_S = 600.0
+LONGEST_PAUSE_S = 15.0
+
+
+def main(order_dir: str, target: str) -> None:
+    """Put all files in place, or end with the reason on the error output."""
+    with open(os.path.join(order_dir, "files.tar.gz"), "rb") as file:
+        unpack(file.read(), target)
+    harness = os.path.join(target, "harness")
+    os.makedirs(harness, mode=0o755, exist_ok=True)
+    unpack(fetch(order_dir), harness)
+
+
+def unpack(data: bytes, directory: str) -> None:
+    """Unpack an archive of the master's, with the modes in it and this user as the owner."""
+    umask = os.umask(0)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+            for member in archive:
+                path = os.path.join(directory, member.name)
+                if member.isdir():
+                    os.makedirs(path, exist_ok=True)
+                else:
+                    source = archive.extractfile(member)
+                    if source is None:
+                        continue
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "wb") as file:
+                        file.write(source.read())
+                os.chmod(path, member.mode)
+    finally:
+        os.umask(umask)
+
+
+def fetch(order_dir: str) -> bytes:
+    """The harness, from the master."""
+    url = os.environ["DET_MASTER"].rstrip("/") + "/task/harness.tar.gz"
+    direct = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}),
+        _https(order_dir),
+    )
+    ends_at = time.monotonic() + PATIENCE_S
+    pause_s = 0.5
+    while True:
+        try:
+            with direct.open(url, timeout=60) as answer:
+                return bytes(answer.read())
+        except urllib.error.HTTPError as error:
+            reason, is_final = f"HTTP {error.code}", error.code == 404
+        except (OSError, http.client.HTTPException) as error:
+            reason, is_final = str(error), False
+        if is_final or time.monotonic() > ends_at:
+            sys.exit(f"the master at {url} does not give the task's files: {reason}")
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def _https(order_dir: str) -> urllib.request.HTTPSHandler:
+    context = ssl.create_default_context()
+    own = os.path.join(order_dir, "master.crt")
+    if os.path.exists(own):
+        context.load_verify_locations(own)
+    return _Named(context, os.environ.get("DET_MASTER_CERT_NAME") or None)
+
+
+class _Named(urllib.request.HTTPSHandler):
+    """HTTPS to a master whose certificate may carry another name than its address has."""
+
+    def __init__(self, context: ssl.SSLContext, name: str | None) -> None:
+        super().__init__(context=context)
+        self.trust = context
+        self.name = name
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(self._connection, request)
+
+    def _connection(self, host: str, **options: Any) -> http.client.HTTPSConnection:
+        options.pop("context", None)
+        return _Connection(host, self.trust, self.name, options)
+
+
+class _Connection(http.client.HTTPSConnection):
+    def __init__(
+        self, host: str, trust: ssl.SSLContext, name: str | None, options: dict[str, Any]
+    ) -> None:
+        super().__init__(host, context=trust, **options)
+        self.trust = trust
+        self.shown_name = name or self.host
+
+    def connect(self) -> None:
+        http.client.HTTPConnection.connect(self)
+        self.sock = self.trust.wrap_socket(self.sock, server_hostname=self.shown_name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

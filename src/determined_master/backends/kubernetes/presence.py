@@ -1,0 +1,270 @@
+"""What of the cluster is there: nodes come and go, pods change, and the master is told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
+
+from determined_master import clock
+from determined_master.backends.kubernetes import event_lines, names
+from determined_master.backends.kubernetes.client import (
+    Json,
+    KubernetesApi,
+    KubernetesUnusable,
+    Refused,
+    Unreachable,
+)
+from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.options import ClusterOptions, Times
+from determined_master.backends.kubernetes.pod_board import PodBoard
+from determined_master.backends.kubernetes.pod_state import instant, observe
+from determined_master.backends.kubernetes.watch import Changed, Listed, Lost, follow, list_all
+from determined_master.ports import PodEvents, TaskNote
+
+log = logging.getLogger(__name__)
+
+TICK_S = 1.0
+FOREIGN_S = 15.0
+"""Between looks at what pods of others hold."""
+LEFT_BEHIND = timedelta(minutes=5)
+"""A Secret without a pod is older than that before it is removed."""
+_MAX_UNMATCHED = 1000
+
+
+class Presence:
+    """Follows one cluster while its master leads."""
+
+    def __init__(
+        self,
+        options: ClusterOptions,
+        api: KubernetesApi,
+        events: PodEvents,
+        nodes: NodeBoard,
+        pods: PodBoard,
+        times: Times,
+        node_wait_s: float = 25.0,
+    ) -> None:
+        self._options = options
+        self._api = api
+        self._events = events
+        self._nodes = nodes
+        self._pods = pods
+        self._times = times
+        self._node_wait_s = node_wait_s
+        self._listed: set[str] = set()
+        """Of `nodes` and `pods`, what is known to be as the cluster has it."""
+        self._joined: set[str] = set()
+        self._away: dict[str, float] = {}
+        """By node that is not ready, or not there: the seconds that it has left to come back."""
+        self._began_at = clock.now()
+        self._told_events: set[tuple[str, int]] = set()
+        self._unmatched: dict[str, list[Json]] = {}
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the cluster is followed now."""
+        return len(self._listed) == 2
+
+    async def run(self, expected: Mapping[str, str]) -> None:
+        """Follow the cluster until cancelled.
+
+        Args:
+            expected: nodes on which containers run as far as the database knows.
+        """
+        self._began_at = clock.now()
+        self._away = dict.fromkeys(expected, self._node_wait_s)
+        selector = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
+        pods_only = {"fieldSelector": "involvedObject.kind=Pod"}
+        async with asyncio.TaskGroup() as group:
+            for work in (
+                lambda: self._follow("nodes", "/api/v1/nodes", {}, self._on_nodes),
+                lambda: self._follow("pods", "/api/v1/pods", selector, self._on_pods),
+                lambda: self._follow("events", "/api/v1/events", pods_only, self._on_events),
+                lambda: self._every(FOREIGN_S, self._look_at_others),
+                lambda: self._every(TICK_S, self._tick),
+                lambda: self._every(self._times.sweep_s, self._sweep),
+            ):
+                group.create_task(_for_ever(work, self._times))
+
+    async def _follow(
+        self,
+        what: str,
+        path: str,
+        query: Mapping[str, str],
+        take: Callable[[Listed | Changed], Awaitable[None]],
+    ) -> None:
+        async with contextlib.aclosing(follow(self._api, path, query, self._times)) as changes:
+            async for change in changes:
+                if isinstance(change, Lost):
+                    self._lose(what, change.reason)
+                else:
+                    await take(change)
+
+    def _lose(self, what: str, reason: str) -> None:
+        if what in self._listed or not self._joined:
+            log.warning("Kubernetes is not reached: %s", reason, extra={"objects": what})
+        if what in ("nodes", "pods"):
+            self._listed.discard(what)
+            self._joined.clear()
+            self._nodes.set_reachable(False)
+
+    async def _every(self, pause_s: float, work: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                if self.is_reachable:
+                    await work()
+            except (Unreachable, Refused) as error:
+                log.warning("Kubernetes: %s", error)
+            await asyncio.sleep(pause_s)
+
+    async def _on_nodes(self, change: Listed | Changed) -> None:
+        if isinstance(change, Listed):
+            self._nodes.replace_all(change.items)
+            self._listed.add("nodes")
+        elif change.kind == "DELETED":
+            self._nodes.remove(str(change.item["metadata"]["name"]))
+        else:
+            self._nodes.put(change.item)
+        await self._meet()
+
+    async def _on_pods(self, change: Listed | Changed) -> None:
+        if isinstance(change, Listed):
+            self._pods.replace_all(change.items)
+            self._listed.add("pods")
+            await self._meet()
+        else:
+            seen = observe(change.item, clock.now())
+            if seen is None:
+                return
+            if change.kind == "DELETED":
+                self._pods.removed(seen)
+            else:
+                self._pods.note(seen, change.item)
+                for event in self._unmatched.pop(seen.uid, ()):
+                    await self._tell_event(event)
+        self._nodes.set_own_slots(self._pods.own_slots())
+
+    async def _meet(self) -> None:
+        """Tell of nodes that have come, and note those that have gone."""
+        if not self.is_reachable:
+            return
+        self._nodes.set_reachable(True)
+        ready = {s.id: s for s in self._nodes.snapshots() if s.is_connected}
+        for name in self._joined - ready.keys():
+            self._joined.discard(name)
+            self._away[name] = self._node_wait_s
+        for name, snapshot in ready.items():
+            self._away.pop(name, None)
+            if name in self._joined:
+                continue
+            reports = self._pods.reports_on(name)
+            keep = await self._events.agent_joined(snapshot, reports)
+            self._joined.add(name)
+            for report in reports:
+                if report.container_id not in keep:
+                    await self._let_go(report.container_id, report.state == "TERMINATED")
+
+    async def _let_go(self, container_id: str, is_over: bool) -> None:
+        """A pod that nobody wants: it was given up, or its end is stored."""
+        pod = self._pods.find(container_id)
+        self._pods.forget(container_id)
+        if pod is not None and not is_over:
+            await self._pods.delete(pod)
+
+    async def _tick(self) -> None:
+        for pod in self._pods.tick():
+            await self._pods.delete(pod, grace_s=0)
+        for name, left_s in list(self._away.items()):
+            self._away[name] = left_s - TICK_S
+            if left_s - TICK_S <= 0:
+                del self._away[name]
+                reason = f"it was not ready for {self._node_wait_s:g} s"
+                log.warning("a node is lost", extra={"node": name, "reason": reason})
+                await self._events.agent_lost(name, reason)
+                await self._pods.abandon(name)
+
+    async def _look_at_others(self) -> None:
+        query = {
+            "labelSelector": f"{names.CLUSTER}!={self._options.cluster_id}",
+            "fieldSelector": "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
+        }
+        others, _ = await list_all(self._api, "/api/v1/pods", query)
+        self._nodes.set_foreign(others)
+
+    async def _sweep(self) -> None:
+        """Remove Secrets whose pod was never made, or is gone."""
+        query = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
+        found, _ = await list_all(self._api, "/api/v1/secrets", query)
+        kept = self._pods.names()
+        for secret in found:
+            meta = secret.get("metadata") or {}
+            where = str(meta.get("namespace")), str(meta.get("name"))
+            if where in kept or not _is_old(instant(meta.get("creationTimestamp"))):
+                continue
+            container = (meta.get("labels") or {}).get(names.CONTAINER_ID)
+            node = str((meta.get("annotations") or {}).get(names.NODE) or "")
+            if container not in self._events.wanted(node):
+                path = f"/api/v1/namespaces/{where[0]}/secrets/{where[1]}"
+                await self._api.call("DELETE", path)
+
+    async def _on_events(self, change: Listed | Changed) -> None:
+        items = change.items if isinstance(change, Listed) else [change.item]
+        if isinstance(change, Changed) and change.kind == "DELETED":
+            return
+        for event in items:
+            at = event_lines.happened_at(event)
+            if at is None or at < self._began_at.replace(microsecond=0):
+                continue  # an earlier master has told of it
+            about = event.get("involvedObject") or {}
+            uid = str(about.get("uid") or "")
+            if self._pods.find_uid(uid) is not None:
+                await self._tell_event(event)
+            elif str(about.get("name")).startswith("det-"):
+                self._keep_unmatched(uid, event)
+
+    def _keep_unmatched(self, uid: str, event: Json) -> None:
+        """Of a pod that is not known yet."""
+        self._unmatched.setdefault(uid, []).append(event)
+        while len(self._unmatched) > _MAX_UNMATCHED:
+            del self._unmatched[next(iter(self._unmatched))]
+
+    async def _tell_event(self, event: Json) -> None:
+        uid = str((event.get("involvedObject") or {}).get("uid") or "")
+        pod = self._pods.find_uid(uid)
+        text = event_lines.line_of(event)
+        mark = event_lines.identity(event)
+        if pod is None or text is None or mark in self._told_events:
+            return
+        self._told_events.add(mark)
+        if len(self._told_events) > 50_000:
+            self._told_events.clear()
+        await self._events.note(
+            TaskNote(
+                task_id=pod.task_id,
+                allocation_id=pod.report.allocation_id,
+                container_id=pod.report.container_id,
+                agent_id=pod.node,
+                text=text,
+                level=event_lines.level_of(event),
+            )
+        )
+
+
+def _is_old(at: datetime | None) -> bool:
+    return at is not None and clock.now() - at > LEFT_BEHIND
+
+
+async def _for_ever(work: Callable[[], Awaitable[None]], times: Times) -> None:
+    """Begin again after a failure: the cluster is followed as long as the master leads."""
+    while True:
+        try:
+            await work()
+        except KubernetesUnusable as error:
+            log.error("%s", error.text)
+            await asyncio.sleep(times.longest_pause_s)
+        except Exception:
+            log.exception("following Kubernetes failed")
+            await asyncio.sleep(times.pause_s)

@@ -1,0 +1,55 @@
+"""One PriorityClass for each priority of a job, made when it is first needed.
+
+They never make Kubernetes preempt: who makes room is decided by the pools' planner.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.client import KubernetesApi, Refused
+
+log = logging.getLogger(__name__)
+
+_PATH = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+class PriorityClasses:
+    """The classes that this master has made."""
+
+    def __init__(self, api: KubernetesApi, cluster_id: str) -> None:
+        self._api = api
+        self._cluster_id = cluster_id
+        self._made: set[str] = set()
+        self._is_forbidden = False
+
+    async def ensure(self, priority: int | None) -> str:
+        """Name of the class of a priority; empty without one, or where none may be made.
+
+        Raises:
+            Unreachable: the API server does not answer.
+        """
+        if priority is None or self._is_forbidden:
+            return ""
+        name = f"determined-priority-{priority}"
+        if name in self._made:
+            return name
+        body = {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name, "labels": {names.CLUSTER: self._cluster_id}},
+            "value": priority,
+            "preemptionPolicy": "Never",
+            "globalDefault": False,
+            "description": f"Tasks of priority {priority}",
+        }
+        try:
+            await self._api.call("POST", _PATH, body=body)
+        except Refused as error:
+            if error.reason != "AlreadyExists":
+                self._is_forbidden = True
+                log.warning("pods get no priority classes: %s", error)
+                return ""
+        self._made.add(name)
+        return name

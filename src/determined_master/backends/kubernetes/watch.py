@@ -1,0 +1,107 @@
+"""Following a kind of object: all there are, then every change, for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+from typing import Literal
+
+import msgspec
+
+from determined_master.backends.kubernetes.client import Json, KubernetesApi, Refused, Unreachable
+from determined_master.backends.kubernetes.options import Times
+
+_PAGE = 500
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """All objects there are now: what is not among them is gone."""
+
+    items: list[Json]
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """One object is new, has changed or is gone."""
+
+    kind: Literal["ADDED", "MODIFIED", "DELETED"]
+    item: Json
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """The server cannot be reached, or refuses; it is asked again."""
+
+    reason: str
+
+
+async def follow(
+    api: KubernetesApi, path: str, query: Mapping[str, str], times: Times
+) -> AsyncGenerator[Listed | Changed | Lost]:
+    """List, watch, and list again where the watch was interrupted.
+
+    Never ends; close it to stop.
+    """
+    pause_s = times.pause_s
+    while True:
+        try:
+            items, version = await list_all(api, path, query)
+            yield Listed(items)
+            pause_s = times.pause_s
+            async with contextlib.aclosing(_watch(api, path, query, version, times)) as changes:
+                async for change in changes:
+                    yield change
+        except (Unreachable, Refused) as error:
+            if isinstance(error, Refused) and error.status == 410:
+                continue  # too long ago for the server to tell what has changed
+            yield Lost(str(error))
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, times.longest_pause_s)
+
+
+async def list_all(
+    api: KubernetesApi, path: str, query: Mapping[str, str]
+) -> tuple[list[Json], str]:
+    """All objects, and the version from which a watch goes on. Raises Unreachable, Refused."""
+    items: list[Json] = []
+    page = {**query, "limit": str(_PAGE)}
+    while True:
+        answer = await api.call("GET", path, query=page)
+        items += answer.get("items") or []
+        meta = answer.get("metadata") or {}
+        if not meta.get("continue"):
+            return items, str(meta.get("resourceVersion") or "")
+        page = {**page, "continue": str(meta["continue"])}
+
+
+async def _watch(
+    api: KubernetesApi, path: str, query: Mapping[str, str], version: str, times: Times
+) -> AsyncGenerator[Changed]:
+    """Changes since a version; goes on after the server has ended a watch in good order.
+
+    Raises:
+        Refused: with status 410, when the version is too old. Unreachable: the watch broke.
+    """
+    while True:
+        asked = {
+            **query,
+            "watch": "true",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(times.watch_s),
+        }
+        stream = api.stream(path, asked, idle_s=times.watch_s + 30)
+        rest = b""
+        async with contextlib.aclosing(stream) as pieces:
+            async for piece in pieces:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    if not line.strip():
+                        continue
+                    told = msgspec.json.decode(line)
+                    item = told.get("object") or {}
+                    if told.get("type") == "ERROR":
+                        code = int(item.get("code") or 500)
+                        raise Refused(code, str(item.get("reason")), str(item.get("message")))
+                    version = str(item.get("metadata", {}).get("resourceVersion") or version)
+                    if told.get("type") in ("ADDED", "MODIFIED", "DELETED"):
+                        yield Changed(told["type"], item)

@@ -1,0 +1,35 @@
+"""Names of Kubernetes namespaces that are made for workspaces."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_MOST = {"workspace": 31, "release": 19, "cluster": 4, "id": 6}
+_OTHER = re.compile(r"[^a-z0-9]+")
+
+
+def auto_name(workspace: str, workspace_id: int, release: str, cluster_id: str) -> str:
+    """The name of the namespace that is made for a workspace: always the same one.
+
+    Args:
+        workspace: its name, of which the beginning is kept so far as Kubernetes takes it.
+        workspace_id: makes it unique within this cluster.
+        release: the namespace that tasks are in by default.
+        cluster_id: of this master; other masters may use the same Kubernetes cluster.
+
+    Returns:
+        A DNS label of at most 63 characters.
+    """
+    parts = (
+        _clean(workspace)[: _MOST["workspace"]],
+        _clean(release)[: _MOST["release"]],
+        _clean(cluster_id)[: _MOST["cluster"]],
+        str(workspace_id)[-_MOST["id"] :],
+    )
+    return "-".join(part.strip("-") for part in parts if part.strip("-"))
+
+
+def _clean(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _OTHER.sub("-", plain.lower()).strip("-")

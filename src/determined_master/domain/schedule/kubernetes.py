@@ -1,0 +1,165 @@
+"""Planning on a Kubernetes cluster: its nodes are agents, and the larger priority goes first.
+
+Placing is ours, so that a task of several pods starts whole or not at all, and two of them never
+hold half of the cluster each. What differs from agents is the direction of priorities and the
+bound on one pod's slots.
+
+Source: helm-and-kubernetes 6, 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
+
+
+def as_agents(view: PoolView) -> PoolView:
+    """A pool of nodes as the planners of agents take it; `as_nodes` undoes it in their plan.
+
+    The smaller priority goes first in it, and a node with more slots than one pod may have is
+    several agents of that size. Which slots make up which of these is free to choose: as many as
+    can be are wholly free, so that tasks of several pods find them.
+    """
+    most = view.rules.max_slots_per_pod
+    sign = -1 if view.rules.priorities == "larger_first" else 1
+    parts = {} if most is None else _parts(view.agents, most)
+    if sign == 1 and not parts:
+        return view
+    held = {id: [len(p.free_slots) for p in own] for id, own in parts.items()}
+    return replace(
+        view,
+        agents=tuple(part for a in view.agents for part in parts.get(a.id, (a,))),
+        pending=tuple(
+            replace(
+                r, priority=sign * r.priority, excluded_agents=_excluded(r.excluded_agents, parts)
+            )
+            for r in view.pending
+        ),
+        running=tuple(
+            replace(
+                r,
+                priority=sign * r.priority,
+                slots_by_agent=tuple(
+                    piece for id, n in r.slots_by_agent for piece in _pieces(id, n, parts, held)
+                ),
+            )
+            for r in view.running
+        ),
+        rules=replace(view.rules, type="priority") if sign == -1 else view.rules,
+    )
+
+
+def as_nodes(plan: Plan) -> Plan:
+    """A plan for what `as_agents` has made of nodes, in terms of the nodes."""
+    starts = tuple(
+        replace(s, placement=tuple((_node(id), slots) for id, slots in s.placement))
+        for s in plan.starts
+    )
+    waits = tuple(
+        replace(w, agents=tuple(dict.fromkeys(map(_node, w.agents)))) if w.agents else w
+        for w in plan.waits
+    )
+    return replace(plan, starts=starts, waits=waits)
+
+
+def split(slots: int, most: int | None, is_single_node: bool = False) -> tuple[int, ...] | None:
+    """Slots of each pod: one with all of them, or several with the most that one may have.
+
+    Args:
+        slots: that a task asks for, 0 or more.
+        most: that one pod may have (`max_slots_per_pod`); None where nothing says so.
+        is_single_node: whether the task must have all in one.
+
+    Returns:
+        None when that is not possible.
+    """
+    if most is None or slots <= most or slots == 0:
+        return (slots,)
+    if is_single_node or most < 1 or slots % most:
+        return None
+    return (most,) * (slots // most)
+
+
+def impossible(request: RequestView, view: PoolView) -> str | None:
+    """Why a request cannot be split into pods, and what can be done; None when it can."""
+    most = view.rules.max_slots_per_pod
+    if most is None or split(request.slots, most, request.is_single_node) is not None:
+        return None
+    return too_many(request.slots, most, request.is_single_node)
+
+
+def too_many(slots: int, most: int, is_single_node: bool) -> str:
+    """Why a number of slots cannot be split into pods, and which could."""
+    if most < 1:
+        return (
+            f"needs {slots} slots, and pods of this cluster get none (max_slots_per_pod is 0): "
+            "ask for 0, or let an admin raise max_slots_per_pod"
+        )
+    if is_single_node:
+        return (
+            f"needs {slots} slots in one pod, and max_slots_per_pod is {most}: ask for at most "
+            f"{most}, or turn resources.is_single_node off"
+        )
+    lower = slots // most * most
+    return (
+        f"{slots} slots cannot be split into pods of max_slots_per_pod {most}: ask for {lower} or "
+        f"{lower + most}, or any other multiple of {most} or number up to it"
+    )
+
+
+Parts = dict[str, tuple[AgentView, ...]]
+_MARK = "#"
+"""Between a node's name, in which it cannot be, and the number of a part."""
+
+
+def _parts(nodes: Sequence[AgentView], most: int) -> Parts:
+    """The nodes that are larger than one pod may be, each cut into pieces."""
+    return {node.id: tuple(_cut(node, most)) for node in nodes if node.slots > most}
+
+
+def _cut(node: AgentView, most: int) -> Iterator[AgentView]:
+    sizes = [most] * (node.slots // most) if most else []
+    rest = node.slots - sum(sizes) if most else 0
+    begin = 0
+    for number, size in enumerate([*sizes, *([rest] if rest or not sizes else [])]):
+        part = replace(node, slots=size, free_slots=node.free_slots[begin : begin + size])
+        begin += size
+        if number:  # tasks without slots, and who holds slots that are shut, count once
+            part = replace(
+                part,
+                id=f"{node.id}{_MARK}{number}",
+                zero_slot_tasks=0,
+                max_zero_slot_tasks=0,
+                shut=(),
+            )
+        yield part
+
+
+def _pieces(
+    node: str, slots: int, parts: Parts, held: dict[str, list[int]]
+) -> Iterator[tuple[str, int]]:
+    """Where what runs on a node is counted; `held` has what is free or taken of each part."""
+    own = parts.get(node)
+    if own is None or not slots:
+        yield node, slots
+        return
+    for number, part in enumerate(own):
+        taken = min(slots, part.slots - held[node][number])
+        if taken > 0:
+            held[node][number] += taken
+            slots -= taken
+            yield part.id, taken
+    if slots:  # on slots that are shut
+        yield node, slots
+
+
+def _excluded(nodes: frozenset[str], parts: Parts) -> frozenset[str]:
+    return nodes | {part.id for node in nodes for part in parts.get(node, ())}
+
+
+def _node(part: str) -> str:
+    return part.partition(_MARK)[0]

@@ -1,0 +1,93 @@
+"""The Kubernetes clusters of the settings, joined to what they tell; part of `app.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from determined_master.backends.kubernetes.backend import KubernetesBackend
+from determined_master.backends.kubernetes.options import (
+    ClusterOptions,
+    MasterAddress,
+    PoolPods,
+    SlotType,
+)
+from determined_master.settings_check import SettingsError
+from determined_master.settings_kubernetes import KubernetesManager
+
+if TYPE_CHECKING:
+    from determined_master.ports import KubernetesCluster, PodEvents
+    from determined_master.services.master import MasterFacts
+    from determined_master.settings import Settings
+    from determined_master.settings_managers import Manager
+
+_SLOT_TYPES: dict[str, SlotType] = {"cuda": "cuda", "gpu": "cuda", "rocm": "rocm", "cpu": "cpu"}
+
+
+def kubernetes_clusters(
+    settings: Settings, facts: MasterFacts, events: PodEvents
+) -> dict[str, KubernetesCluster]:
+    """A backend for each Kubernetes manager of the settings, by the manager's name.
+
+    Raises:
+        SettingsError: one does not say where its pods call the master.
+    """
+    return {
+        manager.name: KubernetesBackend(
+            _options(settings, manager, facts),
+            events,
+            node_wait_s=max(p.agent_reconnect_wait_s for p in manager.pools),
+        )
+        for manager in settings.managers
+        if manager.kind == "kubernetes"
+    }
+
+
+def _options(settings: Settings, manager: Manager, facts: MasterFacts) -> ClusterOptions:
+    config = manager.config
+    assert isinstance(config, KubernetesManager)
+    is_first = manager.at == "root"
+    return ClusterOptions(
+        cluster_id=facts.cluster_id,
+        master_id=facts.master_id,
+        master=_address(settings, config, manager.at),
+        pools=tuple(_pool(settings, p) for p in manager.pools),
+        node_prefix="" if is_first else f"{manager.name}.",
+        kubeconfig_path=config.kubeconfig_path,
+        default_namespace=config.default_namespace,
+        slot_type=_SLOT_TYPES[config.slot_type],
+        cpu_per_slot=config.slot_resource_requests.cpu or 1.0,
+        default_scheduler=config.default_scheduler,
+    )
+
+
+def _address(settings: Settings, config: KubernetesManager, at: str) -> MasterAddress:
+    """Where pods call the master.
+
+    Raises:
+        SettingsError: nothing says so.
+    """
+    scheme = config.determined_master_scheme or ("https" if settings.security.tls.cert else "http")
+    if config.determined_master_host:
+        return MasterAddress(
+            scheme=scheme,
+            host=config.determined_master_host,
+            port=config.determined_master_port or settings.port,
+        )
+    if config.master_service_name:
+        host = f"{config.master_service_name}.{config.default_namespace}.svc.cluster.local"
+        port = config.determined_master_port or settings.port
+        return MasterAddress(scheme=scheme, host=host, port=port)
+    raise SettingsError(
+        f"{at}.resource_manager.determined_master_host: must say where pods reach this master, "
+        "or master_service_name must name its Service"
+    )
+
+
+def _pool(settings: Settings, pool: Any) -> PoolPods:
+    """Where a pool's pods may go: its own pod specs, else those of the cluster."""
+    own, shared = pool.task_container_defaults, settings.task_container_defaults
+    return PoolPods(
+        name=pool.pool_name,
+        cpu_pod_spec=own.get("cpu_pod_spec") or shared.get("cpu_pod_spec"),
+        gpu_pod_spec=own.get("gpu_pod_spec") or shared.get("gpu_pod_spec"),
+    )

@@ -1,0 +1,98 @@
+"""Which backend runs which containers: that of the agents, and one a Kubernetes cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from determined_master.ports import ClusterBackend
+
+if TYPE_CHECKING:
+    from determined_master.domain.agent_switches import Switches
+    from determined_master.ports import AgentDoor, AgentSnapshot, KubernetesCluster, StartOrder
+
+
+class Backends:
+    """All backends as one; implements `ports.ClusterBackend` and `ports.AgentDoor`.
+
+    Nodes of Kubernetes clusters are agents among the others: the planner of a pool puts
+    containers on either, and each backend runs those of its own.
+    """
+
+    def __init__(
+        self,
+        agents: ClusterBackend,
+        door: AgentDoor,
+        clusters: Mapping[str, KubernetesCluster] | None = None,
+        managers: Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Args:
+            agents: runs the containers on agents.
+            door: where agents come in.
+            clusters: the Kubernetes clusters, by the name of their resource manager.
+            managers: the name of each pool's resource manager.
+        """
+        self._agents = agents
+        self._door = door
+        self.clusters = dict(clusters or {})
+        self._managers = dict(managers or {})
+
+    def agents(self) -> Sequence[AgentSnapshot]:
+        """All agents, and the nodes of all clusters."""
+        if not self.clusters:
+            return self._agents.agents()
+        nodes = (node for cluster in self.clusters.values() for node in cluster.agents())
+        return [*self._agents.agents(), *nodes]
+
+    def set_switches(self, switches: Mapping[str, Switches]) -> None:
+        """What is switched off from now on, by id of agent or node."""
+        for backend in (self._agents, *self.clusters.values()):
+            backend.set_switches(switches)
+
+    async def start_container(self, order: StartOrder) -> None:
+        """Start a container once, however often it is ordered. Raises NotConnected."""
+        await self._of(order.agent_id).start_container(order)
+
+    async def signal_container(
+        self, agent_id: str, container_id: str, signal: int, allocation_id: str = ""
+    ) -> None:
+        """Send a signal; a container that was never started is reported as ended.
+
+        Raises NotConnected.
+        """
+        backend = self._of(agent_id)
+        await backend.signal_container(agent_id, container_id, signal, allocation_id)
+
+    async def forget_container(self, agent_id: str, container_id: str) -> None:
+        """The container's end is stored. Raises NotConnected."""
+        await self._of(agent_id).forget_container(agent_id, container_id)
+
+    def open(self, expected: Mapping[str, str], epoch: int) -> None:
+        """Accept agents, and act on clusters, under an epoch.
+
+        Args:
+            expected: the pool of each agent and node on which containers run.
+            epoch: of the lead that has begun.
+        """
+        of_clusters: dict[str, dict[str, str]] = {name: {} for name in self.clusters}
+        of_agents: dict[str, str] = {}
+        for agent_id, pool in expected.items():
+            of_clusters.get(self._managers.get(pool, ""), of_agents)[agent_id] = pool
+        self._door.open(of_agents, epoch)
+        for name, cluster in self.clusters.items():
+            cluster.open(of_clusters[name], epoch)
+
+    async def close(self) -> None:
+        """Let go of all agents and clusters; their containers run on."""
+        await self._door.close()
+        for cluster in self.clusters.values():
+            await cluster.close()
+
+    def find_cluster(self, manager: str) -> KubernetesCluster | None:
+        """The cluster of a resource manager; None for that of the agents."""
+        return self.clusters.get(manager)
+
+    def _of(self, agent_id: str) -> ClusterBackend:
+        clusters = self.clusters.values()
+        return next((c for c in clusters if c.has(agent_id)), self._agents)

@@ -1,0 +1,100 @@
+"""Where the pods of an allocation go, and what they are made of beside their containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
+from determined_master.ports import PodTerms
+from determined_master.settings_kubernetes import KubernetesManager
+from determined_master.store import experiments, generic_tasks, interactive_tasks
+from determined_master.store.namespaces import find_namespace
+from determined_master.store.places import find_workspaces
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from determined_master.domain.allocation.messages import Allocation, StartContainer
+    from determined_master.settings import Settings
+
+
+class _Task(msgspec.Struct, frozen=True):
+    """Whose task it is, and what its configuration says of pods."""
+
+    config: Mapping[str, Any]
+    username: str = ""
+    workspace: str = ""
+
+
+class PodTermsReader:
+    """Reads the terms of pods from the settings, the tasks' configurations and bindings."""
+
+    def __init__(self, settings: Settings, pool: asyncpg.Pool) -> None:
+        self._settings = settings
+        self._pool = pool
+
+    async def read(self, state: Allocation) -> PodTerms | None:
+        """What all pods of an allocation have in common; None where they are no pods."""
+        request = state.request
+        config = self._settings.manager_of(request.pool).config
+        if not isinstance(config, KubernetesManager):
+            return None
+        task = await self._task(state)
+        return PodTerms(
+            pool=request.pool,
+            namespace=await self._namespace(state) or config.default_namespace,
+            job_id=request.job_id,
+            priority=request.priority,
+            pods=len(state.containers),
+            pod_spec=self._pod_spec(state, task.config),
+            username=task.username,
+            workspace=task.workspace,
+            experiment_id=_text(request.experiment_id),
+            trial_id=_text(request.trial_id),
+        )
+
+    async def _namespace(self, state: Allocation) -> str | None:
+        """What the workspace of the task is bound to in its pool's cluster."""
+        manager = self._settings.manager_of(state.request.pool).name
+        async with self._pool.acquire() as conn:
+            where = await find_workspaces(conn, "allocation", [state.id])
+            workspace_id = where.get(state.id)
+            if workspace_id is None:
+                return None
+            return await find_namespace(conn, workspace_id, manager)
+
+    def _pod_spec(self, state: Allocation, config: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The task's, and the cluster's over it where checkpoints are deleted."""
+        own: Mapping[str, Any] | None = (config.get("environment") or {}).get("pod_spec")
+        if state.request.task_type != "CHECKPOINT_GC":
+            return own
+        pools = {p.pool_name: p.task_container_defaults for p in self._settings.all_pools}
+        key = "checkpoint_gc_pod_spec"
+        found = pools.get(state.request.pool, {}).get(key)
+        return found or self._settings.task_container_defaults.get(key) or own
+
+    async def _task(self, state: Allocation) -> _Task:
+        request = state.request
+        async with self._pool.acquire() as conn:
+            if request.experiment_id is not None:
+                row = await experiments.find_experiment(conn, request.experiment_id)
+                return _Task(row.config, row.username, row.workspace_name) if row else _Task({})
+            if request.task_type == "GENERIC":
+                task = await generic_tasks.find_generic_task(conn, request.task_id)
+                return _Task(task.config, task.username) if task else _Task({})
+            if request.task_type in INTERACTIVE_KINDS:
+                used = await interactive_tasks.find_interactive_task(conn, request.task_id)
+                return _Task(used.config, used.username) if used else _Task({})
+        return _Task({})
+
+
+def terms_of(common: PodTerms | None, container: StartContainer) -> PodTerms | None:
+    """The terms of one container's pod."""
+    return common and msgspec.structs.replace(common, rank=container.rank)
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)

@@ -1,0 +1,220 @@
+"""Settings of the Kubernetes resource manager, and what of them does not fit together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import Integer, Kind, Number
+from determined_master.settings_pools import AnyResourceManager
+
+Struct = msgspec.Struct
+
+DEFAULT_PRIORITY = 50
+"""Of jobs in Kubernetes pools that set none; there the larger one is ahead."""
+MAX_LABEL = 63
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_PORTS = Meta(ge=1025, le=65535)
+
+
+class _Label(Kind):
+    """A name as Kubernetes takes it for namespaces and services."""
+
+    noun = "string"
+
+    def read(self, value: Any, at: str, report: Report) -> str | None:
+        if not isinstance(value, str) or not is_dns_label(value):
+            report.problem(
+                at,
+                "must be a DNS label: at most 63 lower-case letters, digits and dashes, with a "
+                f'letter or digit at both ends, but found "{value}"',
+            )
+            return None
+        return value
+
+
+class _Given(Kind):
+    """A text that is not empty."""
+
+    noun = "string"
+
+    def read(self, value: Any, at: str, report: Report) -> str | None:
+        if not isinstance(value, str) or not value.strip():
+            report.problem(at, "must not be empty")
+            return None
+        return value
+
+
+Label = Annotated[str, Meta(extra={"kind": _Label()})]
+
+
+def is_dns_label(name: str) -> bool:
+    """Whether Kubernetes takes it as the name of a namespace."""
+    return len(name) <= MAX_LABEL and _LABEL.fullmatch(name) is not None
+
+
+class SlotRequests(Struct, frozen=True, kw_only=True):
+    """What one slot asks of its node."""
+
+    cpu: Annotated[
+        float | None,
+        Meta(
+            description="CPUs of one slot; needed for slot_type cpu.",
+            extra={"kind": Number(above=0)},
+        ),
+    ] = None
+
+
+class TaskGateway(Struct, frozen=True, kw_only=True):
+    """A gateway (Gateway API) by which the master reaches tasks of another cluster."""
+
+    gateway_name: Annotated[Label, Meta(description="Name of the Gateway.")]
+    gateway_namespace: Annotated[Label, Meta(description="Namespace of the Gateway.")]
+    gateway_ip: Annotated[
+        str,
+        Meta(description="Where the master reaches the gateway.", extra={"kind": _Given()}),
+    ]
+    gateway_port_range_start: Annotated[
+        int, _PORTS, Meta(description="First of the ports that tasks get, 1025 to 65535.")
+    ] = 32768
+    gateway_port_range_end: Annotated[
+        int, _PORTS, Meta(description="Last of them, 1025 to 65535.")
+    ] = 65535
+
+
+class KubernetesManager(AnyResourceManager, frozen=True, kw_only=True):
+    """A Kubernetes cluster that runs containers."""
+
+    type: str = "kubernetes"
+    default_namespace: Annotated[
+        Label, Meta(description="Namespace of tasks whose workspace is bound to no other.")
+    ] = "default"
+    namespace: Annotated[str, Meta(description="Gone: use default_namespace.")] = ""
+    max_slots_per_pod: Annotated[
+        int | None,
+        Meta(
+            description="Slots of one pod; a task with more gets several pods of that many.",
+            extra={"kind": Integer(at_least=0)},
+        ),
+    ] = None
+    master_service_name: Annotated[
+        str, Meta(description="The master's Service, by which tasks reach it.")
+    ] = ""
+    leave_kubernetes_resources: Annotated[bool, Meta(description="Has no effect.")] = False
+    default_scheduler: Annotated[
+        Literal["", "coscheduler", "preemption"],
+        Meta(description="Scheduler of pods; empty for that of the cluster. preemption is gone."),
+    ] = ""
+    slot_type: Annotated[
+        Literal["cuda", "gpu", "cpu", "rocm"], Meta(description="gpu is another name of cuda.")
+    ] = "cuda"
+    slot_resource_requests: SlotRequests = SlotRequests()
+    kubeconfig_path: Annotated[
+        str,
+        Meta(description="File that says how to reach the cluster; none for the master's own."),
+    ] = ""
+    determined_master_scheme: Annotated[
+        Literal["", "http", "https"],
+        Meta(description="How tasks call the master; empty for https where it has TLS."),
+    ] = ""
+    determined_master_host: Annotated[
+        str, Meta(description="Where tasks call the master; empty for its Service.")
+    ] = ""
+    determined_master_port: Annotated[
+        int, Meta(ge=0, le=65535, description="Port there; 0 for that of its Service.")
+    ] = 0
+    internal_task_gateway: TaskGateway | None = None
+    fluent: dict[str, Any] | None = None
+
+
+def resolve_kubernetes(
+    manager: KubernetesManager, defaults: Mapping[str, Any] | None = None
+) -> KubernetesManager:
+    """Fill in what follows from other settings.
+
+    Args:
+        manager: as it was given.
+        defaults: the cluster's `task_container_defaults` where it is the only manager; then
+            they may say how many slots a pod has.
+    """
+    most = manager.max_slots_per_pod
+    has_pools = not manager.no_default_resource_pools
+    return msgspec.structs.replace(
+        manager,
+        cluster_name=manager.cluster_name or manager.name,
+        max_slots_per_pod=_slots_per_pod(defaults) if most is None else most,
+        slot_type="cuda" if manager.slot_type == "gpu" else manager.slot_type,
+        default_aux_resource_pool=manager.default_aux_resource_pool if has_pools else "",
+        default_compute_resource_pool=manager.default_compute_resource_pool if has_pools else "",
+    )
+
+
+def check_kubernetes(
+    manager: KubernetesManager, at: str, report: Report, defaults: Mapping[str, Any] | None
+) -> None:
+    """Report what cannot be had, and what contradicts itself.
+
+    Args:
+        manager: as it was given.
+        at: its path, `root.resource_manager`.
+        report: takes the problems.
+        defaults: the cluster's `task_container_defaults` where it is the only manager.
+    """
+    _check_pods(manager, f"{at}.max_slots_per_pod", report, defaults)
+    if manager.namespace:
+        text = "is gone: use default_namespace, and bind workspaces to others"
+        report.problem(f"{at}.namespace", text)
+    if manager.default_scheduler == "preemption":
+        text = (
+            '"preemption" is gone: leave it empty, use "coscheduler", or give pods priority '
+            "classes by a pod_spec"
+        )
+        report.problem(f"{at}.default_scheduler", text)
+    requests = f"{at}.slot_resource_requests.cpu"
+    has_cpus = manager.slot_resource_requests.cpu is not None or report.has_problem_at(requests)
+    if manager.slot_type == "cpu" and not has_cpus:
+        report.problem(requests, "must say how many CPUs a slot has: slot_type is cpu")
+    if bool(manager.determined_master_host) != bool(manager.determined_master_port):
+        missing = "port" if manager.determined_master_host else "host"
+        text = "host and port must both be set, or neither"
+        report.problem(f"{at}.determined_master_{missing}", text)
+    _check_gateway(manager.internal_task_gateway, f"{at}.internal_task_gateway", report)
+    if manager.leave_kubernetes_resources:
+        report.warn(f"{at}.leave_kubernetes_resources", "has no effect any more: remove it")
+    if manager.fluent is not None:
+        report.warn(f"{at}.fluent", "has no effect any more: remove it")
+
+
+def _check_pods(
+    manager: KubernetesManager, at: str, report: Report, defaults: Mapping[str, Any] | None
+) -> None:
+    elsewhere = _slots_per_pod(defaults)
+    if manager.max_slots_per_pod is None and elsewhere is None:
+        if not report.has_problem_at(at):
+            report.problem(at, "must say how many slots one pod may have; 0 for none")
+    elif manager.max_slots_per_pod is not None and elsewhere is not None:
+        text = (
+            "is set, and task_container_defaults.kubernetes.max_slots_per_pod is set too: "
+            "remove one of them"
+        )
+        report.problem(at, text)
+
+
+def _check_gateway(gateway: TaskGateway | None, at: str, report: Report) -> None:
+    if gateway is None:
+        return
+    first, last = gateway.gateway_port_range_start, gateway.gateway_port_range_end
+    if first >= last:
+        text = f"must be < gateway_port_range_end ({last}) but found {first}"
+        report.problem(f"{at}.gateway_port_range_start", text)
+
+
+def _slots_per_pod(defaults: Mapping[str, Any] | None) -> int | None:
+    section = (defaults or {}).get("kubernetes")
+    given = section.get("max_slots_per_pod") if isinstance(section, Mapping) else None
+    return given if isinstance(given, int) else None

@@ -1,0 +1,265 @@
+"""Kubernetes namespaces of workspaces over the API, and pools of several managers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from tests.api.client import Client
+from tests.api.master import PASSWORD, SETTINGS, OneAgent, running_services, snapshot
+from tests.api.samples import World
+from tests.api.test_projects import workspace
+from tests.namespaces_in_memory import ClusterInMemory
+
+from determined_master.api.app import Api
+from determined_master.api.table import all_routes
+from determined_master.services.passwords import Passwords
+from determined_master.settings import Settings
+from determined_master.settings_kubernetes import KubernetesManager
+from determined_master.settings_managers import AdditionalManager
+from determined_master.settings_pools import ResourcePool
+from determined_master.store.pool import Address, Pool
+from determined_wire.agent_link import Device
+
+EAST = KubernetesManager(cluster_name="east", max_slots_per_pod=2, default_namespace="det")
+TWO: Settings = msgspec.structs.replace(
+    SETTINGS,
+    additional_resource_managers=(
+        AdditionalManager(
+            resource_manager=msgspec.structs.replace(EAST, metadata={"zone": "b"}),
+            resource_pools=(ResourcePool(pool_name="gpus"),),
+        ),
+        AdditionalManager(
+            resource_manager=KubernetesManager(cluster_name="west", max_slots_per_pod=1),
+            resource_pools=(ResourcePool(pool_name="cpus"),),
+        ),
+    ),
+)
+ONE: Settings = msgspec.structs.replace(
+    SETTINGS, additional_resource_managers=TWO.additional_resource_managers[:1]
+)
+
+
+class Clusters:
+    """A world with clusters in memory."""
+
+    def __init__(self, world: World, east: ClusterInMemory, west: ClusterInMemory) -> None:
+        self.world, self.east, self.west = world, east, west
+        self.admin, self.user = world.clients["admin"], world.clients["user"]
+
+    async def ask(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+        answer = await self.admin(method, path, body)
+        assert answer.status == status, answer.body
+        return answer.json()
+
+
+@contextlib.asynccontextmanager
+async def clusters_of(
+    settings: Settings, database: Address, pool: Pool, passwords: Passwords
+) -> AsyncIterator[Clusters]:
+    devices = tuple(Device(id=i, brand="H200", uuid=f"n{i}", type="cuda") for i in range(4))
+    node = snapshot("node", pool="gpus", devices=devices, is_node=True)
+    east, west = ClusterInMemory(node), ClusterInMemory()
+    running = running_services(
+        database, pool, passwords, settings, OneAgent(), clusters={"east": east, "west": west}
+    )
+    async with running as (services, engine):
+        api = Api(all_routes(), services, services.identities)
+        clients = {}
+        for name, username in (("admin", "admin"), ("user", "determined")):
+            opened = await services.auth.login(username, PASSWORD, is_hashed=False)
+            clients[name] = Client(api, opened.token)
+        yield Clusters(World(services, engine, {}, clients), east, west)
+        api.close()
+
+
+@pytest.fixture
+async def both(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[Clusters]:
+    async with clusters_of(TWO, database, pool, passwords) as made:
+        yield made
+
+
+@pytest.fixture
+async def one(database: Address, pool: Pool, passwords: Passwords) -> AsyncIterator[Clusters]:
+    async with clusters_of(ONE, database, pool, passwords) as made:
+        yield made
+
+
+def meta(cluster: str = "", **more: Any) -> dict[str, Any]:
+    return {"clusterNamespaceMeta": {cluster: {"clusterName": cluster, **more}}}
+
+
+def path(workspace_id: int) -> str:
+    return f"/api/v1/workspaces/{workspace_id}/namespace-bindings"
+
+
+async def bindings(clusters: Clusters, number: int) -> dict[str, tuple[str, bool]]:
+    route = f"/api/v1/workspaces/{number}/list-namespace-bindings"
+    found = (await clusters.ask("GET", route))["namespaceBindings"]
+    assert all(b["workspaceId"] == number and b["clusterName"] == n for n, b in found.items())
+    return {n: (b["namespace"], b.get("autoCreateNamespace", False)) for n, b in found.items()}
+
+
+async def test_a_workspace_is_bound_to_a_namespace_and_let_go_again(both: Clusters) -> None:
+    number = await workspace(both.admin, "Vision")
+    assert await bindings(both, number) == {"east": ("det", False), "west": ("default", False)}
+    both.west.namespaces["team"] = {}
+    made = await both.ask("POST", path(number), meta("west", namespace="team"))
+    assert made["namespaceBindings"]["west"]["namespace"] == "team"
+    assert (await bindings(both, number))["west"] == ("team", False)
+    await both.ask("DELETE", f"{path(number)}?clusterNames=west")
+    assert (await bindings(both, number))["west"] == ("default", False)
+    twice = await both.ask("DELETE", f"{path(number)}?clusterNames=west", status=400)
+    assert "uses the default namespace of west" in twice["error"]["error"]
+
+
+async def test_namespaces_are_made_and_go_with_their_workspaces(both: Clusters) -> None:
+    number = await workspace(both.admin, "Vision")
+    body = meta(autoCreateNamespace=True, autoCreateNamespaceAllClusters=True)
+    made = (await both.ask("POST", path(number), body))["namespaceBindings"]
+    names = {cluster: binding["namespace"] for cluster, binding in made.items()}
+    assert names["east"].startswith("vision-det-")
+    assert names["west"].startswith("vision-default-")
+    assert all(binding["autoCreateNamespace"] for binding in made.values())
+    assert names["east"] in both.east.namespaces
+    await both.ask("PATCH", f"/api/v1/workspaces/{number}", {"name": "Sight"})
+    await both.ask("POST", path(number), meta("east", autoCreateNamespace=True))
+    assert await bindings(both, number) == {n: (name, True) for n, name in names.items()}
+    sweep = both.world.services.namespaces.sweep
+    assert await sweep() == 0
+    await both.ask("DELETE", f"/api/v1/workspaces/{number}")
+    both.west.is_broken = True
+    assert await sweep() == 1
+    assert list(both.east.namespaces) == ["default"]
+    both.west.is_broken = False
+    assert await sweep() == 1
+    assert list(both.west.namespaces) == ["default"]
+    assert await sweep() == 0
+
+
+async def test_the_only_cluster_needs_no_name(one: Clusters) -> None:
+    number = await workspace(one.admin, "Vision")
+    made = await one.ask("POST", path(number), meta(autoCreateNamespace=True))
+    assert list(made["namespaceBindings"]) == ["east"]
+    await one.ask("DELETE", f"{path(number)}?clusterNames=")
+    assert await bindings(one, number) == {"east": ("det", False)}
+
+
+REFUSED = {
+    "no cluster of several": (meta(namespace="default"), 400, "name a cluster (clusterName)"),
+    "an unknown cluster": (meta("north", namespace="x"), 404, "cluster name 'north': there are"),
+    "agents": (meta("default", namespace="x"), 404, "cluster name 'default'"),
+    "both": (meta("east", namespace="a", autoCreateNamespace=True), 400, "give either namespace"),
+    "nothing": (meta("east"), 400, "names no namespace"),
+    "one and all": (
+        meta("east", autoCreateNamespaceAllClusters=True),
+        400,
+        "autoCreateNamespaceAllClusters is for all clusters, and 'east' is named",
+    ),
+    "not there": (meta("east", namespace="nope"), 404, "namespace 'nope' does not exist in clust"),
+    "a bad quota": (
+        meta("east", autoCreateNamespace=True, resourceQuota=-1),
+        400,
+        "must be at least 0 GPUs, but found -1",
+    ),
+}
+
+
+@pytest.mark.slow
+async def test_what_cannot_be_bound_is_told_and_changes_nothing(both: Clusters) -> None:
+    number = await workspace(both.admin, "Vision")
+    for name, (body, status, text) in REFUSED.items():
+        answer = await both.ask("POST", path(number), body, status=status)
+        assert text in answer["error"]["error"], name
+        new = {"name": f"new {name}", **body}
+        answer = await both.ask("POST", "/api/v1/workspaces", new, status=status)
+        assert text in answer["error"]["error"], name
+    found = (await both.ask("GET", "/api/v1/workspaces"))["workspaces"]
+    assert [w["name"] for w in found] == ["Uncategorized", "Vision"]
+    assert await bindings(both, number) == {"east": ("det", False), "west": ("default", False)}
+    both.east.is_broken = True
+    body = {"name": "broken", **meta("east", autoCreateNamespace=True)}
+    await both.ask("POST", "/api/v1/workspaces", body, status=503)
+    found = (await both.ask("GET", "/api/v1/workspaces"))["workspaces"]
+    assert [w["name"] for w in found] == ["Uncategorized", "Vision"]
+    for method, route in (("POST", path(number)), ("DELETE", path(number))):
+        answer = await both.user(method, route, meta("west", autoCreateNamespace=True))
+        assert answer.status == 403, answer.body
+
+
+async def test_a_quota_bounds_a_namespace_that_was_made(one: Clusters) -> None:
+    body = {
+        "name": "Vision",
+        **meta(autoCreateNamespace=True),
+        "clusterQuotaPairs": {"": 8},
+    }
+    made = await one.ask("POST", "/api/v1/workspaces", body)
+    number, name = made["workspace"]["id"], made["namespaceBindings"]["east"]["namespace"]
+    quotas = f"/api/v1/workspaces/{number}/get-k8s-resource-quotas"
+    assert await one.ask("GET", quotas) == {"resourceQuotas": {"east": 8.0}}
+    one.east.namespaces[name]["lower"] = 4
+    assert await one.ask("GET", quotas) == {"resourceQuotas": {"east": 4.0}}
+    route = f"/api/v1/workspaces/{number}/set-resource-quota"
+    refused = await one.ask("POST", route, {"clusterQuotaPairs": {"east": 6}}, status=400)
+    assert "quota 'lower'" in refused["error"]["error"]
+    await one.ask("POST", route, {"clusterQuotaPairs": {"east": 3}})
+    assert await one.ask("GET", quotas) == {"resourceQuotas": {"east": 3.0}}
+    refused = await one.ask(
+        "POST", "/api/v1/workspaces/1/set-resource-quota", {"clusterQuotaPairs": {"": 1}}, 400
+    )
+    assert "was not made by this master" in refused["error"]["error"]
+
+
+async def test_workspaces_of_default_namespaces_are_told_and_given_their_own(
+    both: Clusters,
+) -> None:
+    number = await workspace(both.admin, "Vision")
+    await both.ask("POST", path(1), meta("east", autoCreateNamespace=True))
+    route = "/api/v1/namespace-bindings/workspace-ids-with-default-bindings"
+    assert (await both.ask("GET", route))["workspaceIds"] == [1, number]
+    body = {"workspaceIds": [1]}
+    await both.ask("POST", "/api/v1/namespace-bindings/bulk-auto-create", body)
+    assert (await both.ask("GET", route))["workspaceIds"] == [number]
+    managers = await both.ask("GET", "/api/v1/k8s-resource-managers")
+    assert managers == {"resourceManagers": ["east", "west"]}
+
+
+async def test_without_kubernetes_there_are_no_namespaces(admin: Client) -> None:
+    for method, route, body in (
+        ("GET", "/api/v1/workspaces/1/list-namespace-bindings", None),
+        ("POST", path(1), meta(namespace="x")),
+        ("DELETE", path(1), None),
+        ("POST", "/api/v1/workspaces", {"name": "x", **meta(namespace="x")}),
+    ):
+        answer = await admin(method, route, body)
+        assert answer.status == 501, answer.body
+        assert "this master has no Kubernetes resource manager" in answer.json()["error"]["error"]
+    managers = await admin("GET", "/api/v1/k8s-resource-managers")
+    assert managers.json() == {"resourceManagers": []}
+    route = "/api/v1/namespace-bindings/workspace-ids-with-default-bindings"
+    assert (await admin("GET", route)).json() == {"workspaceIds": [1]}
+
+
+async def test_pools_are_listed_over_all_managers(both: Clusters) -> None:
+    found = (await both.ask("GET", "/api/v1/resource-pools"))["resourcePools"]
+    pools = {pool["name"]: pool for pool in found}
+    assert list(pools) == ["default", "gpus", "cpus"]
+    assert {name: pool["clusterName"] for name, pool in pools.items()} == {
+        "default": "default",
+        "gpus": "east",
+        "cpus": "west",
+    }
+    gpus = pools["gpus"]
+    assert gpus["type"] == "RESOURCE_POOL_TYPE_K8S"
+    assert gpus["schedulerType"] == "SCHEDULER_TYPE_KUBERNETES"
+    assert gpus["resourceManagerMetadata"] == {"zone": "b"}
+    assert (gpus["numAgents"], gpus["slotsAvailable"]) == (1, 4)
+    assert gpus["details"]["priorityScheduler"]["defaultPriority"] == 50
+    assert pools["default"]["defaultComputePool"]
+    shown = (await both.ask("GET", "/api/v1/master/config"))["config"]
+    more = shown["additional_resource_managers"]
+    assert [m["resource_manager"]["cluster_name"] for m in more] == ["east", "west"]
+    assert more[0]["resource_manager"]["type"] == "kubernetes"

@@ -1,0 +1,84 @@
+"""What the namespaces of every Kubernetes cluster must do; `ports.Namespaces`.
+
+A subclass gives a fixture `cluster` (see `Namespaced`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from determined_master.domain.errors import PermissionDenied, Unavailable
+from determined_master.ports import Namespaces
+
+
+class Namespaced:
+    """A cluster, and ways around its port."""
+
+    def __init__(
+        self,
+        calls: Namespaces,
+        add_quota: Callable[[str, str, int], Awaitable[None]],
+        break_it: Callable[[], None],
+        refuse: Callable[[], None],
+    ) -> None:
+        """
+        Args:
+            calls: the port.
+            add_quota: lays a quota of GPUs in a namespace: namespace, name, number.
+            break_it: from now on the cluster does not answer.
+            refuse: from now on the master may make no namespaces.
+        """
+        self.calls = calls
+        self.add_quota = add_quota
+        self.break_it = break_it
+        self.refuse = refuse
+
+
+class NamespacesContract:
+    """The suite."""
+
+    async def test_a_namespace_is_there_from_its_making_to_its_deletion(
+        self, cluster: Namespaced
+    ) -> None:
+        calls = cluster.calls
+        assert await calls.has_namespace("default")
+        assert not await calls.has_namespace("vision")
+        await calls.create_namespace("vision")
+        await calls.create_namespace("vision")
+        assert await calls.has_namespace("vision")
+        await calls.delete_namespace("vision")
+        await calls.delete_namespace("vision")
+        assert not await calls.has_namespace("vision")
+
+    async def test_quotas_are_told_by_name_and_the_own_one_is_known(
+        self, cluster: Namespaced
+    ) -> None:
+        calls = cluster.calls
+        await calls.create_namespace("vision")
+        assert list(await calls.quotas("vision")) == []
+        await cluster.add_quota("vision", "zoo", 3)
+        await calls.set_quota("vision", 4)
+        await calls.set_quota("vision", 8)
+        found = [(q.name, q.gpus, q.is_own) for q in await calls.quotas("vision")]
+        assert found == [("vision-quota", 8.0, True), ("zoo", 3.0, False)]
+
+    async def test_a_cluster_that_does_not_answer_is_unavailable(
+        self, cluster: Namespaced
+    ) -> None:
+        cluster.break_it()
+        for call in (
+            cluster.calls.has_namespace("a"),
+            cluster.calls.create_namespace("a"),
+            cluster.calls.delete_namespace("a"),
+            cluster.calls.quotas("a"),
+            cluster.calls.set_quota("a", 1),
+        ):
+            with pytest.raises(Unavailable):
+                await call
+
+    async def test_what_the_master_may_not_do_is_told(self, cluster: Namespaced) -> None:
+        cluster.refuse()
+        with pytest.raises(PermissionDenied, match="namespaces"):
+            await cluster.calls.create_namespace("a")

@@ -1,0 +1,30 @@
+"""Names of the namespaces that are made for workspaces."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from determined_master.domain.namespaces import auto_name
+from determined_master.settings_kubernetes import is_dns_label
+
+CLUSTER = "6f1e0c2a-0000-0000-0000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("workspace", "name"),
+    [
+        ("Vision", "vision-det-6f1e-7"),
+        ("Ünï & Cø", "uni-c-det-6f1e-7"),
+        ("_", "det-6f1e-7"),
+        ("a" * 40, "a" * 31 + "-det-6f1e-7"),
+    ],
+)
+def test_the_name_tells_whose_it_is(workspace: str, name: str) -> None:
+    assert auto_name(workspace, 7, "det", CLUSTER) == name
+
+
+@given(st.text(min_size=1, max_size=80), st.integers(1, 2**31 - 1), st.text(max_size=63))
+def test_kubernetes_takes_every_name(workspace: str, number: int, release: str) -> None:
+    assert is_dns_label(auto_name(workspace, number, release, CLUSTER))

@@ -1,0 +1,1 @@
+"""A Kubernetes API server in memory, and a kubelet that runs pods as plain processes."""

@@ -1,0 +1,223 @@
+"""Runs the pods of the fake cluster as plain processes, and tells how they do.
+
+A container's `/run/determined…` and `/opt/determined/harness` lie in a directory of the pod's own:
+paths in variables and arguments are changed to it, as no file system of its own is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.fake_kubernetes.server import FakeServer
+from tests.fake_kubernetes.store import Json, now_text
+
+from determined_master.backends.kubernetes import names
+
+IMAGES_THAT_ARE_NOT_THERE = "missing"
+
+
+class FakeKubelet:
+    """The nodes of a fake cluster."""
+
+    def __init__(self, server: FakeServer, root: Path) -> None:
+        self.server = server
+        self.root = root
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._processes: dict[str, asyncio.subprocess.Process] = {}
+        server.store.listeners.append(self._heard)
+
+    async def add_node(self, name: str, cpu: int = 4, **spec: Any) -> None:
+        """A node that is ready."""
+        status = {
+            "allocatable": {"cpu": str(cpu), "memory": "16Gi"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "nodeInfo": {"kubeletVersion": "v1.30.0"},
+        }
+        node = {"metadata": {"name": name, "labels": {}}, "spec": spec, "status": status}
+        await self.server.store.put("nodes", node)
+
+    async def set_ready(self, name: str, is_ready: bool) -> None:
+        node = self.server.store.find("nodes", "", name)
+        assert node is not None
+        condition = {"type": "Ready", "status": "True" if is_ready else "Unknown"}
+        node["status"]["conditions"] = [condition]
+        await self.server.store.put("nodes", node)
+
+    async def stop(self) -> None:
+        """Kill all pods."""
+        for process in self._processes.values():
+            _kill(process, signal.SIGKILL)
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def _heard(self, what: str, kind: str, item: Json) -> None:
+        if kind != "pods":
+            return
+        uid = item["metadata"]["uid"]
+        if what == "ADDED":
+            self._tasks[uid] = asyncio.get_running_loop().create_task(self._live(item))
+        elif what == "DELETED" or _is_to_end(item):
+            process = self._processes.get(uid)
+            if process is not None and process.returncode is None:
+                _kill(process, signal.SIGKILL if what == "DELETED" else signal.SIGTERM)
+
+    async def _live(self, pod: Json) -> None:
+        """A pod from its placing to its end."""
+        await asyncio.sleep(0)
+        node = _planned_node(pod)
+        if node is None or self.server.store.find("nodes", "", node) is None:
+            text = "0/1 nodes are available: 1 node(s) didn't match node selector."
+            unplaced = {"type": "PodScheduled", "status": "False", "message": text}
+            await self._set(pod, conditions=[unplaced])
+            await self._event(pod, "FailedScheduling", text, "Warning")
+            return
+        pod["spec"]["nodeName"] = node
+        placed = {"type": "PodScheduled", "status": "True"}
+        await self._set(pod, conditions=[placed], startTime=now_text())
+        await self._event(pod, "Scheduled", f"Successfully assigned default/x to {node}")
+        main = next(c for c in pod["spec"]["containers"] if c["name"] == names.MAIN)
+        if main["image"] == IMAGES_THAT_ARE_NOT_THERE:
+            waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "missing"'}
+            init = pod["spec"]["initContainers"][-1]["name"]
+            state = {"name": init, "image": main["image"], "state": {"waiting": waiting}}
+            await self._set(pod, initContainerStatuses=[state])
+            return
+        code, said = await self._prepare(pod)
+        if code:
+            end = {"terminated": {"exitCode": code, "message": said, "reason": "Error"}}
+            name = pod["spec"]["initContainers"][-1]["name"]
+            failed = [{"name": name, "image": "x", "state": end}]
+            await self._set(pod, phase="Failed", initContainerStatuses=failed)
+            return
+        await self._run(pod, main)
+        if pod["metadata"].get("deletionTimestamp"):
+            meta = pod["metadata"]
+            await self.server.store.remove("pods", meta["namespace"], meta["name"])
+
+    async def _prepare(self, pod: Json) -> tuple[int, str]:
+        """The last init container."""
+        home = self._home(pod)
+        order, space = home / "order", home / "space"
+        order.mkdir(parents=True)
+        space.mkdir()
+        data = self._secret(pod)
+        for key in ("files.tar.gz", "prepare.py"):
+            (order / key).write_bytes(data[key])
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-I", str(order / "prepare.py"), str(order), str(space)),
+            env=self._environment(pod),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        self._processes[pod["metadata"]["uid"]] = process
+        said, _ = await process.communicate()
+        return process.returncode or 0, said.decode()
+
+    async def _run(self, pod: Json, main: Json) -> None:
+        uid = pod["metadata"]["uid"]
+        command = [*main["command"], *(a.replace("$$(", "$(") for a in main.get("args") or ())]
+        if command[0] == "python3":
+            command[0] = sys.executable
+        log = self.server.logs.setdefault(uid, bytearray())
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env=self._environment(pod),
+            cwd=self._placed(main["workingDir"], pod),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._processes[uid] = process
+        running = {"name": names.MAIN, "state": {"running": {"startedAt": now_text()}}}
+        await self._set(pod, phase="Running", podIP="127.0.0.1", containerStatuses=[running])
+        if _is_to_end(pod):
+            _kill(process, signal.SIGTERM)
+        assert process.stdout is not None
+        async for line in process.stdout:
+            stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
+            log += stamp.encode() + b" " + line
+        code = await process.wait()
+        end = {"exitCode": code if code >= 0 else 128 - code, "finishedAt": now_text()}
+        ended = {"name": names.MAIN, "state": {"terminated": end}}
+        phase = "Succeeded" if code == 0 else "Failed"
+        await self._set(pod, phase=phase, containerStatuses=[ended])
+        shutil.rmtree(self._home(pod), ignore_errors=True)
+
+    async def _set(self, pod: Json, **status: Any) -> None:
+        meta = pod["metadata"]
+        if self.server.store.find("pods", meta["namespace"], meta["name"]) is pod:
+            pod.setdefault("status", {"phase": "Pending"}).update(status)
+            await self.server.store.put("pods", pod)
+
+    async def _event(self, pod: Json, reason: str, text: str, kind: str = "Normal") -> None:
+        meta = pod["metadata"]
+        about = {"kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
+        event = {
+            "metadata": {"name": f"{meta['name']}.{reason}", "namespace": meta["namespace"]},
+            "involvedObject": about,
+            "reason": reason,
+            "message": text,
+            "type": kind,
+            "lastTimestamp": now_text(),
+        }
+        await self.server.store.put("events", event)
+
+    def _secret(self, pod: Json) -> dict[str, bytes]:
+        volume = next(v for v in pod["spec"]["volumes"] if v["name"] == "det-order")
+        found = self.server.store.find(
+            "secrets", pod["metadata"]["namespace"], volume["secret"]["secretName"]
+        )
+        assert found is not None
+        return {key: base64.b64decode(value) for key, value in found["data"].items()}
+
+    def _environment(self, pod: Json) -> dict[str, str]:
+        data = self._secret(pod)
+        main = next(c for c in pod["spec"]["containers"] if c["name"] == names.MAIN)
+        found = {"PATH": os.environ["PATH"], "HOME": str(self._home(pod))}
+        for variable in main["env"]:
+            source = variable.get("valueFrom") or {}
+            if "fieldRef" in source:
+                value = "127.0.0.1"
+            elif "secretKeyRef" in source:
+                value = data[source["secretKeyRef"]["key"]].decode()
+            else:
+                value = variable["value"]
+            found[variable["name"]] = self._placed(value, pod)
+        return found
+
+    def _placed(self, text: str, pod: Json) -> str:
+        space = self._home(pod) / "space"
+        if text.startswith("/run/determined"):
+            return str(space / "run") + text.removeprefix("/run/determined")
+        return text.replace("/opt/determined/harness", str(space / "harness"))
+
+    def _home(self, pod: Json) -> Path:
+        return self.root / str(pod["metadata"]["uid"])
+
+
+def _planned_node(pod: Json) -> str | None:
+    near = pod["spec"]["affinity"]["nodeAffinity"]
+    required = near["requiredDuringSchedulingIgnoredDuringExecution"]
+    return next((f["values"][0] for f in required["nodeSelectorTerms"][0]["matchFields"]), None)
+
+
+def _is_to_end(pod: Json) -> bool:
+    has_deadline = pod["spec"].get("activeDeadlineSeconds") is not None
+    return has_deadline or bool(pod["metadata"].get("deletionTimestamp"))
+
+
+def _kill(process: asyncio.subprocess.Process, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

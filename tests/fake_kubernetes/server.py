@@ -1,0 +1,218 @@
+"""The API server: the paths that the backend calls, answered as Kubernetes answers them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from tests.fake_kubernetes.store import Json, Store, matches, now_text
+
+TOKEN = "fake"
+CLUSTER_WIDE = {"nodes", "namespaces", "priorityclasses"}
+
+
+class FakeServer:
+    """Serves one store on a port of this machine."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self.refusals: dict[tuple[str, str], tuple[int, str, str]] = {}
+        """By method and kind: status, reason and message."""
+        self.broken = False
+        """Every call is answered by 503."""
+        self.logs: dict[str, bytearray] = {}
+        """By uid of pods: with times, as the API gives them."""
+        self.calls: list[tuple[str, str]] = []
+        self._runner: web.AppRunner | None = None
+        self._streams: set[asyncio.Task[Any]] = set()
+        self.port = 0
+
+    async def start(self) -> None:
+        app = web.Application(middlewares=[self._guard])
+        for prefix in ("/api/v1", "/apis/scheduling.k8s.io/v1"):
+            for where in ("", "/namespaces/{namespace}"):
+                base = f"{prefix}{where}/{{kind}}"
+                app.router.add_get(base, self._list)
+                app.router.add_post(base, self._create)
+                app.router.add_get(f"{base}/{{name}}", self._get)
+                app.router.add_patch(f"{base}/{{name}}", self._patch)
+                app.router.add_delete(f"{base}/{{name}}", self._delete)
+        app.router.add_get("/api/v1/namespaces/{namespace}/pods/{name}/log", self._log)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
+        await site.start()
+        self.port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+        await self.store.put("namespaces", {"metadata": {"name": "default"}})
+
+    async def stop(self) -> None:
+        for stream in list(self._streams):
+            stream.cancel()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def break_streams(self) -> None:
+        """End all watches and logs that are followed, as a restart of the server does."""
+        for stream in list(self._streams):
+            stream.cancel()
+
+    def kubeconfig(self, path: Path) -> Path:
+        """A file by which the server is reached."""
+        server = f"http://127.0.0.1:{self.port}"
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "fake", "cluster": {"server": server}}],
+            "users": [{"name": "admin", "user": {"token": TOKEN}}],
+            "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "admin"}}],
+            "current-context": "fake",
+        }
+        path.write_text(json.dumps(config))
+        return path
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        self.calls.append((request.method, request.path))
+        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+            return _status(401, "Unauthorized", "no token")
+        if self.broken:
+            return _status(503, "ServiceUnavailable", "the server is broken")
+        refusal = self.refusals.get((request.method, request.match_info.get("kind", "")))
+        if refusal is not None:
+            return _status(*refusal)
+        response: web.StreamResponse = await handler(request)
+        return response
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        kind, query = request.match_info["kind"], dict(request.query)
+        namespace = request.match_info.get("namespace")
+        if query.get("watch") == "true":
+            return await self._watch(request, kind, namespace, query)
+        items = self.store.list(kind, namespace, query)
+        meta = {"resourceVersion": str(self.store.version)}
+        return web.json_response({"kind": "List", "metadata": meta, "items": items})
+
+    async def _watch(
+        self, request: web.Request, kind: str, namespace: str | None, query: dict[str, str]
+    ) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        since = int(query.get("resourceVersion") or 0)
+        try:
+            if since < self.store.oldest:
+                gone = {"code": 410, "reason": "Expired", "message": "too old resource version"}
+                await _send(response, {"type": "ERROR", "object": gone})
+                return response
+            async with asyncio.timeout(float(query.get("timeoutSeconds") or 60)):
+                while True:
+                    for version, what, k, item in list(self.store.happened):
+                        is_here = namespace in (None, item["metadata"].get("namespace", ""))
+                        if version > since and k == kind and is_here and matches(item, query):
+                            await _send(response, {"type": what, "object": item})
+                    since = self.store.version
+                    async with self.store.news:
+                        await self.store.news.wait_for(lambda: self.store.version > since)  # noqa: B023
+        except TimeoutError:
+            return response
+        finally:
+            self._streams.discard(task)
+
+    async def _create(self, request: web.Request) -> web.Response:
+        kind, namespace = request.match_info["kind"], request.match_info.get("namespace", "")
+        item: Json = await request.json()
+        name = item["metadata"]["name"]
+        if namespace and self.store.find("namespaces", "", namespace) is None:
+            return _status(404, "NotFound", f'namespaces "{namespace}" not found')
+        if self.store.find(kind, namespace, name) is not None:
+            return _status(409, "AlreadyExists", f'{kind} "{name}" already exists')
+        if namespace:
+            item["metadata"]["namespace"] = namespace
+        return web.json_response(await self.store.put(kind, item), status=201)
+
+    def _found(self, request: web.Request) -> tuple[str, str, str, Json | None]:
+        kind, name = request.match_info["kind"], request.match_info["name"]
+        namespace = request.match_info.get("namespace", "")
+        return kind, namespace, name, self.store.find(kind, namespace, name)
+
+    async def _get(self, request: web.Request) -> web.Response:
+        kind, _, name, item = self._found(request)
+        if item is None:
+            return _status(404, "NotFound", f'{kind} "{name}" not found')
+        return web.json_response(item)
+
+    async def _patch(self, request: web.Request) -> web.Response:
+        kind, _, name, item = self._found(request)
+        if item is None:
+            return _status(404, "NotFound", f'{kind} "{name}" not found')
+        _merge(item, await request.json())
+        return web.json_response(await self.store.put(kind, item))
+
+    async def _delete(self, request: web.Request) -> web.Response:
+        kind, namespace, name, item = self._found(request)
+        if item is None:
+            return _status(404, "NotFound", f'{kind} "{name}" not found')
+        grace = request.query.get("gracePeriodSeconds")
+        is_placed = (item.get("spec") or {}).get("nodeName")
+        is_running = kind == "pods" and is_placed and not _is_over(item)
+        if is_running and grace != "0":
+            item["metadata"]["deletionTimestamp"] = now_text()
+            await self.store.put(kind, item)
+        else:
+            await self.store.remove(kind, namespace, name)
+        return web.json_response(item)
+
+    async def _log(self, request: web.Request) -> web.StreamResponse:
+        namespace, name = request.match_info["namespace"], request.match_info["name"]
+        pod = self.store.find("pods", namespace, name)
+        if pod is None:
+            return _status(404, "NotFound", f'pods "{name}" not found')
+        uid = pod["metadata"]["uid"]
+        if uid not in self.logs:
+            text = f'container "{request.query["container"]}" in pod "{name}" is waiting to start'
+            return _status(400, "BadRequest", text)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        sent = 0
+        try:
+            while True:
+                is_over = _is_over(self.store.find("pods", namespace, name))
+                data = bytes(self.logs.get(uid, b"")[sent:])
+                if data:
+                    await response.write(data)
+                    sent += len(data)
+                elif is_over or request.query.get("follow") != "true":
+                    return response
+                else:
+                    await asyncio.sleep(0.02)
+        finally:
+            self._streams.discard(task)
+
+
+def _is_over(pod: Json | None) -> bool:
+    return pod is None or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _merge(item: Json, patch: Json) -> None:
+    for key, value in patch.items():
+        if isinstance(value, dict) and isinstance(item.get(key), dict):
+            _merge(item[key], value)
+        else:
+            item[key] = value
+
+
+async def _send(response: web.StreamResponse, change: Json) -> None:
+    await response.write(json.dumps(change).encode() + b"\n")
+
+
+def _status(code: int, reason: str, message: str) -> web.Response:
+    body = {"kind": "Status", "status": "Failure", "reason": reason, "message": message}
+    return web.json_response({**body, "code": code}, status=code)

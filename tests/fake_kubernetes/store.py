@@ -1,0 +1,88 @@
+"""Objects of the fake cluster: versions, selectors, and what happened since when."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def now_text() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Store:
+    """All objects, by kind, namespace and name."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str, str], Json] = {}
+        self.version = 100
+        self.oldest = 0
+        """Watches that ask for an older version are told that it is gone."""
+        self.happened: list[tuple[int, str, str, Json]] = []
+        self.news = asyncio.Condition()
+        self.listeners: list[Callable[[str, str, Json], None]] = []
+
+    async def put(self, kind: str, item: Json) -> Json:
+        """Store a new or a changed object."""
+        meta = item.setdefault("metadata", {})
+        key = (kind, meta.get("namespace", ""), meta["name"])
+        what = "MODIFIED" if key in self.objects else "ADDED"
+        meta.setdefault("uid", str(uuid.uuid4()))
+        meta.setdefault("creationTimestamp", now_text())
+        await self._note(what, kind, item)
+        self.objects[key] = item
+        return copy.deepcopy(item)
+
+    async def remove(self, kind: str, namespace: str, name: str) -> Json | None:
+        """Remove an object for good."""
+        item = self.objects.pop((kind, namespace, name), None)
+        if item is not None:
+            await self._note("DELETED", kind, item)
+        return item
+
+    def find(self, kind: str, namespace: str, name: str) -> Json | None:
+        return self.objects.get((kind, namespace, name))
+
+    def list(self, kind: str, namespace: str | None, query: dict[str, str]) -> list[Json]:
+        """Those that the selectors of a request take."""
+        return [
+            copy.deepcopy(item)
+            for (k, ns, _), item in sorted(self.objects.items())
+            if k == kind and namespace in (None, ns) and matches(item, query)
+        ]
+
+    async def _note(self, what: str, kind: str, item: Json) -> None:
+        self.version += 1
+        item["metadata"]["resourceVersion"] = str(self.version)
+        self.happened.append((self.version, what, kind, copy.deepcopy(item)))
+        for listener in self.listeners:
+            listener(what, kind, item)
+        async with self.news:
+            self.news.notify_all()
+
+
+def matches(item: Json, query: dict[str, str]) -> bool:
+    """Whether label and field selectors take an object."""
+    labels = item["metadata"].get("labels") or {}
+    for term in filter(None, query.get("labelSelector", "").split(",")):
+        key, is_not, value = term.partition("!=")
+        if not is_not:
+            key, _, value = term.partition("=")
+        if (labels.get(key) == value) is bool(is_not):
+            return False
+    for term in filter(None, query.get("fieldSelector", "").split(",")):
+        path, is_not, value = term.partition("!=")
+        if not is_not:
+            path, _, value = term.partition("=")
+        found: Any = item
+        for part in path.split("."):
+            found = (found or {}).get(part)
+        if ((found or "") == value) is bool(is_not):
+            return False
+    return True

@@ -1,0 +1,175 @@
+"""Settings of Kubernetes managers, and of several managers (master-config 10, 11, 13)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.covers import covers
+from tests.test_master_settings import errors, read
+
+from determined_master.services.defaults import (
+    cluster_priorities,
+    config_layers,
+    pool_configs,
+)
+from determined_master.settings_kubernetes import KubernetesManager
+
+E = "scheduling-and-provisioning"
+SIMPLE = "type: kubernetes, max_slots_per_pod: 4"
+TWO = """
+resource_manager: {type: agent, cluster_name: here}
+resource_pools: [{pool_name: default}, {pool_name: lab}]
+additional_resource_managers:
+  - resource_manager:
+      {type: kubernetes, cluster_name: west, max_slots_per_pod: 8, metadata: {x: 1}}
+    resource_pools: [{pool_name: gpus}, {pool_name: fair, scheduler: {type: fair_share}}]
+"""
+
+
+def test_every_option_has_its_default(tmp_path: Path) -> None:
+    manager = read(tmp_path, f"resource_manager: {{{SIMPLE}}}").resource_manager
+    assert manager == KubernetesManager(cluster_name="default", max_slots_per_pod=4)
+    assert manager.default_namespace == "default"
+    assert manager.slot_type == "cuda"
+    assert manager.internal_task_gateway is None
+
+
+def test_older_spellings_are_read(tmp_path: Path) -> None:
+    text = f"resource_manager: {{{SIMPLE}, name: east, slot_type: gpu, fluent: {{uid: 1}}}}"
+    settings = read(tmp_path, text)
+    manager = settings.resource_manager
+    assert isinstance(manager, KubernetesManager)
+    assert (manager.cluster_name, manager.slot_type) == ("east", "cuda")
+    assert "root.resource_manager.fluent: has no effect any more: remove it" in settings.warnings
+
+
+def test_the_cluster_may_say_how_many_slots_a_pod_has(tmp_path: Path) -> None:
+    text = """
+resource_manager: {type: kubernetes}
+task_container_defaults: {kubernetes: {max_slots_per_pod: 2}}
+"""
+    manager = read(tmp_path, text).resource_manager
+    assert isinstance(manager, KubernetesManager)
+    assert manager.max_slots_per_pod == 2
+    [problem] = errors(tmp_path, text.replace("kubernetes}", f"{SIMPLE[6:]}}}", 1))
+    assert problem.startswith("root.resource_manager.max_slots_per_pod: is set, and")
+
+
+M = "root.resource_manager"
+GATEWAY = "gateway_name: g, gateway_namespace: n, gateway_ip: 10.0.0.1"
+MISTAKES = {
+    "no bound": ("type: kubernetes", f"{M}.max_slots_per_pod: must say how many"),
+    "a bound below 0": ("type: kubernetes, max_slots_per_pod: -1", f"{M}.max_slots_per_pod: must"),
+    "namespace": (f"{SIMPLE}, namespace: x", f"{M}.namespace: is gone: use default_namespace"),
+    "a bad name": (f"{SIMPLE}, default_namespace: A_b", f"{M}.default_namespace: must be a DNS"),
+    "preemption": (f"{SIMPLE}, default_scheduler: preemption", f'{M}.default_scheduler: "preemp'),
+    "priority": (f"{SIMPLE}, default_scheduler: priority", f"{M}.default_scheduler: value must"),
+    "cpu": (f"{SIMPLE}, slot_type: cpu", f"{M}.slot_resource_requests.cpu: must say how many"),
+    "no cpu": (
+        f"{SIMPLE}, slot_type: cpu, slot_resource_requests: {{cpu: 0}}",
+        f"{M}.slot_resource_requests.cpu: must be > 0",
+    ),
+    "half an address": (
+        f"{SIMPLE}, determined_master_host: h",
+        f"{M}.determined_master_port: host and port must both be set",
+    ),
+    "half a gateway": (
+        f"{SIMPLE}, internal_task_gateway: {{gateway_name: g}}",
+        f"{M}.internal_task_gateway.gateway_ip: is required",
+    ),
+    "a gateway's ports": (
+        f"{SIMPLE}, internal_task_gateway: {{{GATEWAY}, gateway_port_range_start: 1024}}",
+        f"{M}.internal_task_gateway.gateway_port_range_start: must be >= 1025",
+    ),
+    "a gateway's range": (
+        f"{SIMPLE}, internal_task_gateway: {{{GATEWAY}, gateway_port_range_start: 65535}}",
+        f"{M}.internal_task_gateway.gateway_port_range_start: must be < gateway_port_range_end",
+    ),
+    "of agents": (f"{SIMPLE}, require_authentication: true", f"{M}.require_authentication: unkn"),
+}
+
+
+@pytest.mark.parametrize(("section", "start"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_refused_with_its_path(tmp_path: Path, section: str, start: str) -> None:
+    found = errors(tmp_path, f"resource_manager: {{{section}}}")
+    assert [line for line in found if line.startswith(start)], found
+
+
+def test_pools_of_pods_have_no_provider_and_no_namespace(tmp_path: Path) -> None:
+    pool = "{pool_name: default, provider: {type: aws}, kubernetes_namespace: x}"
+    found = errors(tmp_path, f"resource_manager: {{{SIMPLE}}}\nresource_pools: [{pool}]")
+    assert [line.partition(": ")[0] for line in found] == [
+        "root.resource_pools.kubernetes_namespace",
+        "root.resource_pools[0].provider",
+    ]
+
+
+def test_kubernetes_does_without_default_pools(tmp_path: Path) -> None:
+    text = f"resource_manager: {{{SIMPLE}, no_default_resource_pools: true}}\nresource_pools: "
+    settings = read(tmp_path, text + "[{pool_name: a}]")
+    layers = config_layers(settings, None)
+    assert (layers.default_compute_pool, layers.default_aux_pool) == ("", "")
+
+
+def test_each_pool_belongs_to_a_manager(tmp_path: Path) -> None:
+    settings = read(tmp_path, TWO)
+    assert [m.name for m in settings.managers] == ["here", "west"]
+    owners = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
+    assert owners == {"default": "here", "lab": "here", "gpus": "west", "fair": "west"}
+    assert settings.manager_of("unknown").name == "here"
+    assert settings.manager_of("gpus").metadata == {"x": "1"}
+    assert [p.pool_name for p in settings.agent_pools] == ["default", "lab"]
+    rules = {c.name: c.rules for c in pool_configs(settings)}
+    assert (rules["gpus"].type, rules["gpus"].max_slots_per_pod) == ("kubernetes", 8)
+    assert (rules["fair"].type, rules["fair"].max_slots_per_pod) == ("fair_share", 8)
+    assert rules["lab"].type == "priority"
+    layers = config_layers(settings, None)
+    defaults = {name: pool.default_priority for name, pool in layers.pools.items()}
+    assert (defaults["gpus"], defaults["lab"]) == (50, 42)
+    orders = {name: pool.priorities for name, pool in layers.pools.items()}
+    assert orders == {
+        "default": "smaller_first",
+        "lab": "smaller_first",
+        "gpus": "larger_first",
+        "fair": "none",
+    }
+    assert cluster_priorities(settings) == "none"
+
+
+@covers(f"{E} e.1.unique_managers")
+def test_names_of_pools_are_unique_over_all_managers(tmp_path: Path) -> None:
+    found = errors(tmp_path, TWO.replace("pool_name: gpus", "pool_name: lab"))
+    assert found == [
+        'root.additional_resource_managers[0].resource_pools[0].pool_name: "lab" is the name of a '
+        'pool of manager "here" and of one of manager "west": names must be unique over all '
+        "managers"
+    ]
+
+
+def test_managers_need_names_of_their_own(tmp_path: Path) -> None:
+    [missing] = errors(tmp_path, TWO.replace("cluster_name: west, ", ""))
+    at = "root.additional_resource_managers[0].resource_manager.cluster_name"
+    assert missing == f"{at}: is required, and must be unique over all managers"
+    [twice] = errors(tmp_path, TWO.replace("west", "here"))
+    assert twice == (
+        f'{at}: "here" is the name of resource_manager too: names of managers must be unique, '
+        "rename one of them"
+    )
+
+
+def test_an_additional_manager_runs_kubernetes_and_has_pools(tmp_path: Path) -> None:
+    found = errors(tmp_path, TWO.replace("{type: kubernetes, ", "{type: agent, "))
+    at = "root.additional_resource_managers[0]"
+    assert any(f'{at}.resource_manager.type: "agent" cannot be an' in line for line in found)
+    head = TWO[: TWO.rindex("resource_pools:")]
+    assert f"{at}.resource_pools: must have at least one pool" in errors(tmp_path, head)
+
+
+def test_with_several_managers_each_says_how_many_slots_a_pod_has(tmp_path: Path) -> None:
+    shared = "task_container_defaults: {kubernetes: {max_slots_per_pod: 2}}\n"
+    settings = read(tmp_path, TWO + shared)
+    assert any("has no effect with several managers" in text for text in settings.warnings)
+    found = errors(tmp_path, shared + TWO.replace("max_slots_per_pod: 8, ", ""))
+    at = "root.additional_resource_managers[0].resource_manager.max_slots_per_pod"
+    assert found == [f"{at}: must say how many slots one pod may have; 0 for none"]
