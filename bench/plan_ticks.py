@@ -2,7 +2,8 @@
 
 Before each tick, rows are written as the engine writes them: what the last plan has decided, new
 requests, ends. A tick is the time from there to the next plan: read the changed rows, bring the
-live allocations up to date, build the view, plan, note it for the flight recorder.
+live allocations up to date, build the view, plan, note it for the flight recorder, which compares
+and writes what it was given once a second, beside the plans.
 
     python -m bench.plan_ticks [--pending 10000] [--agents 1000] [--ticks 200] [--policy NAME]
 """
@@ -105,7 +106,7 @@ class Cluster:
         spent = time.perf_counter() - since
         self.cpu.append(time.process_time() - cpu)
         self.pending, self.running = len(view.pending), len(view.running)
-        self._recorder._waiting.clear()  # writing them is not part of a plan
+        self._recorder._waiting.clear()  # comparing and writing are done beside the plans
         return spent
 
     def _happen(self) -> None:

@@ -15,7 +15,7 @@ from determined_master.settings_check import SettingsError
 from determined_master.settings_kubernetes import KubernetesManager
 
 if TYPE_CHECKING:
-    from determined_master.ports import AgentEvents, KubernetesCluster
+    from determined_master.ports import KubernetesCluster, PodEvents
     from determined_master.services.master import MasterFacts
     from determined_master.settings import Settings
     from determined_master.settings_managers import Manager
@@ -24,7 +24,7 @@ _SLOT_TYPES: dict[str, SlotType] = {"cuda": "cuda", "gpu": "cuda", "rocm": "rocm
 
 
 def kubernetes_clusters(
-    settings: Settings, facts: MasterFacts, events: AgentEvents
+    settings: Settings, facts: MasterFacts, events: PodEvents
 ) -> dict[str, KubernetesCluster]:
     """A backend for each Kubernetes manager of the settings, by the manager's name.
 

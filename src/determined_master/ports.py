@@ -170,7 +170,7 @@ class Namespaces(Protocol):
 class KubernetesCluster(ClusterBackend, Namespaces, Protocol):
     """A Kubernetes cluster: its nodes are agents, on which containers are put as pods.
 
-    What becomes of them is told by `AgentEvents`, each node in an agent's role.
+    What becomes of them is told by `PodEvents`.
     """
 
     def has(self, agent_id: str) -> bool:
@@ -214,6 +214,10 @@ class AgentEvents(Protocol):
 
     async def store_logs(self, agent_id: str, batch: LogBatch) -> int:
         """Store lines; the number of the last one stored."""
+
+
+class PodEvents(AgentEvents, Protocol):
+    """What a backend of Kubernetes tells the master, each node in an agent's role."""
 
     async def stored_output(self, task_id: str, container_id: str) -> StoredOutput:
         """How much of a container's output is stored."""

@@ -13,6 +13,7 @@ from determined_master.settings_provider import Provider
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"
+Count = Annotated[int, Meta(ge=0)]
 
 
 class AwsNetworkInterface(Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     ] = ""
     instance_type: Annotated[str, Meta(description="Kind of machine.")] = "g4dn.metal"
     instance_slots: Annotated[
-        int | None, Meta(ge=0, description="GPUs of an instance_type that is not known.")
+        Count | None, Meta(description="GPUs of an instance_type that is not known.")
     ] = None
     cpu_slots_allowed: Annotated[
         bool, Meta(description="Whether a machine without GPUs is one slot.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +19,15 @@ from tests.object_server import ObjectServer, object_server
 from determined import tensorboard
 from determined.tensorboard._events import EventFile
 from determined_master.domain.tensorboard_sources import LogSource
+from determined_master.services.interactive_specs import TaskSecrets
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 OFTEN = (
     "from determined.exec import tensorboard as t; "
     "t.PATIENCE = t.PATIENCE._replace(list_s=0.2, look_s=0.2)"
 )
+KEY = "the-key"
+SECRETS = TaskSecrets(service_key=KEY)
 HASTY = f"{OFTEN}; t.PATIENCE = t.PATIENCE._replace(files_s=1.0)"
 
 
@@ -49,9 +53,20 @@ def source(storage: dict[str, Any], trial: int | None = None) -> LogSource:
     return LogSource(experiment_id=2, trial_id=trial, config={"checkpoint_storage": storage})
 
 
+def asked(running: Running, key: str) -> int:
+    """The status that somebody with another key is answered with."""
+    address = f"http://127.0.0.1:{running.port}/proxy/1.abc/data/runs"
+    request = urllib.request.Request(address, headers={"X-Determined-Service-Key": key})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=30)
+    with refused.value as answer:
+        return answer.code
+
+
 def call(running: Running, path: str) -> Any:
     address = f"http://127.0.0.1:{running.port}/proxy/1.abc/{path}"
-    with urllib.request.urlopen(address, timeout=30) as answer:
+    request = urllib.request.Request(address, headers={"X-Determined-Service-Key": KEY})
+    with urllib.request.urlopen(request, timeout=30) as answer:
         return json.loads(answer.read())
 
 
@@ -84,6 +99,7 @@ def test_trials_of_several_storages_are_shown_and_followed(
     running = start(
         "TENSORBOARD",
         patched(tmp_path, [tools], OFTEN),
+        SECRETS,
         sources=[source(shared, 1), source(folder, 2), source(bucket), source(google, 5)],
         tensorboard_args=["--window_title=Mine"],
         env={"STORAGE_EMULATOR_HOST": objects.url},
@@ -98,6 +114,7 @@ def test_trials_of_several_storages_are_shown_and_followed(
         return [point[2] for point in call(running, path)]
 
     assert values(runs[0]) == [0.5, 0.25]
+    assert asked(running, "") == asked(running, "another-key") == 403
     assert [values(run) for run in runs[1:]] == [[4.0], [8.0], [16.0]]
     write(bucket, 4, [1.0, 2.0], tmp_path)
     later = "cluster/tensorboard/experiment/2/trial/4"
@@ -114,7 +131,9 @@ def test_metrics_that_come_later_are_waited_for(
     start: Starter, master: MasterDouble, tools: str, tmp_path: Path
 ) -> None:
     folder = {"type": "directory", "container_path": str(tmp_path / "folder")}
-    running = start("TENSORBOARD", patched(tmp_path, [tools], OFTEN), sources=[source(folder)])
+    running = start(
+        "TENSORBOARD", patched(tmp_path, [tools], OFTEN), SECRETS, sources=[source(folder)]
+    )
     running.wait_for(lambda: master.named("POST", "/1.abc.1/waiting"), "it waits", 120)
     assert master.named("POST", "/ready") == []
     write(folder, 1, [1.0], tmp_path)
@@ -124,7 +143,9 @@ def test_metrics_that_come_later_are_waited_for(
 @covers("task-contract 7.4.no_file")
 def test_no_file_in_time_is_named(start: Starter, tools: str, tmp_path: Path) -> None:
     folder = {"type": "directory", "container_path": str(tmp_path / "folder")}
-    running = start("TENSORBOARD", patched(tmp_path, [tools], HASTY), sources=[source(folder, 5)])
+    running = start(
+        "TENSORBOARD", patched(tmp_path, [tools], HASTY), SECRETS, sources=[source(folder, 5)]
+    )
     assert running.process.wait(120) == 1
     where = tmp_path / "folder" / "cluster/tensorboard/experiment/2/trial/5"
     assert f"no file for TensorBoard within 1 s in {where} (experiment 2, trial 5)" in running.text
@@ -134,7 +155,11 @@ def test_no_file_in_time_is_named(start: Starter, tools: str, tmp_path: Path) ->
 def test_the_tools_own_end_is_an_error(start: Starter, tools: str, tmp_path: Path) -> None:
     folder = {"type": "directory", "container_path": str(tmp_path / "folder")}
     running = start(
-        "TENSORBOARD", [tools], sources=[source(folder)], tensorboard_args=["--no_such_option"]
+        "TENSORBOARD",
+        [tools],
+        SECRETS,
+        sources=[source(folder)],
+        tensorboard_args=["--no_such_option"],
     )
     assert running.process.wait(120) == 2
     assert "no_such_option" in running.text
@@ -144,7 +169,9 @@ def test_the_tools_own_end_is_an_error(start: Starter, tools: str, tmp_path: Pat
 def test_without_tensorboard_the_log_names_the_remedy(start: Starter, tmp_path: Path) -> None:
     folder = {"type": "directory", "container_path": str(tmp_path)}
     bare = [sys.executable, "-S"]
-    running = start("TENSORBOARD", bare, sources=[source(folder)], env={"PATH": "/nowhere"})
+    running = start(
+        "TENSORBOARD", bare, SECRETS, sources=[source(folder)], env={"PATH": "/nowhere"}
+    )
     assert running.process.wait(60) == 127
     assert "pip install tensorboard" in running.text
     assert "Traceback" not in running.text

@@ -13,7 +13,7 @@ from determined_master.domain.schedule.planner import plan
 from determined_master.domain.schedule.view import PoolView, Rules
 from determined_master.domain.schedule.workload import record_of
 from determined_master.pools.loop import Decision
-from determined_master.pools.recorder import FRAMES_A_KEY, Recorder, read_frame
+from determined_master.pools.recorder import FRAMES_A_KEY, MAX_WAITING, Recorder, read_frame
 from determined_master.settings_simulate import SimulateOptions
 from determined_master.simulation import parse_agents, parse_policy, run_generated, run_recorded
 from determined_master.store import plan_frames
@@ -73,12 +73,23 @@ async def test_a_decision_without_news_is_not_kept(pool: Pool) -> None:
     assert len(await stored(pool)) == 1
 
 
+async def test_what_comes_after_a_gap_is_whole(pool: Pool) -> None:
+    recorder = Recorder(pool)
+    noted = [decision(n, [pending(f"r{n}.1", 9)]) for n in range(MAX_WAITING + 2)]
+    for one in noted:
+        recorder.note(one)
+    await recorder.flush()
+    film, rows = Film(), await stored(pool)
+    again = [film.play(read_frame(row)) for row in rows]
+    assert again == [(one.view, one.plan) for one in noted[2:]]
+
+
 @pytest.mark.slow
 async def test_a_record_is_bounded_and_begins_with_a_key_frame(pool: Pool) -> None:
     recorder = Recorder(pool, max_frames=10)
     for n in range(3 * FRAMES_A_KEY):
         recorder.note(decision(n, [pending(f"r{n}.1", 9)]))
-        if n % FRAMES_A_KEY == 0:
+        if n % MAX_WAITING == 0:
             await recorder.flush()
     await recorder.flush()
     rows = await stored(pool)

@@ -13,7 +13,7 @@ from tests.pools.test_live import snapshot
 
 from determined_master import clock
 from determined_master.domain.launch_errors import Patience
-from determined_master.domain.machine_demand import Size
+from determined_master.domain.machine_size import Size
 from determined_master.domain.scaling import Limits, MachineType
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.live import LiveAllocations

@@ -129,9 +129,9 @@ async def test_a_request_counts_before_aws_shows_it(
     [request] = ids(await place.provider.launch(1, token()))
     ec2_server.unlisted.add(request)
     assert (await listed(place.provider)).keys() == {request}
-    hours.gone += LOST_AFTER - timedelta(seconds=1)
+    hours.gone += LOST_AFTER - timedelta(minutes=2)
     assert (await listed(place.provider)).keys() == {request}
-    hours.gone += timedelta(seconds=1)
+    hours.gone += timedelta(minutes=2)
     assert await listed(place.provider) == {}
     assert "AWS does not show it any more" in caplog.text
     await place.provider.close()

@@ -24,6 +24,7 @@ SECRETS = TaskSecrets(
     notebook_token="notebook-token",
     certificate=b"CERT",
     certificate_key=b"KEY",
+    service_key="service-key",
 )
 PORTS = {"notebook": 2900, "shell": 3200, "tensorboard": 2600}
 
@@ -126,9 +127,10 @@ def test_a_tensorboard_shows_sources_of_several_storages() -> None:
         ],
     )
     assert spec.entrypoint[3:] == ("tensorboard", "--samples_per_plugin=images=10")
-    assert spec.proxy_ports == (ProxyPort(2600, is_default=True),)
+    assert spec.proxy_ports == (ProxyPort(2600, is_default=True, is_keyed=True),)
     content, mode = files(spec)["/run/determined/tensorboard/sources.json"]
     assert mode == 0o600
+    assert files(spec)["/run/determined/tensorboard/service-key"] == (b"service-key", 0o600)
     root = "/determined_shared_fs"
     assert json.loads(content) == [
         {"experiment": 2, "trial": 4, "storage": here, "root": root},
@@ -173,6 +175,7 @@ def test_what_the_user_asks_for_is_added() -> None:
         ("notebook", {"notebook_token": ""}, "abc has no token"),
         ("notebook", {"certificate_key": b""}, "abc has no certificate"),
         ("tensorboard", {}, "needs an experiment or a trial"),
+        ("tensorboard", {"service_key": ""}, "abc has no key"),
     ],
 )
 def test_what_a_kind_needs_is_missed(kind: str, changes: dict[str, Any], said: str) -> None:

@@ -5,15 +5,17 @@ Source: task-contract 7.4.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import tempfile
 import threading
 import time
-from typing import Callable, List, MutableMapping, NamedTuple
+from typing import Callable, Iterator, List, MutableMapping, NamedTuple
 
 from determined._constants import run_dir
 from determined.common.api._session import BaseSession
+from determined.exec._door import Door, read_key
 from determined.exec._log_sources import LIST_EVERY_S, Mirror, read_sources
 from determined.exec._notes import EntryFailed, note
 from determined.exec._serve import report_ready, serve
@@ -59,19 +61,20 @@ def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str
     shown = tempfile.mkdtemp(prefix="tensorboard-shown-")
     mirror = Mirror(sources, shown)
     prefix = f"/proxy/{env['DET_TASK_ID']}"
-    command = [*program, *tool_arguments(port, prefix, arguments, shown)]
+    with _open_door(port) as inner:
 
-    def watch(over: threading.Event) -> None:
-        _wait_for_answer(port, prefix, over)
-        _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), over)
-        if over.is_set():
-            return
-        note("TensorBoard contains metrics")
-        report_ready(session, env)
-        while not over.wait(PATIENCE.list_s):
-            mirror.refresh(over)
+        def watch(over: threading.Event) -> None:
+            _wait_for_answer(inner, prefix, over)
+            _wait_for_files(mirror, lambda: report_ready(session, env, "waiting"), over)
+            if over.is_set():
+                return
+            note("TensorBoard contains metrics")
+            report_ready(session, env)
+            while not over.wait(PATIENCE.list_s):
+                mirror.refresh(over)
 
-    ended = serve(command, env, watch)
+        command = [*program, *tool_arguments(inner, prefix, arguments, shown)]
+        ended = serve(command, env, watch)
     if not ended.was_told:
         raise EntryFailed(
             f"TensorBoard ended by itself with exit code {ended.code}: its own words above may "
@@ -81,14 +84,32 @@ def run(session: BaseSession, env: MutableMapping[str, str], arguments: List[str
     return ended.code
 
 
+@contextlib.contextmanager
+def _open_door(port: int) -> Iterator[int]:
+    """Where the tool listens, behind a door at the task's port.
+
+    Raises:
+        EntryFailed: the port is in use, or the master has put no key there.
+    """
+    key = read_key(os.path.join(run_dir(), "tensorboard"))
+    if not key:
+        raise EntryFailed("the key of this TensorBoard is not there: the master puts it there")
+    try:
+        door = Door(port, key)
+    except OSError as error:
+        raise EntryFailed(f"port {port} cannot be listened at: {error.strerror}") from None
+    with door:
+        yield door.inner_port
+
+
 def tool_arguments(port: int, prefix: str, arguments: List[str], directory: str) -> List[str]:
     """The tool's command line; what the user adds may replace all but where it is found."""
     return [
         "--load_fast=false",  # the fast loader follows no files that are put in others' place
         "--reload_multifile=true",  # a run may have several writers
-        *arguments,
+        *(argument for argument in arguments if argument != "--bind_all"),
         f"--port={port}",
-        "--bind_all",
+        "--host=127.0.0.1",  # it asks nobody for anything
         f"--path_prefix={prefix}",
         f"--logdir={directory}",
     ]

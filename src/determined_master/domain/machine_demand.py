@@ -5,30 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
-
 if TYPE_CHECKING:
+    from determined_master.domain.machine_size import Size
     from determined_master.domain.schedule.view import RequestView
-
-
-class Size(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the machines of a pool hold."""
-
-    slots: int
-    """Of one."""
-    zero_slot_tasks: int
-    """On one, at most."""
-    max_machines: int
-
-    def may_hold(self, request: RequestView) -> bool:
-        """Whether the pool could hold that if it were as large as it may become, and empty."""
-        if request.slots == 0:
-            return self.zero_slot_tasks > 0
-        if request.slots <= self.slots:
-            return True
-        if self.slots == 0 or request.is_single_node or request.slots % self.slots:
-            return False
-        return request.slots <= self.slots * self.max_machines
 
 
 def demand(waiting: Iterable[RequestView], held: Mapping[str, int], size: Size) -> int:
@@ -48,7 +27,7 @@ def demand(waiting: Iterable[RequestView], held: Mapping[str, int], size: Size) 
     slots: dict[str, int] = {}
     limits: dict[str, int] = {}
     for request in waiting:
-        if not size.may_hold(request):
+        if not size.may_hold(request.slots, is_single_node=request.is_single_node):
             continue
         if request.slots == 0:
             zero_slot_tasks += 1

@@ -24,6 +24,8 @@ class ProxyPort(msgspec.Struct, frozen=True, omit_defaults=True):
     """Its service is named by the task's id alone, without the port."""
     is_tls: bool = False
     """What listens there speaks TLS, with a certificate of the cluster's own authority."""
+    is_keyed: bool = False
+    """What listens there asks for the task's key, which the proxy adds to each request."""
 
     def service_id(self, task_id: str) -> str:
         """The name of the service in `/proxy/NAME/`."""

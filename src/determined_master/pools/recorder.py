@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import zlib
+from collections import deque
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain.schedule.frames import Camera, Frame
+from determined_master.domain.schedule.frames import Film, Frame
 from determined_master.store import plan_frames
 from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.plan_frames import FrameRow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from determined_master.pools.loop import Decision
     from determined_master.store.pool import Pool
 
@@ -22,8 +26,8 @@ log = logging.getLogger(__name__)
 
 FLUSH_S = 1.0
 FRAMES_A_KEY = 500
-MAX_WAITING = 1000
-"""Frames that wait for the database; beyond that the next one is a key frame anew."""
+MAX_WAITING = 100
+"""Decisions that wait for the database: some ten seconds of them; beyond that the oldest go."""
 MAX_BYTES = 64 * 1024**2
 MAX_FRAMES = 100_000
 
@@ -39,24 +43,18 @@ class Recorder:
     ) -> None:
         self._pool = pool
         self._limits = max_bytes, max_frames
-        self._cameras: dict[str, Camera] = {}
+        self._films: dict[str, Film] = {}
         self._since_key: dict[str, int] = {}
-        self._waiting: list[Frame] = []
+        self._waiting: deque[Decision] = deque(maxlen=MAX_WAITING)
+        self._door = threading.Lock()
         self._numbers: dict[str, int] = {}
 
     def note(self, decision: Decision) -> None:
-        """Keep a decision; when nothing has happened since the last one, nothing is kept."""
-        name = decision.view.pool
-        if len(self._waiting) >= MAX_WAITING:
-            self._waiting.clear()
-            self._since_key.clear()
-        count = self._since_key.get(name, FRAMES_A_KEY)
-        camera = self._cameras.setdefault(name, Camera())
-        frame = camera.take(decision.view, decision.plan, is_key=count >= FRAMES_A_KEY)
-        if not frame.has_news:
-            return
-        self._since_key[name] = 1 if frame.is_key else count + 1
-        self._waiting.append(frame)
+        """Keep a decision. Cost: none to speak of; the plan waits for it.
+
+        When the database is away for long the oldest are dropped; what follows them is whole.
+        """
+        self._waiting.append(decision)
 
     async def run(self) -> None:
         """Write what was noted, every second, for ever; what is left at the end too."""
@@ -68,21 +66,42 @@ class Recorder:
             await asyncio.shield(self.flush())
 
     async def flush(self) -> None:
-        """Write what was noted."""
-        frames, self._waiting = self._waiting, []
-        if not frames:
+        """Write what was noted; when nothing has happened between two decisions, nothing is."""
+        decisions = list(self._waiting)
+        self._waiting.clear()
+        if not decisions:
             return
+        is_written = False
         try:
+            # Thousands of requests are compared: the plans go on meanwhile.
+            frames = await asyncio.to_thread(self._frames_of, decisions)
             rows = [await self._row(frame) for frame in frames]
-            async with self._pool.acquire() as conn:
-                await plan_frames.insert_frames(conn, rows)
-                for name in {f.pool for f in frames if f.is_key}:
-                    await plan_frames.delete_old_frames(conn, name, *self._limits)
+            if rows:
+                async with self._pool.acquire() as conn:
+                    await plan_frames.insert_frames(conn, rows)
+                    for name in {f.pool for f in frames if f.is_key}:
+                        await plan_frames.delete_old_frames(conn, name, *self._limits)
+            is_written = True
         except DATABASE_ERRORS:
-            # What follows would have no beginning: begin anew.
-            self._since_key.clear()
-            self._numbers.clear()
-            log.warning("decisions could not be recorded", extra={"frames": len(frames)})
+            log.warning("decisions could not be recorded", extra={"decisions": len(decisions)})
+        finally:
+            if not is_written:  # what follows would have no beginning: begin anew
+                self._since_key.clear()
+                self._numbers.clear()
+
+    def _frames_of(self, decisions: Sequence[Decision]) -> list[Frame]:
+        with self._door:  # a flush that was cancelled may still be here
+            frames = (self._frame(decision) for decision in decisions)
+            return [frame for frame in frames if frame.has_news]
+
+    def _frame(self, decision: Decision) -> Frame:
+        name = decision.view.pool
+        count = self._since_key.get(name, FRAMES_A_KEY)
+        film = self._films.setdefault(name, Film())
+        frame = film.take(decision.view, decision.plan, is_key=count >= FRAMES_A_KEY)
+        if frame.has_news:
+            self._since_key[name] = 1 if frame.is_key else count + 1
+        return frame
 
     async def _row(self, frame: Frame) -> FrameRow:
         if frame.pool not in self._numbers:

@@ -19,8 +19,9 @@ from determined_master.domain.launch_errors import (
     note_failure,
     standing_failure,
 )
-from determined_master.domain.machine_demand import Size, demand
+from determined_master.domain.machine_demand import demand
 from determined_master.domain.machine_news import MachineNews
+from determined_master.domain.machine_size import Size
 from determined_master.domain.scaling import Clocks, Ending, Limits, Scaling, scale
 from determined_master.ports import ProviderFailed
 from determined_master.provision.fleet import ACTIVE

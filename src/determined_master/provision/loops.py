@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from determined_master.domain.launch_errors import Patience
-from determined_master.domain.machine_demand import Size
+from determined_master.domain.machine_size import Size
 from determined_master.domain.scaling import Limits
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling

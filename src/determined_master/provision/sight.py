@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master.domain.scaling import Machine, Seen
 
 if TYPE_CHECKING:
-    from determined_master.domain.machine_demand import Size
+    from determined_master.domain.machine_size import Size
     from determined_master.domain.schedule.view import RequestView
     from determined_master.pools.loop import Decision
     from determined_master.ports import AgentSnapshot
@@ -54,7 +54,11 @@ def see(
     connected = {a.id for a in agents if a.is_connected}
     offered = {a.id: a for a in decision.view.agents if a.id in connected}
     chosen = {name for start in decision.plan.starts for name, _ in start.placement}
-    asking = [r.excluded_agents for r in waiting_of(decision) if size.may_hold(r)]
+    asking = [
+        r.excluded_agents
+        for r in waiting_of(decision)
+        if size.may_hold(r.slots, is_single_node=r.is_single_node)
+    ]
     excluded = frozenset.intersection(*asking) if asking else frozenset()
 
     def seen(machine: Machine) -> Seen:

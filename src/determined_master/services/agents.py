@@ -27,7 +27,7 @@ MAX_SLOT_ID = 65_536
 
 
 class AgentReports:
-    """Carries what agents report into the engine; implements `ports.AgentEvents`."""
+    """Carries what agents and pods report into the engine; implements `ports.PodEvents`."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ from determined_master.settings_kubernetes import KubernetesManager
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
-    from determined_master.domain.machine_demand import Size
+    from determined_master.domain.machine_size import Size
     from determined_master.settings import Settings
     from determined_master.settings_pools import ResourcePool, Scheduler
 

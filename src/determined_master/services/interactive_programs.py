@@ -55,6 +55,8 @@ class InteractiveSecrets:
                 certificate=issued.certificate,
                 certificate_key=issued.key,
             )
+        if row.kind == "TENSORBOARD":
+            return TaskSecrets(service_key=self._tokens.service_key(row.id))
         return TaskSecrets()
 
 

@@ -24,6 +24,7 @@ from determined_wire import agent_link as link
 
 InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]
 PROGRAM = ("python3", "-m", "determined.exec.entry")
+SERVICE_KEY = f"{task_spec.RUN_DIR}/tensorboard/service-key"
 
 
 class TaskSecrets(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +36,8 @@ class TaskSecrets(msgspec.Struct, frozen=True, kw_only=True):
     certificate: bytes = b""
     """PEM, with which a notebook's server answers the master's proxy."""
     certificate_key: bytes = b""
+    service_key: str = ""
+    """Of a TensorBoard: it is asked of who opens a connection to it."""
 
 
 class TaskToStart(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +106,7 @@ def own_proxy_ports(kind: InteractiveKind, port: int) -> tuple[ProxyPort, ...]:
         case "SHELL":  # the keys protect it
             return (ProxyPort(port, is_tcp=True, is_unauthenticated=True, is_default=True),)
         case "TENSORBOARD":
-            return (ProxyPort(port, is_default=True),)
+            return (ProxyPort(port, is_default=True, is_keyed=True),)
         case "COMMAND":
             return ()
 
@@ -149,8 +152,13 @@ def _files(task: TaskToStart, secrets: TaskSecrets) -> tuple[link.File, ...]:
             files = shell_files(secrets.ssh_keys)
             return tuple(link.File(f.path, f.content, f.mode, f.is_root_owned) for f in files)
         case "TENSORBOARD":
+            if not secrets.service_key:
+                raise ValueError(f"tensorboard {task.task_id} has no key")
             content = tensorboard_sources.to_json(task.sources)
-            return (link.File(tensorboard_sources.FILE, content, 0o600),)
+            return (
+                link.File(tensorboard_sources.FILE, content, 0o600),
+                link.File(SERVICE_KEY, secrets.service_key.encode(), 0o600),
+            )
         case "NOTEBOOK":
             return _notebook_files(task, secrets)
 

@@ -103,6 +103,10 @@ class Proxies:
         """By which a service that speaks TLS is known; None for one that does not."""
         return self._authority.client_context if target.port.is_tls else None
 
+    def key_of(self, target: Target) -> str:
+        """What a service is shown that lets in nobody else; empty for others."""
+        return self._tokens.service_key(target.task_id) if target.port.is_keyed else ""
+
     def is_own_token(self, target: Target, token: str) -> bool:
         """Whether a token is the one that a notebook was given for itself."""
         if not target.has_own_token or not token:

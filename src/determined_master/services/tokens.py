@@ -25,6 +25,10 @@ class TaskTokens:
         """The token with which a notebook lets its user in; 256 bits."""
         return self._derive("notebook", task_id)
 
+    def service_key(self, task_id: str) -> str:
+        """What the master's proxy shows to a task's server that lets nobody else in; 256 bits."""
+        return self._derive("service", task_id)
+
     def ssh_seed(self, experiment_id: int) -> bytes:
         """What the ssh keys of an experiment's trials follow from; 32 bytes."""
         return self._digest("ssh", str(experiment_id))

@@ -112,3 +112,22 @@ async def test_a_request_without_one_clear_end_is_refused(
     raw = await exchange(master.port, head.encode() + b"\r\n\r\n0\r\n\r\n")
     assert raw.startswith(b"HTTP/1.1 400 ")
     assert backend.heads == []
+
+
+async def test_a_keyed_service_is_shown_the_masters_key_and_none_of_the_clients(
+    master: Master, backend: Backend
+) -> None:
+    key = "X-Determined-Service-Key"
+    keyed, other = master.task(backend, is_keyed=True), master.task(backend)
+    for task in (keyed, other):
+        answer = await master.ask(f"/proxy/{task.id}:8080/", f"{key}: mine")
+        assert answer.body == b"hello"
+    shown, hidden = (
+        [line for line in lines_of(head) if line.startswith(key.lower())] for head in backend.heads
+    )
+    proxies = master.services.proxies
+    target = proxies.find(f"{keyed.id}:8080")
+    assert target is not None
+    own = proxies.key_of(target)
+    assert shown == [f"{key}: {own}".lower()]
+    assert hidden == []

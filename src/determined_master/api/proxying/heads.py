@@ -32,6 +32,8 @@ _NEVER_HOP_BY_HOP = frozenset({b"content-length", b"host"})
 """Without them it would be another message, whatever `Connection` says."""
 _ONCE = (b"host", b"authorization")
 TOKEN_HEADER = b"grpc-metadata-x-allocation-token"
+SERVICE_KEY = b"x-determined-service-key"
+"""What the master shows to services that let in nobody else."""
 _BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _AUTH = COOKIE.encode()
 
@@ -68,7 +70,7 @@ def passed_on(headers: Iterable[Header], spent: Collection[str]) -> list[Header]
     """
     kept = []
     for name, value in _of_the_message(headers):
-        if name in (TOKEN_HEADER, b"expect"):
+        if name in (TOKEN_HEADER, SERVICE_KEY, b"expect"):
             continue
         if name == b"authorization" and _credential(value) in spent:
             continue

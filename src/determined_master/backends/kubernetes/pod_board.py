@@ -14,7 +14,7 @@ from determined_master.backends.kubernetes.client import KubernetesApi, Refused,
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_log import PodLog, Source
 from determined_master.backends.kubernetes.pod_state import Json, Observed, gone, observe
-from determined_master.ports import AgentEvents
+from determined_master.ports import PodEvents
 from determined_wire.agent_link import ContainerReport, Failure, LogBatch
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class PodBoard:
     """Pods by the containers that they stand for."""
 
     def __init__(
-        self, options: ClusterOptions, api: KubernetesApi, events: AgentEvents, times: Times
+        self, options: ClusterOptions, api: KubernetesApi, events: PodEvents, times: Times
     ) -> None:
         self._options = options
         self._api = api

@@ -22,7 +22,7 @@ from determined_master.backends.kubernetes.log_lines import (
 )
 from determined_master.backends.kubernetes.options import Times
 from determined_master.domain.errors import NotFound
-from determined_master.ports import AgentEvents, TaskNote
+from determined_master.ports import PodEvents, TaskNote
 from determined_wire.agent_link import LogBatch
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class PodLog:
         self,
         source: Source,
         api: KubernetesApi,
-        events: AgentEvents,
+        events: PodEvents,
         times: Times,
         is_stopped: Callable[[], bool],
     ) -> None:

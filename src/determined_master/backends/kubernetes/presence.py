@@ -22,7 +22,7 @@ from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import instant, observe
 from determined_master.backends.kubernetes.watch import Changed, Listed, Lost, follow, list_all
-from determined_master.ports import AgentEvents, TaskNote
+from determined_master.ports import PodEvents, TaskNote
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Presence:
         self,
         options: ClusterOptions,
         api: KubernetesApi,
-        events: AgentEvents,
+        events: PodEvents,
         nodes: NodeBoard,
         pods: PodBoard,
         times: Times,

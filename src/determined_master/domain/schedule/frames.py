@@ -6,10 +6,9 @@ comparing identities, and its size is that of what has happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -21,10 +20,6 @@ from determined_master.domain.schedule.view import (
     Rules,
     RunningView,
 )
-
-_T = TypeVar("_T")
-_AGENT: Callable[[AgentView], str] = attrgetter("id")
-_WAITING: Callable[[RequestView | RunningView | Wait], str] = attrgetter("allocation_id")
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,58 +57,40 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-class Camera:
-    """The last decision; makes the next frame from it."""
-
-    def __init__(self) -> None:
-        self._agents: dict[int, AgentView] = {}
-        self._pending: dict[int, RequestView] = {}
-        self._running: dict[int, RunningView] = {}
-        self._waits: dict[str, Wait] = {}
-
-    def take(self, view: PoolView, plan: Plan, *, is_key: bool) -> Frame:
-        """The frame of a decision.
-
-        Cost: O(1) an object of the view, in loops of the interpreter's own; only what has
-        changed is looked at one by one.
-        """
-        agents, pending, running = (
-            _by_identity(v) for v in (view.agents, view.pending, view.running)
-        )
-        waits = dict(zip(map(_WAITING, plan.waits), plan.waits, strict=True))
-        if is_key:
-            self._agents, self._pending, self._running, self._waits = {}, {}, {}, {}
-        new_agents, gone_agents = _news(self._agents, agents, _AGENT)
-        new_pending, gone_pending = _news(self._pending, pending, _WAITING)
-        new_running, gone_running = _news(self._running, running, _WAITING)
-        frame = Frame(
-            pool=view.pool,
-            at=view.now,
-            rules=view.rules,
-            is_key=is_key,
-            agents=new_agents,
-            pending=new_pending,
-            running=new_running,
-            waits=_different(self._waits, waits),
-            gone_agents=gone_agents,
-            gone_pending=gone_pending,
-            gone_running=gone_running,
-            starts=plan.starts,
-            preemptions=plan.preemptions,
-        )
-        self._agents, self._pending, self._running = agents, pending, running
-        self._waits = waits
-        return frame
-
-
 class Film:
-    """A decision that is moved on by frames that were stored."""
+    """The last decision: makes the next frame from it, or is moved on by one that was stored."""
 
     def __init__(self) -> None:
         self.agents: dict[str, AgentView] = {}
         self.pending: dict[str, RequestView] = {}
         self.running: dict[str, RunningView] = {}
         self.waits: dict[str, Wait] = {}
+
+    def take(self, view: PoolView, plan: Plan, *, is_key: bool) -> Frame:
+        """The frame of a decision. Cost: O(1) an object of the view."""
+        agents = {a.id: a for a in view.agents}
+        pending = {r.allocation_id: r for r in view.pending}
+        running = {r.allocation_id: r for r in view.running}
+        waits = {w.allocation_id: w for w in plan.waits}
+        if is_key:
+            self.agents, self.pending, self.running, self.waits = {}, {}, {}, {}
+        frame = Frame(
+            pool=view.pool,
+            at=view.now,
+            rules=view.rules,
+            is_key=is_key,
+            agents=_changed(self.agents, agents),
+            pending=_changed(self.pending, pending),
+            running=_changed(self.running, running),
+            waits=_different(self.waits, waits),
+            gone_agents=_gone(self.agents, agents),
+            gone_pending=_gone(self.pending, pending),
+            gone_running=_gone(self.running, running),
+            starts=plan.starts,
+            preemptions=plan.preemptions,
+        )
+        self.agents, self.pending, self.running, self.waits = agents, pending, running, waits
+        return frame
 
     def play(self, frame: Frame) -> tuple[PoolView, Plan]:
         """The decision that a frame stands for; frames are played in their order from a key."""
@@ -138,29 +115,19 @@ class Film:
         return view, Plan(frame.starts, frame.preemptions, tuple(self.waits.values()))
 
 
-def _by_identity(items: Iterable[_T]) -> dict[int, _T]:
-    """By the address of each; an address belongs to one object as long as this holds it."""
-    known = tuple(items)
-    return dict(zip(map(id, known), known, strict=True))
-
-
-def _news(
-    before: Mapping[int, _T], after: Mapping[int, _T], key: Callable[[_T], str]
-) -> tuple[tuple[_T, ...], tuple[str, ...]]:
-    """What is new or changed, in its order, and the keys of what is not there any more."""
-    new, old = after.keys() - before.keys(), before.keys() - after.keys()
-    items = tuple([item for at, item in after.items() if at in new]) if new else ()
-    if not old:
-        return items, ()
-    changed = set(map(key, items))
-    left = [key(item) for at, item in before.items() if at in old]
-    return items, tuple([name for name in left if name not in changed])
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Any, ...]:
+    find = before.get
+    return tuple([item for id, item in after.items() if find(id) is not item])
 
 
 def _different(before: Mapping[str, Wait], after: Mapping[str, Wait]) -> tuple[Wait, ...]:
     """Those that say something else: each plan makes them anew."""
-    known = map(before.get, after)
-    return tuple([item for item, was in zip(after.values(), known, strict=True) if was != item])
+    find = before.get
+    return tuple([item for id, item in after.items() if find(id) != item])
+
+
+def _gone(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple([id for id in before if id not in after])
 
 
 def _apply(kept: dict[str, Any], gone: Iterable[str], changed: Iterable[tuple[str, Any]]) -> None:

@@ -41,7 +41,7 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
             return "its job has its fair share of the pool: raise its weight, or wait for others"
         case "impossible":
             machines = view.rules.machines
-            if machines is not None and machines.may_hold(request):
+            if machines and machines.may_hold(demand.slots, is_single_node=demand.is_single_node):
                 what = count(demand.slots) if demand.slots else "a place"
                 return f"waits for {what} on machines that pool {view.pool!r} starts on demand"
             return kubernetes.impossible(request, view) or impossible(

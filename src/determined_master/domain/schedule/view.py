@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.domain.machine_demand import Size
+from determined_master.domain.machine_size import Size
 from determined_master.domain.priorities import PriorityOrder
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,0 +1,119 @@
+"""Settings of pools whose machines come from AWS (master-config 16)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.covers import covers
+from tests.provider_options import problems, read
+
+from determined_master.api.machine_details import machine_details
+from determined_master.settings_aws import AwsProvider, AwsTag
+from determined_wire.rest.types.resourcepool import AwsCustomTag, ResourcePoolDetail
+
+LEAST = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key"}
+
+
+def aws(tmp_path: Path, **options: Any) -> AwsProvider:
+    found = read(tmp_path, {**LEAST, **options}).resource_pools[0].provider
+    assert isinstance(found, AwsProvider)
+    return found
+
+
+@covers("scheduling-and-provisioning c.7.volume c.7.type c.7.name c.7.tag c.7.interface")
+def test_image_and_key_are_enough(tmp_path: Path) -> None:
+    found = aws(tmp_path)
+    assert found == AwsProvider(type="aws", image_id="ami-1", ssh_key_name="key")
+    assert (found.root_volume_size, found.instance_type) == (200, "g4dn.metal")
+    assert found.instance_name == "determined-ai-agent"
+    assert (found.tag_key, found.tag_value, found.region) == ("managed_by", "", "")
+    assert found.network_interface.public_ip
+    assert (found.spot, found.spot_max_price) == (False, "OnDemand")
+    assert not found.cpu_slots_allowed
+
+
+def test_every_option_is_read_and_told_in_the_list_of_pools(tmp_path: Path) -> None:
+    found = aws(
+        tmp_path,
+        region="us-west-2",
+        root_volume_size=100,
+        tag_key="owner",
+        tag_value="me",
+        instance_name="agent",
+        network_interface={"public_ip": False, "security_group_id": "sg", "subnet_id": "sn"},
+        iam_instance_profile_arn="arn",
+        instance_type="p9.huge",
+        instance_slots=3,
+        cpu_slots_allowed=True,
+        log_group="group",
+        log_stream="stream",
+        spot=True,
+        spot_max_price="1.5",
+        custom_tags=[{"key": "team", "value": "vision"}],
+    )
+    assert found.instance_slots == 3
+    assert found.cpu_slots_allowed
+    assert found.custom_tags == (AwsTag(key="team", value="vision"),)
+    details = machine_details(found, ResourcePoolDetail())
+    told = details.aws
+    assert told is not None
+    assert (told.region, told.root_volume_size, told.image_id) == ("us-west-2", 100, "ami-1")
+    assert (told.tag_key, told.tag_value, told.instance_name) == ("owner", "me", "agent")
+    assert (told.public_ip, told.security_group_id, told.subnet_id) == (False, "sg", "sn")
+    assert (told.iam_instance_profile_arn, told.instance_type) == ("arn", "p9.huge")
+    assert (told.log_group, told.log_stream) == ("group", "stream")
+    assert (told.spot_enabled, told.spot_max_price, told.ssh_key_name) == (True, "1.5", "key")
+    assert told.custom_tags == [AwsCustomTag(key="team", value="vision")]
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"image_id": ""}, "image_id: is required: name an image of the region that has Docker"),
+    ({"ssh_key_name": ""}, "ssh_key_name: is required: name a key pair of the region"),
+    ({"root_volume_size": 99}, "root_volume_size: must be >= 100 but found 99"),
+    ({"instance_slots": -1}, "instance_slots: must be >= 0 but found -1"),
+    ({"tag_key": ""}, "tag_key: must not be empty"),
+    ({"custom_tags": [{"key": "AWS:x", "value": ""}]}, 'custom_tags[0].key: "AWS:x" is no key'),
+    ({"instance_typ": "x"}, "instance_typ: unknown option; did you mean instance_type?"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), WRONG)
+@covers("scheduling-and-provisioning c.7.image c.7.ssh_key c.7.volume")
+def test_a_mistake_is_refused_with_its_remedy(
+    tmp_path: Path, options: dict[str, Any], text: str
+) -> None:
+    [problem] = problems(tmp_path, {**LEAST, **options})
+    assert problem.startswith(text)
+
+
+@covers("scheduling-and-provisioning c.7.unknown_type")
+def test_an_unknown_type_is_refused_with_those_that_are_known(tmp_path: Path) -> None:
+    [problem] = problems(tmp_path, {**LEAST, "instance_type": "p9.huge"})
+    assert problem.startswith('instance_type: "p9.huge" is not known: set instance_slots')
+    for known in ("g4dn.metal", "p2.16xlarge", "t2.medium"):
+        assert known in problem
+
+
+PRICES = {
+    "1.2.3": 'spot_max_price: "1.2.3" has 2 points: give dollars an hour',
+    "$1": "spot_max_price: \"$1\" has the character '$': give dollars an hour",
+    "1e3": "spot_max_price: \"1e3\" has the character 'e'",
+    "": 'spot_max_price: "" has no digits',
+    ".": 'spot_max_price: "." has no digits',
+}
+
+
+@covers("scheduling-and-provisioning c.7.price")
+@pytest.mark.parametrize("price", PRICES)
+def test_a_price_that_is_none_is_refused(tmp_path: Path, price: str) -> None:
+    [problem] = problems(tmp_path, {**LEAST, "spot": True, "spot_max_price": price})
+    assert problem.startswith(PRICES[price])
+    assert aws(tmp_path, spot_max_price=price).spot_max_price == price
+
+
+@pytest.mark.parametrize("price", ["1", "0.25", ".5", "OnDemand"])
+@covers("scheduling-and-provisioning c.7.price")
+def test_a_price_is_digits_with_at_most_one_point(tmp_path: Path, price: str) -> None:
+    assert aws(tmp_path, spot=True, spot_max_price=price).spot_max_price == price

@@ -1,0 +1,118 @@
+"""Settings of pools whose machines come from GCP (master-config 17)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.covers import covers
+from tests.provider_options import problems, read
+
+from determined_master.api.machine_details import machine_details
+from determined_master.settings_gcp import GcpProvider
+from determined_wire.rest.types.resourcepool import ResourcePoolDetail, ResourcePoolGcpDetail
+
+
+def gcp(tmp_path: Path, **options: Any) -> GcpProvider:
+    found = read(tmp_path, {"type": "gcp", **options}).resource_pools[0].provider
+    assert isinstance(found, GcpProvider)
+    return found
+
+
+@covers("scheduling-and-provisioning c.9.disk c.9.type c.9.label")
+def test_the_type_alone_is_enough(tmp_path: Path) -> None:
+    found = gcp(tmp_path)
+    assert found == GcpProvider(type="gcp")
+    assert (found.boot_disk_size, found.boot_disk_type) == (200, "pd-standard")
+    assert (found.label_key, found.label_value, found.name_prefix) == ("managed-by", "", "")
+    kind = found.instance_type
+    assert (kind.machine_type, kind.gpu_type, kind.gpu_num, kind.preemptible) == (
+        "n1-standard-32",
+        "nvidia-tesla-t4",
+        4,
+        False,
+    )
+    assert found.operation_timeout_period_s == 300.0
+    assert not found.use_cloud_logging
+    assert not found.cpu_slots_allowed
+
+
+def test_every_option_is_read_and_told_in_the_list_of_pools(tmp_path: Path) -> None:
+    found = gcp(
+        tmp_path,
+        base_config={"canIpForward": True},
+        project="lab",
+        zone="us-west1-b",
+        boot_disk_size=100,
+        boot_disk_source_image="image",
+        labels={"team": "vision"},
+        label_key="owner",
+        label_value="me",
+        name_prefix="agent-",
+        network_interface={"network": "n", "subnetwork": "s", "external_ip": True},
+        network_tags=["web"],
+        service_account={"email": "a@b", "scopes": ["c"]},
+        instance_type={
+            "machine_type": "a2-highgpu-8g",
+            "gpu_type": "nvidia-tesla-a100",
+            "gpu_num": 8,
+            "preemptible": True,
+        },
+        operation_timeout_period="10m",
+        use_cloud_logging=True,
+    )
+    assert found.base_config == {"canIpForward": True}
+    assert found.labels == {"team": "vision"}
+    assert found.use_cloud_logging
+    details = machine_details(found, ResourcePoolDetail())
+    assert details.gcp == ResourcePoolGcpDetail(
+        project="lab",
+        zone="us-west1-b",
+        boot_disk_size=100,
+        boot_disk_source_image="image",
+        label_key="owner",
+        label_value="me",
+        name_prefix="agent-",
+        network="n",
+        subnetwork="s",
+        external_ip=True,
+        network_tags=("web",),
+        service_account_email="a@b",
+        service_account_scopes=("c",),
+        machine_type="a2-highgpu-8g",
+        gpu_type="nvidia-tesla-a100",
+        gpu_num=8,
+        preemptible=True,
+        operation_timeout_period=600.0,
+    )
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"boot_disk_size": 99}, "boot_disk_size: must be >= 100 but found 99"),
+    (
+        {"network_interface": {"network": "n"}},
+        "network_interface.subnetwork: must be set too: network and subnetwork go together",
+    ),
+    (
+        {"operation_timeout_period": "0s"},
+        "operation_timeout_period: must be more than 0 s but found 0s",
+    ),
+    ({"label_key": "Owner"}, 'label_key: "Owner" is no key of a label: use at most 63'),
+    ({"label_value": "It's me"}, 'label_value: "It\'s me" is no value of a label: use at most'),
+    ({"labels": {"a": "B"}}, 'labels.a: "B" is no value of a label'),
+    ({"labels": {"1a": "b"}}, 'labels.1a: "1a" is no key of a label'),
+    ({"name_prefix": "1x"}, 'name_prefix: "1x" cannot begin a name: use lower-case letters'),
+    ({"instance_type": {"machine_type": "n1-standard"}}, "instance_type.machine_type: "),
+    ({"instance_type": {"gpu_num": 3}}, "instance_type.gpu_num: of nvidia-tesla-t4 a machine has"),
+    ({"instance_type": {"gpu_type": "k80"}}, 'instance_type.gpu_type: "k80" is no known GPU'),
+]
+
+
+@covers("scheduling-and-provisioning c.9.machine_types c.9.gpus c.9.disk c.9.interface")
+@pytest.mark.parametrize(("options", "text"), WRONG)
+def test_a_mistake_is_refused_with_its_remedy(
+    tmp_path: Path, options: dict[str, Any], text: str
+) -> None:
+    [problem] = problems(tmp_path, {"type": "gcp", **options})
+    assert problem.startswith(text)
