@@ -123,6 +123,7 @@ from determined_master.sweeps.usage import sum_up_days, watch_agents
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from determined_master.domain.machine_size import Size
     from determined_master.ports import ClusterBackend, KubernetesCluster
     from determined_master.settings import Settings
 
@@ -156,8 +157,7 @@ class App:
         """
         Args:
             backend: runs the containers in place of agents that connect; for tests.
-            clusters: by the name of their manager, in place of the settings' Kubernetes
-                clusters; for tests.
+            clusters: by the name of their manager, in place of the settings'; for tests.
         """
         self.settings = settings
         self._pool = pool
@@ -166,35 +166,19 @@ class App:
         self.identities = Identities(pool, has_roles=settings.security.authz.has_roles)
         self._policies = LogPolicies(self.engine, pool)
         self.logs = TaskLogs(pool, self._policies)
-        self.facts = MasterFacts(
-            version=__version__,
-            master_id=str(entropy.new_uuid()),
-            cluster_id=cluster.cluster_id,
-            cluster_name=settings.cluster_name,
-            shows_roles=settings.security.authz.shows_roles,
-            is_queue_strict=settings.security.authz.strict_job_queue_control,
-        )
+        self.facts = _facts(settings, cluster)
         self._reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
         self.door = self._door(cluster)
-        if clusters is None:
-            clusters = kubernetes_clusters(settings, self.facts, self._reports)
-        managers = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
-        agents = backend or self.door
-        self._doors = Backends(agents, self.door, clusters, managers)
-        self.backend: ClusterBackend = self._doors if clusters else agents
+        clusters = clusters or kubernetes_clusters(settings, self.facts, self._reports)
+        self._doors = self._backends(backend or self.door, clusters)
+        self.backend: ClusterBackend = self._doors if clusters else backend or self.door
         providers = make_providers(settings, cluster)
         self.pools = Pools(settings, self.backend, self.live, providers)
         self.bindings = PoolBindings(pool, self.pools)
         self.namespaces = WorkspaceNamespaces(pool, self._clusters(clusters), cluster.cluster_id)
         self.queue = JobQueue(pool, self.live, self.pools)
         self.recorder = Recorder(pool)
-        self.pool_loops = PoolLoops(
-            pool_configs(settings, sizes_of(settings.resource_pools, providers)),
-            self.engine,
-            self.backend.agents,
-            self.live,
-            self.recorder.note,
-        )
+        self.pool_loops = self._pool_loops(sizes_of(settings.resource_pools, providers))
         around = Surroundings(self.engine, pool, self.live, self.backend.agents, self.pool_loops)
         self.machines = MachineLoops(settings.resource_pools, providers, around)
         self.job_why = JobWhy(pool, self.live, self.pool_loops.decision, self.machines.news)
@@ -208,8 +192,7 @@ class App:
         self._interactive = self._interactive_tasks()
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
-        kept = settings.retention_policy
-        self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
+        self._retention = self._log_retention()
         self.proxies = Proxies(self.live, self._tokens, ClusterAuthority(self._tokens))
         self._handle_effects(self._tokens)
         self.services = self._services(passwords, cluster)
@@ -222,6 +205,14 @@ class App:
         configs = InteractiveConfigs(self._pool, self._layers, pools, idle_timeouts(settings))
         secrets = InteractiveSecrets(self._tokens, task_defaults(settings))
         return InteractiveTasks(self.engine, self._pool, configs, pools, self.terms, secrets)
+
+    def _pool_loops(self, machines: Mapping[str, Size]) -> PoolLoops:
+        configs = pool_configs(self.settings, machines)
+        return PoolLoops(configs, self.engine, self.backend.agents, self.live, self.recorder.note)
+
+    def _log_retention(self) -> LogRetention:
+        kept = self.settings.retention_policy
+        return LogRetention(self._pool, kept.log_retention_days, kept.schedule)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -243,6 +234,15 @@ class App:
         return AgentBackend(
             identity, self._reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
+
+    def _backends(
+        self, agents: ClusterBackend, clusters: Mapping[str, KubernetesCluster]
+    ) -> Backends:
+        """All that runs containers, each pool's by the pool's name."""
+        of_pools = (
+            (p.pool_name, self.settings.manager_of(p.pool_name)) for p in self.settings.all_pools
+        )
+        return Backends(agents, self.door, clusters, {pool: m.name for pool, m in of_pools})
 
     def _clusters(self, calls: Mapping[str, KubernetesCluster]) -> dict[str, NamespacesOf]:
         """The Kubernetes clusters, as those see them who bind workspaces to namespaces."""
@@ -273,8 +273,7 @@ class App:
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
         lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
-        detached = Detached(engine, pool)
-        people = self._people(passwords)
+        detached, people = Detached(engine, pool), self._people(passwords)
         return Services(
             **people,
             master=Master(self.facts, pool, self.settings.masked),
@@ -314,9 +313,7 @@ class App:
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
             pools=self.pools,
             pool_bindings=self.bindings,
-            workspaces=Workspaces(
-                pool, self.bindings, self.deletions, people["roles"], self.namespaces
-            ),
+            workspaces=self._workspaces(people["roles"]),
             namespaces=self.namespaces,
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
@@ -331,6 +328,9 @@ class App:
             live=self.live,
             serve_agent=self.door.serve,
         )
+
+    def _workspaces(self, roles: Roles) -> Workspaces:
+        return Workspaces(self._pool, self.bindings, self.deletions, roles, self.namespaces)
 
     def _people(self, passwords: Passwords) -> _People:
         pool, known = self._pool, self.identities
@@ -423,6 +423,17 @@ class App:
     def _on_interactive_task(self, change: Changed) -> None:
         if change.state.state == "OVER":
             self.logs.tell(change.id)
+
+
+def _facts(settings: Settings, cluster: Cluster) -> MasterFacts:
+    return MasterFacts(
+        version=__version__,
+        master_id=str(entropy.new_uuid()),
+        cluster_id=cluster.cluster_id,
+        cluster_name=settings.cluster_name,
+        shows_roles=settings.security.authz.shows_roles,
+        is_queue_strict=settings.security.authz.strict_job_queue_control,
+    )
 
 
 def _is_join_open(settings: Settings) -> bool:
