@@ -3,10 +3,15 @@
 import msgspec
 import pytest
 from tests.covers import covers
-from tests.domain.builders import TASK, log_of, of_type
+from tests.domain.builders import TASK, log_of, of_type, waiting
 from tests.domain.trial.lives import CREATED, PAUSED, active, ended, reports, run
 
-from determined_master.domain.allocation.messages import AllocationOutcome
+from determined_master.domain.allocation.machine import step as allocation_step
+from determined_master.domain.allocation.messages import (
+    AllocationOutcome,
+    Refused,
+    ReportAllocationEnd,
+)
 from determined_master.domain.errors import NotFound
 from determined_master.domain.trial import messages as t
 from determined_master.domain.trial.ending import MAX_FAILED_STARTS
@@ -74,6 +79,16 @@ def test_exit_0_completes_it() -> None:
     state, effects = step(active(), ended("completed"))
     assert (state.state, state.allocation_id) == ("COMPLETED", None)
     assert effects == [t.ReportTrialEnd(experiment_id=7, request_id="r", end="clean")]
+
+
+@covers("scheduling-and-provisioning c.6.trial")
+def test_a_request_for_machines_that_cannot_be_started_costs_no_restart() -> None:
+    asked = waiting(slots=8)
+    away = Refused(reason="the quota is used up", is_for_now=True)
+    [report] = of_type(allocation_step(asked, away)[1], ReportAllocationEnd)
+    state, effects = step(active(), t.AllocationEnded(asked.id, report.outcome))
+    assert (state.state, state.restarts, state.failed_starts) == ("ACTIVE", 0, 0)
+    assert len(of_type(effects, t.RequestAllocation)) == 1
 
 
 def not_started(run_id, message="no space left on the disk of agent a") -> t.AllocationEnded:

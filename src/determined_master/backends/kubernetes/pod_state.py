@@ -145,7 +145,8 @@ def _state_of(pod: Json, main: Json, now: datetime) -> _Ended:
         return "ASSIGNED", None, None
     statuses = [*(status.get("initContainerStatuses") or ())]
     has_begun = any("waiting" not in (s.get("state") or {"waiting": {}}) for s in statuses)
-    return ("STARTING" if has_begun else "PULLING"), None, None
+    is_up = has_begun or "running" in main
+    return ("STARTING" if is_up else "PULLING"), None, None
 
 
 def _after(end: Json, status: Json) -> _Ended:
