@@ -25,6 +25,8 @@ class FakeServer:
         """Every call is answered by 503."""
         self.logs: dict[str, bytearray] = {}
         """By uid of pods: with times, as the API gives them."""
+        self.expired = 0
+        """Watches that were told that their version is gone."""
         self.calls: list[tuple[str, str]] = []
         self._runner: web.AppRunner | None = None
         self._streams: set[asyncio.Task[Any]] = set()
@@ -106,6 +108,7 @@ class FakeServer:
         since = int(query.get("resourceVersion") or 0)
         try:
             if since < self.store.oldest:
+                self.expired += 1
                 gone = {"code": 410, "reason": "Expired", "message": "too old resource version"}
                 await _send(response, {"type": "ERROR", "object": gone})
                 return response

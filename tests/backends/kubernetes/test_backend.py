@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -113,7 +112,7 @@ class TestOnAFakeCluster(KubernetesContract):
         await world.backend.start_container(made)
         fake.server.store.oldest = 10**9
         fake.server.break_streams()
-        await asyncio.sleep(0)
+        await world.until(lambda: fake.server.expired > 0, "a watch that is refused")
         fake.server.store.oldest = 0
         await world.state(made.container_id, "TERMINATED")
 

@@ -52,6 +52,7 @@ async def follow(
                     yield change
         except (Unreachable, Refused) as error:
             if isinstance(error, Refused) and error.status == 410:
+                await asyncio.sleep(times.pause_s)
                 continue  # too long ago for the server to tell what has changed
             yield Lost(str(error))
             await asyncio.sleep(pause_s)
