@@ -123,8 +123,7 @@ from determined_master.sweeps.usage import sum_up_days, watch_agents
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from determined_master.domain.machine_size import Size
-    from determined_master.ports import ClusterBackend, KubernetesCluster
+    from determined_master.ports import ClusterBackend, KubernetesCluster, MachineProvider
     from determined_master.settings import Settings
 
 
@@ -138,6 +137,18 @@ class _People(TypedDict):
     roles: Roles
     guard: Guard
     access_tokens: AccessTokens
+
+
+class _Queues(TypedDict):
+    """The services of pools and of what waits in them."""
+
+    pools: Pools
+    pool_bindings: PoolBindings
+    namespaces: WorkspaceNamespaces
+    job_queue: JobQueue
+    job_changes: JobChanges
+    job_terms: JobTermsSync
+    job_why: JobWhy
 
 
 class App:
@@ -177,12 +188,7 @@ class App:
         self.bindings = PoolBindings(pool, self.pools)
         self.namespaces = WorkspaceNamespaces(pool, self._clusters(clusters), cluster.cluster_id)
         self.queue = JobQueue(pool, self.live, self.pools)
-        self.recorder = Recorder(pool)
-        self.pool_loops = self._pool_loops(sizes_of(settings.resource_pools, providers))
-        around = Surroundings(self.engine, pool, self.live, self.backend.agents, self.pool_loops)
-        self.machines = MachineLoops(settings.resource_pools, providers, around)
-        self.job_why = JobWhy(pool, self.live, self.pool_loops.decision, self.machines.news)
-        self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
+        self._keep_pools(providers)
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
         self._layers = config_layers(settings, default_storage(settings))
@@ -199,16 +205,24 @@ class App:
         self.api = Api(all_routes(), self.services, self.identities)
         self._listen()
 
+    def _keep_pools(self, providers: Mapping[str, MachineProvider]) -> None:
+        """What plans for pools, keeps their machines, and tells what became of it."""
+        pool, live, agents = self._pool, self.live, self.backend.agents
+        pools = self.settings.resource_pools
+        configs = pool_configs(self.settings, sizes_of(pools, providers))
+        self.recorder = Recorder(pool)
+        self.pool_loops = PoolLoops(configs, self.engine, agents, live, self.recorder.note)
+        around = Surroundings(self.engine, pool, live, agents, self.pool_loops)
+        self.machines = MachineLoops(pools, providers, around)
+        self.job_why = JobWhy(pool, live, self.pool_loops.decision, self.machines.news)
+        self.wait_lines = WaitLines(pool, live, self.job_why, self.logs)
+
     def _interactive_tasks(self) -> InteractiveTasks:
         """Commands, notebooks, shells and TensorBoards."""
         settings, pools = self.settings, self.pools
         configs = InteractiveConfigs(self._pool, self._layers, pools, idle_timeouts(settings))
         secrets = InteractiveSecrets(self._tokens, task_defaults(settings))
         return InteractiveTasks(self.engine, self._pool, configs, pools, self.terms, secrets)
-
-    def _pool_loops(self, machines: Mapping[str, Size]) -> PoolLoops:
-        configs = pool_configs(self.settings, machines)
-        return PoolLoops(configs, self.engine, self.backend.agents, self.live, self.recorder.note)
 
     def _log_retention(self) -> LogRetention:
         kept = self.settings.retention_policy
@@ -276,6 +290,7 @@ class App:
         detached, people = Detached(engine, pool), self._people(passwords)
         return Services(
             **people,
+            **self._queues(),
             master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,
@@ -311,16 +326,9 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
-            pools=self.pools,
-            pool_bindings=self.bindings,
             workspaces=self._workspaces(people["roles"]),
-            namespaces=self.namespaces,
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
-            job_queue=self.queue,
-            job_changes=self._job_changes(),
-            job_terms=self.terms,
-            job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
             stories=Stories(pool),
             harness=Harness(),
@@ -346,10 +354,18 @@ class App:
             access_tokens=AccessTokens(pool, known, lives),
         )
 
-    def _job_changes(self) -> JobChanges:
+    def _queues(self) -> _Queues:
         is_strict = self.settings.security.authz.strict_job_queue_control
         parts = (self._pool, self.queue, self.pools, self.bindings, self.terms)
-        return JobChanges(*parts, is_strict=is_strict)
+        return _Queues(
+            pools=self.pools,
+            pool_bindings=self.bindings,
+            namespaces=self.namespaces,
+            job_queue=self.queue,
+            job_changes=JobChanges(*parts, is_strict=is_strict),
+            job_terms=self.terms,
+            job_why=self.job_why,
+        )
 
     def _task_control(self, tasks: Tasks, trials: Trials, experiments: Experiments) -> TaskControl:
         generic, interactive = self._generic, self._interactive
@@ -426,13 +442,14 @@ class App:
 
 
 def _facts(settings: Settings, cluster: Cluster) -> MasterFacts:
+    authz = settings.security.authz
     return MasterFacts(
         version=__version__,
         master_id=str(entropy.new_uuid()),
         cluster_id=cluster.cluster_id,
         cluster_name=settings.cluster_name,
-        shows_roles=settings.security.authz.shows_roles,
-        is_queue_strict=settings.security.authz.strict_job_queue_control,
+        shows_roles=authz.shows_roles,
+        is_queue_strict=authz.strict_job_queue_control,
     )
 
 
