@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.covers import covers
 
 from determined_master import __version__
 from determined_master.settings import Settings, SettingsError, load
 from determined_master.settings_provider import MasterUrl, Provider, split_master_url
 from determined_master.settings_providers import PROVIDERS, ProviderType
 
+E = "scheduling-and-provisioning"
 AT = "root.resource_pools[0].provider"
 
 
@@ -39,6 +41,7 @@ def problems(tmp_path: Path, options: str) -> list[str]:
     return [line.strip() for line in str(caught.value).split("\n")[1:]]
 
 
+@covers(f"{E} c.3.defaults c.3.agent")
 def test_a_provider_that_says_only_its_type_has_the_defaults(tmp_path: Path) -> None:
     assert provider(tmp_path) == Provider(
         type="local",
@@ -123,6 +126,7 @@ WRONG = {
 }
 
 
+@covers(f"{E} c.3.bounds c.3.image c.3.master_url")
 @pytest.mark.parametrize("option", WRONG)
 def test_a_mistake_is_refused_with_its_path_and_remedy(tmp_path: Path, option: str) -> None:
     assert problems(tmp_path, f"type: local, {option}") == [f"{AT}.{WRONG[option]}"]
@@ -148,12 +152,20 @@ def test_what_has_no_effect_is_told(tmp_path: Path, option: str) -> None:
     assert [w for w in warnings if w.startswith(f"{AT}.{NO_EFFECT[option]}")], warnings
 
 
+@covers(f"{E} c.3.scripts")
 def test_scripts_and_the_options_of_agents_are_shown_to_nobody(tmp_path: Path) -> None:
     text = "type: local, startup_script: s3cret, container_startup_script: s3cret"
     shown = read(tmp_path, f"{text}, agent_config_file_contents: {{a: s3cret}}").masked()
     assert "s3cret" not in str(shown)
     assert shown["resource_pools"][0]["provider"]["startup_script"] == "********"
     assert shown["resource_pools"][0]["provider"]["max_idle_agent_period"] == "1200s"
+
+
+@covers(f"{E} c.3.one")
+@pytest.mark.parametrize("type", ["zip", "[local, zip]", "hpc"])
+def test_another_type_of_provider_is_refused(tmp_path: Path, type: str) -> None:
+    [problem] = problems(tmp_path, f"type: {type}")
+    assert problem.startswith(f"{AT}.type: ")
 
 
 def test_the_url_of_the_master_has_parts() -> None:

@@ -13,6 +13,8 @@ from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
 from determined_master.settings import Settings
 from determined_master.settings_command import flag_of, variable_of
 from determined_master.settings_pools import ResourcePool
+from determined_master.settings_provider import Provider
+from determined_master.settings_providers import PROVIDERS
 from determined_master.settings_reader import Option, options
 
 HEAD = """\
@@ -59,10 +61,11 @@ def _master() -> Iterator[str]:
         yield _row(cells)
     yield from ("", "### Each of `resource_pools`", "", *FILE_COLUMNS)
     for option in options(ResourcePool):
-        name = f"`{'.'.join(option.path)}`"
-        doc = option.doc or _POOL.get(option.path[0], NO_EFFECT)
-        default = f"`{option.default:g}s`" if "noun" in option.extra else _default(option.default)
-        yield _row((name, _type(option), default, doc))
+        yield _file_row(option, option.doc or _POOL.get(option.path[0], NO_EFFECT))
+    for name, chosen in PROVIDERS.items():
+        yield from ("", f"### `resource_pools[].provider` of type {name}", "", *FILE_COLUMNS)
+        for option in list(options(chosen.settings))[len(list(options(Provider))) :]:
+            yield _file_row(option, option.doc)
     yield from (
         "",
         "### Each of `additional_resource_managers`",
@@ -101,6 +104,12 @@ def _agent() -> Iterator[str]:
     yield ""
     for name, reason in agent.NO_EFFECT.items():
         yield f"- `{name}`: {reason}"
+
+
+def _file_row(option: Option, doc: str) -> str:
+    """A row of an option that only the file can give."""
+    default = f"`{option.default:g}s`" if "noun" in option.extra else _default(option.default)
+    return _row((f"`{'.'.join(option.path)}`", _type(option), default, doc))
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -123,7 +123,7 @@ from determined_master.sweeps.usage import sum_up_days, watch_agents
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from determined_master.ports import ClusterBackend, KubernetesCluster
+    from determined_master.ports import ClusterBackend, KubernetesCluster, MachineProvider
     from determined_master.settings import Settings
 
 
@@ -137,6 +137,18 @@ class _People(TypedDict):
     roles: Roles
     guard: Guard
     access_tokens: AccessTokens
+
+
+class _Queues(TypedDict):
+    """The services of pools and of what waits in them."""
+
+    pools: Pools
+    pool_bindings: PoolBindings
+    namespaces: WorkspaceNamespaces
+    job_queue: JobQueue
+    job_changes: JobChanges
+    job_terms: JobTermsSync
+    job_why: JobWhy
 
 
 class App:
@@ -156,8 +168,7 @@ class App:
         """
         Args:
             backend: runs the containers in place of agents that connect; for tests.
-            clusters: by the name of their manager, in place of the settings' Kubernetes
-                clusters; for tests.
+            clusters: by the name of their manager, in place of the settings'; for tests.
         """
         self.settings = settings
         self._pool = pool
@@ -166,39 +177,18 @@ class App:
         self.identities = Identities(pool, has_roles=settings.security.authz.has_roles)
         self._policies = LogPolicies(self.engine, pool)
         self.logs = TaskLogs(pool, self._policies)
-        self.facts = MasterFacts(
-            version=__version__,
-            master_id=str(entropy.new_uuid()),
-            cluster_id=cluster.cluster_id,
-            cluster_name=settings.cluster_name,
-            shows_roles=settings.security.authz.shows_roles,
-            is_queue_strict=settings.security.authz.strict_job_queue_control,
-        )
+        self.facts = _facts(settings, cluster)
         self._reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
         self.door = self._door(cluster)
-        if clusters is None:
-            clusters = kubernetes_clusters(settings, self.facts, self._reports)
-        managers = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
-        agents = backend or self.door
-        self._doors = Backends(agents, self.door, clusters, managers)
-        self.backend: ClusterBackend = self._doors if clusters else agents
+        clusters = clusters or kubernetes_clusters(settings, self.facts, self._reports)
+        self._doors = self._backends(backend or self.door, clusters)
+        self.backend: ClusterBackend = self._doors if clusters else backend or self.door
         providers = make_providers(settings, cluster)
         self.pools = Pools(settings, self.backend, self.live, providers)
         self.bindings = PoolBindings(pool, self.pools)
         self.namespaces = WorkspaceNamespaces(pool, self._clusters(clusters), cluster.cluster_id)
         self.queue = JobQueue(pool, self.live, self.pools)
-        self.recorder = Recorder(pool)
-        self.pool_loops = PoolLoops(
-            pool_configs(settings, sizes_of(settings.resource_pools, providers)),
-            self.engine,
-            self.backend.agents,
-            self.live,
-            self.recorder.note,
-        )
-        around = Surroundings(self.engine, pool, self.live, self.backend.agents, self.pool_loops)
-        self.machines = MachineLoops(settings.resource_pools, providers, around)
-        self.job_why = JobWhy(pool, self.live, self.pool_loops.decision, self.machines.news)
-        self.wait_lines = WaitLines(pool, self.live, self.job_why, self.logs)
+        self._keep_pools(providers)
         self.terms = JobTermsSync(self.engine, pool, self.live)
         self.flusher = Flusher(pool)
         self._layers = config_layers(settings, default_storage(settings))
@@ -208,13 +198,24 @@ class App:
         self._interactive = self._interactive_tasks()
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
-        kept = settings.retention_policy
-        self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
+        self._retention = self._log_retention()
         self.proxies = Proxies(self.live, self._tokens, ClusterAuthority(self._tokens))
         self._handle_effects(self._tokens)
         self.services = self._services(passwords, cluster)
         self.api = Api(all_routes(), self.services, self.identities)
         self._listen()
+
+    def _keep_pools(self, providers: Mapping[str, MachineProvider]) -> None:
+        """What plans for pools, keeps their machines, and tells what became of it."""
+        pool, live, agents = self._pool, self.live, self.backend.agents
+        pools = self.settings.resource_pools
+        configs = pool_configs(self.settings, sizes_of(pools, providers))
+        self.recorder = Recorder(pool)
+        self.pool_loops = PoolLoops(configs, self.engine, agents, live, self.recorder.note)
+        around = Surroundings(self.engine, pool, live, agents, self.pool_loops)
+        self.machines = MachineLoops(pools, providers, around)
+        self.job_why = JobWhy(pool, live, self.pool_loops.decision, self.machines.news)
+        self.wait_lines = WaitLines(pool, live, self.job_why, self.logs)
 
     def _interactive_tasks(self) -> InteractiveTasks:
         """Commands, notebooks, shells and TensorBoards."""
@@ -222,6 +223,10 @@ class App:
         configs = InteractiveConfigs(self._pool, self._layers, pools, idle_timeouts(settings))
         secrets = InteractiveSecrets(self._tokens, task_defaults(settings))
         return InteractiveTasks(self.engine, self._pool, configs, pools, self.terms, secrets)
+
+    def _log_retention(self) -> LogRetention:
+        kept = self.settings.retention_policy
+        return LogRetention(self._pool, kept.log_retention_days, kept.schedule)
 
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
@@ -243,6 +248,15 @@ class App:
         return AgentBackend(
             identity, self._reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
+
+    def _backends(
+        self, agents: ClusterBackend, clusters: Mapping[str, KubernetesCluster]
+    ) -> Backends:
+        """All that runs containers, each pool's by the pool's name."""
+        of_pools = (
+            (p.pool_name, self.settings.manager_of(p.pool_name)) for p in self.settings.all_pools
+        )
+        return Backends(agents, self.door, clusters, {pool: m.name for pool, m in of_pools})
 
     def _clusters(self, calls: Mapping[str, KubernetesCluster]) -> dict[str, NamespacesOf]:
         """The Kubernetes clusters, as those see them who bind workspaces to namespaces."""
@@ -273,10 +287,10 @@ class App:
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
         lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
-        detached = Detached(engine, pool)
-        people = self._people(passwords)
+        detached, people = Detached(engine, pool), self._people(passwords)
         return Services(
             **people,
+            **self._queues(),
             master=Master(self.facts, pool, self.settings.masked),
             cluster_messages=ClusterMessages(pool),
             experiments=experiments,
@@ -312,18 +326,9 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
-            pools=self.pools,
-            pool_bindings=self.bindings,
-            workspaces=Workspaces(
-                pool, self.bindings, self.deletions, people["roles"], self.namespaces
-            ),
-            namespaces=self.namespaces,
+            workspaces=self._workspaces(people["roles"]),
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
-            job_queue=self.queue,
-            job_changes=self._job_changes(),
-            job_terms=self.terms,
-            job_why=self.job_why,
             search_previews=SearchPreviews(self._layers),
             stories=Stories(pool),
             harness=Harness(),
@@ -331,6 +336,9 @@ class App:
             live=self.live,
             serve_agent=self.door.serve,
         )
+
+    def _workspaces(self, roles: Roles) -> Workspaces:
+        return Workspaces(self._pool, self.bindings, self.deletions, roles, self.namespaces)
 
     def _people(self, passwords: Passwords) -> _People:
         pool, known = self._pool, self.identities
@@ -346,10 +354,18 @@ class App:
             access_tokens=AccessTokens(pool, known, lives),
         )
 
-    def _job_changes(self) -> JobChanges:
+    def _queues(self) -> _Queues:
         is_strict = self.settings.security.authz.strict_job_queue_control
         parts = (self._pool, self.queue, self.pools, self.bindings, self.terms)
-        return JobChanges(*parts, is_strict=is_strict)
+        return _Queues(
+            pools=self.pools,
+            pool_bindings=self.bindings,
+            namespaces=self.namespaces,
+            job_queue=self.queue,
+            job_changes=JobChanges(*parts, is_strict=is_strict),
+            job_terms=self.terms,
+            job_why=self.job_why,
+        )
 
     def _task_control(self, tasks: Tasks, trials: Trials, experiments: Experiments) -> TaskControl:
         generic, interactive = self._generic, self._interactive
@@ -423,6 +439,18 @@ class App:
     def _on_interactive_task(self, change: Changed) -> None:
         if change.state.state == "OVER":
             self.logs.tell(change.id)
+
+
+def _facts(settings: Settings, cluster: Cluster) -> MasterFacts:
+    authz = settings.security.authz
+    return MasterFacts(
+        version=__version__,
+        master_id=str(entropy.new_uuid()),
+        cluster_id=cluster.cluster_id,
+        cluster_name=settings.cluster_name,
+        shows_roles=authz.shows_roles,
+        is_queue_strict=authz.strict_job_queue_control,
+    )
 
 
 def _is_join_open(settings: Settings) -> bool:

@@ -32,7 +32,7 @@ class GcpNetworkInterface(Struct, frozen=True, kw_only=True):
 class GcpServiceAccount(Struct, frozen=True, kw_only=True):
     """Whom machines act as."""
 
-    email: str = ""
+    email: Annotated[str, Meta(description="Of the service account; empty for none.")] = ""
     scopes: Annotated[
         tuple[str, ...], Meta(description="Default with an email: all of the cloud platform.")
     ] = ()

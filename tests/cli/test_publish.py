@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +31,9 @@ def test_a_port_is_the_same_here_unless_another_is_named() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "a", "80:", ":80", "1:2:3", "-1", "0", "80:0", "1:65536"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "80:", ":80", "1:2:3", "-1", "0", "80:0", "1:65536", "9" * 5000]
+)
 def test_what_is_no_port_is_refused(text: str) -> None:
     with pytest.raises(errors.CliError, match="--publish"):
         publish.parse([text])
@@ -82,6 +85,15 @@ def test_what_runs_interactively_publishes_ports_while_its_log_is_followed(
     assert call.json["config"]["environment"] == {"proxy_ports": declared}
     told = outcome.out.index("Port 80 of the task is reached at 127.0.0.1:")
     assert told < outcome.out.index("INFO: first")
+
+
+def test_ports_of_a_paused_experiment_are_refused(
+    det: Det, master: FakeMaster, tmp_path: Path
+) -> None:
+    (tmp_path / "c.yaml").write_text(CONFIG)
+    outcome = det("e", "create", str(tmp_path / "c.yaml"), "--paused", "-p", "80")
+    assert "--paused keeps it from running: leave one of them out" in outcome.err
+    assert master.calls == []
 
 
 def test_ports_of_what_is_left_to_itself_are_refused(det: Det, master: FakeMaster) -> None:

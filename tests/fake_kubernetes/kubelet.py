@@ -71,6 +71,8 @@ class FakeKubelet:
             process = self._processes.get(uid)
             if process is not None and process.returncode is None:
                 _kill(process, signal.SIGKILL if what == "DELETED" else signal.SIGTERM)
+            elif what != "DELETED" and self._tasks[uid].done():
+                self._tasks[uid] = asyncio.get_running_loop().create_task(self._end(item))
 
     async def _live(self, pod: Json) -> None:
         """A pod from its placing to its end."""
@@ -104,6 +106,14 @@ class FakeKubelet:
         if pod["metadata"].get("deletionTimestamp"):
             meta = pod["metadata"]
             await self.server.store.remove("pods", meta["namespace"], meta["name"])
+
+    async def _end(self, pod: Json) -> None:
+        """A pod of which nothing runs is to end."""
+        meta = pod["metadata"]
+        if meta.get("deletionTimestamp"):
+            await self.server.store.remove("pods", meta["namespace"], meta["name"])
+        elif pod["status"]["phase"] == "Pending":
+            await self._set(pod, phase="Failed", reason="DeadlineExceeded")
 
     async def _prepare(self, pod: Json) -> tuple[int, str]:
         """The last init container."""

@@ -23,6 +23,7 @@ SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 
 
+@covers(f"{E} c.2.agent_name")
 async def test_work_gets_a_machine_runs_there_and_the_machine_leaves(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,7 +266,7 @@ async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
     assert len(world.machines) == 3
 
 
-@covers(f"{E} c.2.reasons c.2.agent_name")
+@covers(f"{E} c.2.reasons")
 async def test_each_machine_that_goes_is_told_with_its_reason(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -15,7 +15,7 @@ from determined_master.domain.scaling import Machine, MachineState
 from determined_master.domain.usage import Window
 from determined_master.ports import AgentSnapshot
 from determined_master.services.agent_stays import AgentStays
-from determined_master.services.machine_records import MachineRecords
+from determined_master.services.machine_records import MachineRecords, forget_other_pools
 from determined_master.services.usage import Usage
 from determined_master.store.job_queue import list_waits
 from determined_master.store.pool import Pool
@@ -146,10 +146,13 @@ async def test_machines_are_there_from_their_launch_until_they_were_seen_last(po
     await records.note([machine("a"), machine("b"), machine("r", "pending")], first)
     await records.note([machine("a"), machine("b"), machine("c", "stopped")], second)
     await records.note([machine("a")], second + timedelta(seconds=5))
+    await MachineRecords(pool, "old", 2).note([machine("z")], second)
+    await forget_other_pools(pool, ["default"])
     found: list[Any] = []
     window = Window(STARTED + timedelta(seconds=30), STARTED + timedelta(seconds=120))
     await Usage(pool).spans(ADMIN, window, found.extend)
     assert [(s.kind, s.username, s.slots, s.seconds) for s in found] == [
         ("instance", "a", 4, 90),
         ("instance", "b", 4, 30),
+        ("instance", "z", 2, 30),
     ]

@@ -32,8 +32,17 @@ _TEST_POLL_S = 0.5
 
 
 def create(args: argparse.Namespace) -> None:
-    """Submit a config with its files; with `-f` follow the first trial's log."""
+    """Submit a config with its files; with `-f` follow the first trial's log.
+
+    Raises:
+        CliError: an option or a file cannot be used, or the test of `-t` failed.
+    """
     ports = publish.parse(args.publish)
+    if ports and args.paused:
+        raise errors.CliError(
+            "--publish holds ports open while the experiment runs, and --paused keeps it from "
+            "running: leave one of them out"
+        )
     config = publish.with_ports(config_file.text_of(args.config_file, args.config), ports)
     if args.local:
         experiment_test.run_here(config, args.model_def)
@@ -55,7 +64,7 @@ def create(args: argparse.Namespace) -> None:
     number = answer["experiment"]["id"]
     print(f"Created experiment {number}", flush=True)
     if args.test_mode:
-        follow(session, number)
+        follow(session, number, ports)
         _judge_test(session, number)
     elif args.follow_first_trial or ports:
         follow(session, number, ports)

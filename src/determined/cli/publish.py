@@ -112,7 +112,7 @@ def _listen(way: tunnels.Way, service: str, published: Published) -> tunnels.Lis
 def _parsed(text: str) -> Published:
     local, colon, port = text.rpartition(":")
     numbers = [port, *([local] if colon else [])]
-    if not all(n.isascii() and n.isdigit() for n in numbers):
+    if not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
         raise errors.CliError(f"--publish {text}: give PORT or LOCAL:PORT, such as 8080:80")
     parsed = Published(int(local) if colon else int(port), int(port))
     if not 0 < parsed.port < 65536 or parsed.local > 65535:

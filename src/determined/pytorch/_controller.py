@@ -149,7 +149,7 @@ class _PyTorchTrialController:
         every = dist.gather(averages)
         reduced = self._context.reduce_metrics(for_training=True)
         if every is not None:
-            averages = {k: sum(one[k] for one in every) / len(every) for k in averages}
+            averages = _values.mean(every)
             averages.update(_values.plain(reduced))
         averages = dist.broadcast(averages)
         self._context.reset_reducers(for_training=True)

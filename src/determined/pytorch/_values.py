@@ -55,6 +55,13 @@ def reduced(values: List[torch.Tensor], how: str) -> torch.Tensor:
     return {"sum": stacked.sum, "max": stacked.amax, "min": stacked.amin}[how](dim=0)
 
 
+def mean(parts: List[Dict[str, float]]) -> Dict[str, float]:
+    """The mean of each metric over those ranks that have it: some come from one rank alone."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    found = {name: [part[name] for part in parts if name in part] for name in names}
+    return {name: sum(values) / len(values) for name, values in found.items()}
+
+
 def plain(value: Any) -> Any:
     """A value as it can be reported: a tensor as a number or lists of numbers."""
     if isinstance(value, torch.Tensor):

@@ -39,6 +39,7 @@ from determined_master.api.middleware import (
 )
 from determined_master.api.proxy import find_service
 from determined_master.api.proxying.heads import query_token
+from determined_master.api.proxying.kept import Kept
 from determined_master.api.routes import ANONYMOUS, Call, Route
 from determined_master.api.stay import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
 from determined_master.domain.access import Caller
@@ -80,11 +81,13 @@ class Api:
         self._services = services
         self._authenticator = authenticator
         self._recheck_s = recheck_s
+        self._kept = Kept()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
         self._table = build_table(routes)
 
     def close(self) -> None:
-        """Wait for the threads that read and compress large bodies."""
+        """Wait for the threads that read and compress large bodies; close what was kept open."""
+        self._kept.close()
         self._threads.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -188,7 +191,8 @@ class Api:
             own_token=own_token,
             in_query=query_token(http.raw_query),
         )
-        call = Call(entry.caller or ANONYMOUS, self._services, http, parameters)
+        who = entry.caller or ANONYMOUS
+        call = Call(who, self._services, http, parameters, kept=self._kept)
         if entry.caller is not None:
             entry = msgspec.structs.replace(entry, visit=self._visit(http))
         await route.handler(call, entry, receive, send)

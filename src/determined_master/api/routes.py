@@ -21,6 +21,7 @@ import msgspec
 
 from determined_master.api.http import Http
 from determined_master.api.middleware import Entry
+from determined_master.api.proxying.kept import Kept
 from determined_master.domain.access import Caller
 from determined_master.services.catalog import Services
 from determined_wire.proto import Message
@@ -45,6 +46,8 @@ class Call(msgspec.Struct, frozen=True):
     """Values of the path, decoded; for plain routes and sockets, others have a message."""
     body: bytes = b""
     """The body of a plain route; others have a message."""
+    kept: Kept | None = None
+    """Connections that wait, for the route that leads to services."""
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,6 +30,8 @@ from determined_master.provision.sight import held_of, see, waiting_of
 from determined_master.store.losses import DATABASE_ERRORS
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from determined_master.domain.scaling import Machine
     from determined_master.domain.schedule.view import RequestView
     from determined_master.engine import Engine
@@ -41,6 +44,7 @@ log = logging.getLogger(__name__)
 
 TICK_S = 5.0
 SENT_AWAY_AT_ONCE = 200
+COMPLAINT_EVERY = timedelta(minutes=10)
 
 
 class ScalingConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +92,7 @@ class MachineLoop:
         """Tasks that heard of the failure that counts now: they are told once."""
         self._shut: frozenset[str] = frozenset()
         self._told = ""
+        self._complained_at: datetime | None = None
 
     async def run(self) -> None:
         """Look for ever, in every lead; cancelled at the master's end."""
@@ -187,20 +192,27 @@ class MachineLoop:
             if not self._fleet.is_settled:
                 await self._fleet.settle()
             elif count:
-                extra = {"pool": self.config.pool, "count": count}
-                log.info("machines are asked for", extra=extra)
                 launched = await self._fleet.launch(count)
+                extra = {"pool": self.config.pool, "machines": [m.id for m in launched]}
+                log.info("machines are started", extra=extra)
             else:
                 return launched
         except ProviderFailed as error:
-            before, patience = self._errors, self.config.patience
-            self._errors = note_failure(before, str(error), patience, clock.now())
-            if before is None or before.text != str(error):
-                text = "no machine could be started, it is tried again: %s"
-                log.error(text, error, extra={"pool": self.config.pool})
+            self._errors = note_failure(
+                self._errors, str(error), self.config.patience, clock.now()
+            )
+            self._complain(str(error))
             return launched
-        self._errors = None
+        self._errors = self._complained_at = None
         return launched
+
+    def _complain(self, failure: str) -> None:
+        """Write a line now and then: a provider's text may have another number each time."""
+        now = clock.now()
+        if self._complained_at is None or now - self._complained_at >= COMPLAINT_EVERY:
+            self._complained_at = now
+            text = "no machine could be started, it is tried again: %s"
+            log.error(text, failure, extra={"pool": self.config.pool})
 
     def _standing(self) -> str | None:
         """The failure that counts now."""

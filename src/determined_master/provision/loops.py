@@ -14,7 +14,7 @@ from determined_master.domain.machine_size import Size
 from determined_master.domain.scaling import Limits
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
-from determined_master.services.machine_records import MachineRecords
+from determined_master.services.machine_records import MachineRecords, forget_other_pools
 
 if TYPE_CHECKING:
     from determined_master.domain.machine_news import MachineNews
@@ -54,6 +54,7 @@ class MachineLoops:
             providers: by pool.
             around: the rest of the master.
         """
+        self._around = around
         self._loops = {
             pool.pool_name: _loop(pool, pool.provider, providers[pool.pool_name], around)
             for pool in pools
@@ -66,7 +67,9 @@ class MachineLoops:
         return None if loop is None else loop.news
 
     async def run(self) -> None:
-        """Run all loops until cancelled."""
+        """Run all loops until cancelled; raises what the database does at the begin."""
+        await self._around.engine.wait_until_leading(timeout_s=None)
+        await forget_other_pools(self._around.db, list(self._loops))
         if not self._loops:
             await asyncio.Event().wait()
         async with asyncio.TaskGroup() as group:

@@ -16,6 +16,12 @@ THERE = ("pending", "starting", "running", "stopping")
 """States that are written down; reports leave requests out that were not granted."""
 
 
+async def forget_other_pools(db: Pool, pools: Sequence[str]) -> None:
+    """Nobody looks any more at the machines of pools other than these."""
+    async with db.acquire() as conn:
+        await rows.end_stays_of_other_pools(conn, pools)
+
+
 class MachineRecords:
     """Stays and orders of one pool; every call raises what the database does."""
 

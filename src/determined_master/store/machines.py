@@ -79,6 +79,14 @@ async def upsert_stays(
     await conn.execute(note, pool, *columns, slots, now)
 
 
+async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> None:
+    """End the stays of machines whose pool is none of these, when last seen."""
+    query = """
+        UPDATE machine_stays SET ended_at = seen_at WHERE ended_at IS NULL AND pool <> ALL ($1)
+    """
+    await conn.execute(query, pools)
+
+
 async def mark_leaving(conn: Conn, pool: str, ids: Sequence[str], now: datetime) -> None:
     """Note that their provider is asked to end these machines."""
     query = """

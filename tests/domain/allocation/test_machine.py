@@ -320,6 +320,15 @@ def test_a_request_that_can_never_be_met_is_refused() -> None:
     assert step(running(), alloc.Refused(reason="r"))[1] == []
 
 
+def test_a_request_that_is_sent_away_for_now_is_lost_and_not_refused() -> None:
+    event = alloc.Refused(reason="no machine could be started", is_for_now=True)
+    state, effects = step(waiting(slots=64), event)
+    assert (state.state, state.outcome.kind) == ("TERMINATED", "lost")
+    said = "allocation failed: no machine could be started"
+    assert ("ERROR", f"{NAME} was terminated: {said}") in log_of(effects)
+    assert step(running(), event)[0] == running()
+
+
 def test_nothing_but_acknowledgements_comes_after_the_end() -> None:
     over, _ = step(running(), exited("a", 0))
     for event in (

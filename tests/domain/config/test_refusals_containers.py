@@ -71,6 +71,11 @@ CASES = [
         "environment.proxy_ports[0]: proxy_port is a required property",
     ),
     refusal(
+        "experiment-config 12.proxy_ports",
+        {"environment": {"proxy_ports": [{"proxy_port": 1000 + n} for n in range(33)]}},
+        "environment.proxy_ports: has 33 ports, and at most 32 are reached",
+    ),
+    refusal(
         "experiment-config 12.pod_restrictions 25.pod_spec 1.disallowProperties",
         {
             "environment": {

@@ -62,6 +62,16 @@ for aggregation in (1, 4):
     told[f"records-{aggregation}"] = whole.batches
     told[f"alike-{aggregation}"] = weights(whole)[0].hex()
 
+
+
+class Uneven(Shared):
+    def train_batch(self, *args):
+        own = {f"of-{ranks.rank}": 2.0 + ranks.rank, "both": ranks.rank}
+        return {**super().train_batch(*args), **own}
+
+
+fit(bench.trial(Uneven))
+told["uneven"] = bench.reports.of("training")
 stopped = bench.trial(Shared)
 stopped.acts[4] = lambda: stopped.context.set_stop_requested(ranks.rank == 1)
 fit(stopped)
@@ -126,6 +136,11 @@ def test_a_validation_counts_all_ranks_though_one_has_fewer_batches(told: Any) -
         (24, [2, 4, 4], 4),
     ]
     assert none == []  # rank 0 alone reports
+
+
+def test_a_metric_of_one_rank_alone_is_reported_as_it_is(told: Any) -> None:
+    metrics = told[0]["uneven"][0][1]
+    assert (metrics["of-0"], metrics["of-1"], metrics["both"]) == (2.0, 3.0, 0.5)
 
 
 def test_one_rank_may_stop_all(told: Any) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from determined_master.api.http import Header, Http, Receive, Send
 from determined_master.api.proxying import heads
+from determined_master.api.proxying.kept import Kept
 from determined_master.api.proxying.upstream import Upstream, dial
 from determined_master.api.stay import Stay
 from determined_master.domain.errors import BadGateway, DetError
@@ -32,6 +33,7 @@ class Errand(msgspec.Struct, frozen=True):
     """Done when the service's allocation is over."""
     stay: Stay
     """Of who sent it."""
+    kept: Kept
     spent: Collection[str] = ()
     """The master's own tokens in the request: no service sees them."""
     key: str = ""
@@ -44,18 +46,47 @@ async def forward(errand: Errand, receive: Receive, send: Send) -> None:
     Raises:
         BadGateway: the service does not answer, and nothing was sent to the client yet.
     """
-    upstream = await dial(errand.target, errand.context)
     client = Client(send)
+    upstream = errand.kept.take(errand.target) if _is_repeatable(errand.http) else None
+    if upstream is not None:
+        try:
+            await _exchange(errand, upstream, receive, client)
+            return
+        except BadGateway:
+            if errand.ending.done():
+                raise
+            # The service closed it in the moment in which it was used: once more on a new one.
+    await _exchange(errand, await dial(errand.target, errand.context), receive, client)
+
+
+async def _exchange(errand: Errand, upstream: Upstream, receive: Receive, client: Client) -> None:
+    """Carry a request and its answer over a connection; keep it, or close it.
+
+    Raises:
+        BadGateway: the service does not answer, and nothing was sent to the client yet.
+    """
+    sent = asyncio.Event()
+    is_kept = False
     try:
-        uploading = _upload(errand, receive, upstream)
+        uploading = _upload(errand, receive, upstream, sent)
         await while_both(errand, uploading, _answer(errand, upstream, client))
+        if sent.is_set() and upstream.is_reusable:
+            errand.kept.put(errand.target, upstream, errand.ending)
+            is_kept = True
     except ClientLeft:
         pass
     except DetError:
         if not client.is_answered:
             raise
     finally:
-        await upstream.close()
+        if not is_kept:
+            await upstream.close()
+
+
+def _is_repeatable(http: Http) -> bool:
+    """Whether a request may be sent twice: asked over a connection that may be closing."""
+    has_body = http.content_length > 0 or http.is_chunked
+    return http.method in ("GET", "OPTIONS") and not has_body
 
 
 class Client:
@@ -142,18 +173,20 @@ async def _answer(errand: Errand, upstream: Upstream, send: Send) -> None:
     await pass_back(errand, upstream, send, status, heads.sent_back(headers))
 
 
-async def _upload(errand: Errand, receive: Receive, upstream: Upstream) -> None:
-    """Send the request as it comes, then wait until the client leaves."""
+async def _upload(
+    errand: Errand, receive: Receive, upstream: Upstream, sent: asyncio.Event
+) -> None:
+    """Send the request as it comes, say so, then wait until the client leaves."""
     http = errand.http
-    close = (b"connection", b"close")
     with contextlib.suppress(OSError):  # the service may have answered without reading it all
         if http.is_chunked:
-            await upstream.send(head_of(errand, (close, (b"transfer-encoding", b"chunked"))))
+            await upstream.send(head_of(errand, ((b"transfer-encoding", b"chunked"),)))
             await _send_chunks(receive, upstream)
         else:
-            await upstream.send(head_of(errand, (close,)))
+            await upstream.send(head_of(errand, ()))
             if http.content_length > 0:
                 await _send_plain(receive, upstream)
+        sent.set()
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -1,4 +1,4 @@
-"""One connection to what a task serves, for one request."""
+"""One connection to what a task serves, for one request after another."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def dial(target: Target, context: ssl.SSLContext | None) -> Upstream:
 
 
 class Upstream:
-    """A connection to a service: one request goes out, one answer comes back."""
+    """A connection to a service: a request goes out, its answer comes back."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: Target
@@ -113,9 +113,23 @@ class Upstream:
             for piece in head.taken():
                 yield piece
 
-    async def close(self) -> None:
+    @property
+    def is_alive(self) -> bool:
+        """Whether its service has not closed it, as far as is known."""
+        return not (self.writer.transport.is_closing() or self.reader.at_eof())
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the answer was read whole, nothing came behind it, and more may be asked."""
+        return self._head.is_complete and self._head.leaves_open and self.is_alive
+
+    def drop(self) -> None:
         """End the connection; what was not sent yet is dropped."""
         self.writer.transport.abort()
+
+    async def close(self) -> None:
+        """The same, and wait until it has ended."""
+        self.drop()
         with contextlib.suppress(OSError):
             await self.writer.wait_closed()
 
@@ -127,6 +141,7 @@ class _Head:
         self.status = 0
         self.headers: list[Header] = []
         self.is_complete = False
+        self.leaves_open = False
         self._pieces: list[bytes] = []
         self._parser = httptools.HttpResponseParser(self)
 
@@ -145,6 +160,9 @@ class _Head:
         pieces, self._pieces = self._pieces, []
         return pieces
 
+    def on_message_begin(self) -> None:
+        self.leaves_open = False  # what comes behind the answer is nobody's
+
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self.is_complete:
             self.headers.append((name.lower(), value))
@@ -158,6 +176,7 @@ class _Head:
             self._pieces.append(body)
 
     def on_message_complete(self) -> None:
+        self.leaves_open = not self.is_complete and self._parser.should_keep_alive()
         self.is_complete = True
 
 

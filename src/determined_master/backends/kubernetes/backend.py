@@ -24,7 +24,7 @@ from determined_master.backends.kubernetes.namespaces import NamespaceCalls
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pod_board import PodBoard
-from determined_master.backends.kubernetes.pod_state import observe
+from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.presence import Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.domain.agent_switches import Switches
@@ -175,6 +175,10 @@ class KubernetesBackend(NamespaceCalls):
     async def forget_container(self, agent_id: str, container_id: str) -> None:
         """Remove a pod whose end is stored, once its log is copied."""
         self._pods.forget(container_id)
+
+    def pod_of(self, container_id: str) -> Observed | None:
+        """The pod of a container; None where there is none."""
+        return self._pods.find(container_id)
 
     async def _create(self, path: str, body: manifest.Json) -> manifest.Json | None:
         """What was made; None where it is there already."""

@@ -98,7 +98,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         is_scheduled=is_scheduled,
         is_deleted=bool(meta.get("deletionTimestamp")),
         has_output="running" in main or "terminated" in main,
-        is_stopped="terminated" in main,
+        is_stopped="terminated" in main or status.get("phase") in ("Failed", "Succeeded"),
         created_at=instant(meta.get("creationTimestamp")),
         waits_for="" if is_scheduled else _condition(status, "PodScheduled"),
     )
@@ -145,7 +145,8 @@ def _state_of(pod: Json, main: Json, now: datetime) -> _Ended:
         return "ASSIGNED", None, None
     statuses = [*(status.get("initContainerStatuses") or ())]
     has_begun = any("waiting" not in (s.get("state") or {"waiting": {}}) for s in statuses)
-    return ("STARTING" if has_begun else "PULLING"), None, None
+    is_up = has_begun or "running" in main
+    return ("STARTING" if is_up else "PULLING"), None, None
 
 
 def _after(end: Json, status: Json) -> _Ended:

@@ -1,0 +1,189 @@
+"""The backend on a cluster in memory, and on a real one where DET_TEST_KUBECONFIG names it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from tests.backends.kubernetes.objects import options
+from tests.contracts.kubernetes_contract import KubernetesContract, World
+from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
+from tests.fake_kubernetes.server import FakeServer
+
+from determined_master.backends.kubernetes.options import ClusterOptions, MasterAddress
+from determined_master.entropy import new_uuid
+from determined_master.ports import NotConnected
+from determined_master.services.harness import pack
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
+KUBECONFIG = os.environ.get("DET_TEST_KUBECONFIG", "")
+ADDRESS = os.environ.get("DET_TEST_KUBERNETES_ADDRESS", "127.0.0.1")
+"""Of this machine, as pods of the real cluster reach it."""
+IMAGE = os.environ.get("DET_TEST_KUBERNETES_IMAGE", "det-test:local")
+
+
+@pytest.fixture(scope="module")
+def master() -> Iterator[int]:
+    """A port at which pods find the harness."""
+    archive = pack()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(archive)))
+            self.end_headers()
+            self.wfile.write(archive)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("0.0.0.0" if KUBECONFIG else "127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def cluster_options(kubeconfig: str, address: str, port: int) -> ClusterOptions:
+    return options(
+        cluster_id=str(new_uuid()),
+        kubeconfig_path=kubeconfig,
+        master=MasterAddress(host=address, port=port),
+        cpu_per_slot=0.1,
+    )
+
+
+class TestOnAFakeCluster(KubernetesContract):
+    @pytest.fixture
+    async def fake(self, tmp_path: Path) -> AsyncIterator[FakeKubelet]:
+        server = FakeServer()
+        await server.start()
+        kubelet = FakeKubelet(server, tmp_path / "pods")
+        await kubelet.add_node("node-a")
+        server.kubeconfig(tmp_path / "kubeconfig")
+        yield kubelet
+        await kubelet.stop()
+        await server.stop()
+
+    @pytest.fixture
+    async def world(self, fake: FakeKubelet, master: int, tmp_path: Path) -> AsyncIterator[World]:
+        given = cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", master)
+        made = World(given, "any", 60.0, IMAGES_THAT_ARE_NOT_THERE)
+        await made.open()
+        yield made
+        await made.close()
+
+    async def test_output_comes_once_though_streams_break(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        made = world.order("for i in 1 2 3 4 5; do echo $i; sleep 0.4; done")
+        await world.backend.start_container(made)
+        for seen in (1, 3):
+            await world.until(lambda n=seen: len(world.events.text(made.container_id)) >= n, "it")
+            fake.server.break_streams()
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert world.events.text(made.container_id) == list("12345")
+
+    async def test_a_server_that_fails_leaves_orders_to_be_given_again(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        made = world.order("echo back")
+        fake.server.broken = True
+        fake.server.break_streams()
+        with pytest.raises(NotConnected):
+            await world.backend.start_container(made)
+        await world.until(lambda: not any(a.is_connected for a in world.backend.agents()), "away")
+        fake.server.broken = False
+        await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "back")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        assert world.events.reports[made.container_id].exit_code == 0
+
+    async def test_changes_that_the_server_has_forgotten_are_listed_anew(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        made = world.order("sleep 1; exit 4")
+        await world.backend.start_container(made)
+        fake.server.store.oldest = 10**9
+        fake.server.break_streams()
+        await asyncio.sleep(0)
+        fake.server.store.oldest = 0
+        await world.state(made.container_id, "TERMINATED")
+
+    async def test_a_full_quota_is_waited_for_and_told(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        made = world.order("true")
+        refusal = (403, "Forbidden", "pods x is forbidden: exceeded quota: q")
+        fake.server.refusals["POST", "pods"] = refusal
+        for _ in range(2):
+            with pytest.raises(NotConnected, match="exceeded quota"):
+                await world.backend.start_container(made)
+        assert [n.text for n in world.events.notes if "quota of its namespace" in n.text] != []
+        assert len([n for n in world.events.notes if "quota of its" in n.text]) == 1
+        fake.server.refusals.clear()
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+
+    async def test_what_the_master_may_not_do_is_named(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        made = world.order("true")
+        fake.server.refusals["POST", "pods"] = (403, "Forbidden", "cannot create pods")
+        await world.backend.start_container(made)
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert "give its account the rights" in failure.message
+        fake.server.refusals.clear()
+        assert await world.count("secrets") == 0
+
+    async def test_a_node_that_stays_away_is_lost_with_its_pods(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        await world.backend.close()
+        world.backend = world.new_backend(node_wait_s=1.5)
+        await world.open()
+        made = world.order("exec sleep 600")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        await fake.set_ready("node-a", False)
+        await world.until(lambda: world.events.lost == ["node-a"], "a lost node")
+        await world.is_clean()
+        await fake.set_ready("node-a", True)
+        await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "back")
+
+    async def test_a_node_that_is_gone_is_lost_though_nobody_saw_it_go(self, world: World) -> None:
+        await world.backend.close()
+        world.backend = world.new_backend(node_wait_s=1.0)
+        world.backend.open({"node-z": "default"}, 2)
+        await world.until(lambda: world.events.lost == ["node-z"], "a lost node")
+        assert world.backend.has("node-z")
+
+    async def test_priorities_become_classes_where_these_may_be_made(
+        self, world: World, fake: FakeKubelet
+    ) -> None:
+        from determined_master.ports import PodTerms
+
+        made = world.order("true", pod=PodTerms(pool="default", priority=70))
+        await world.backend.start_container(made)
+        found = fake.server.store.find("priorityclasses", "", "determined-priority-70")
+        assert found is not None
+        assert (found["value"], found["preemptionPolicy"]) == (70, "Never")
+
+
+@pytest.mark.skipif(not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster")
+class TestOnARealCluster(KubernetesContract):
+    @pytest.fixture
+    async def world(self, master: int) -> AsyncIterator[World]:
+        given = cluster_options(KUBECONFIG, ADDRESS, master)
+        made = World(given, IMAGE, 240.0, "nowhere.invalid/missing:1")
+        await made.open()
+        yield made
+        await made.close()

@@ -1,0 +1,46 @@
+"""Kubernetes' events as lines of task logs."""
+
+from __future__ import annotations
+
+import pytest
+
+from determined_master.backends.kubernetes.event_lines import (
+    happened_at,
+    identity,
+    level_of,
+    line_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Pulling image", "Pod det-x: Pulling image"),
+        ("Successfully assigned a/b to c", "Pod det-x: its resources are allocated"),
+        ("pod triggered scale-up: [x]", "Pod det-x: the task needs more machines"),
+        ("skip schedule deleting pod: a/b", "Pod det-x: the pod was deleted before"),
+        ("0/3 nodes are available: 3 Insufficient cpu.", "Pod det-x: waits for resources"),
+    ],
+)
+def test_events_are_told_in_words(text: str, line: str) -> None:
+    event = {"involvedObject": {"kind": "Pod", "name": "det-x"}, "message": text}
+    said = line_of(event)
+    assert said is not None
+    assert said.startswith(line)
+
+
+def test_an_event_that_says_nothing_is_none() -> None:
+    assert line_of({"message": " "}) is None
+
+
+def test_what_repeats_itself_is_a_new_happening_each_time() -> None:
+    event = {"metadata": {"uid": "u"}, "count": 2, "type": "Warning"}
+    assert identity(event) == ("u", 2)
+    assert identity({**event, "count": 3}) == ("u", 3)
+    assert level_of(event) == "WARNING"
+
+
+def test_the_latest_time_of_an_event_counts() -> None:
+    at = happened_at({"lastTimestamp": "2026-01-01T00:00:05Z", "eventTime": None})
+    assert at is not None
+    assert at.second == 5

@@ -1,0 +1,101 @@
+"""Lines of a pod's log."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from determined_master.backends.kubernetes.log_lines import (
+    CUT_MARK,
+    MAX_LINE_BYTES,
+    PART_BYTES,
+    Line,
+    LineSplitter,
+    Place,
+    lines_of,
+    spans_of,
+    text_of,
+)
+from determined_master.ports import StoredOutput
+
+STAMP = b"2026-01-01T00:00:00.%09dZ "
+T0 = 1_767_225_600_000_000
+
+
+def raw(n: int, text: bytes) -> bytes:
+    """A line as the API server sends it, n microseconds after midnight."""
+    return STAMP % (n * 1000) + text + b"\n"
+
+
+def test_times_and_texts_are_told_apart() -> None:
+    assert list(lines_of(raw(7, b"hello")[:-1])) == [Line(T0 + 7, b"hello")]
+
+
+@pytest.mark.parametrize("zone", [b"Z", b"+00:00"])
+def test_a_time_may_have_any_number_of_digits(zone: bytes) -> None:
+    [line] = lines_of(b"2026-01-01T00:00:00" + zone + b" x")
+    assert line == Line(T0, b"x")
+
+
+def test_a_carriage_return_ends_a_line_and_one_before_a_line_feed_does_not() -> None:
+    assert [x.text for x in lines_of(raw(1, b"10%\r20%\r")[:-1])] == [b"10%", b"20%"]
+
+
+def test_long_lines_are_cut_with_a_mark() -> None:
+    found = list(lines_of(raw(1, b"x" * (2 * MAX_LINE_BYTES + 5))[:-1]))
+    assert [len(x.text) for x in found] == [MAX_LINE_BYTES + len(CUT_MARK)] * 2 + [5]
+
+
+def test_the_times_that_older_kubelets_write_into_long_lines_are_taken_out() -> None:
+    parts = [b"a" * PART_BYTES, b"b" * PART_BYTES, b"end"]
+    line = (STAMP % 1).join([b"", *parts])
+    assert [x.text for x in lines_of(line)] == [b"".join(parts)]
+
+
+def test_lines_do_not_depend_on_where_pieces_end() -> None:
+    data = b"".join(raw(n, b"line %d" % n) for n in range(50)) + STAMP % 0 + b"last"
+    rng = random.Random(3)
+    for _ in range(20):
+        cuts = sorted(rng.randrange(len(data)) for _ in range(9))
+        splitter, found = LineSplitter(), []
+        for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True):
+            found += splitter.feed(data[a:b])
+        found += splitter.finish()
+        assert [x.text for x in found] == [b"line %d" % n for n in range(50)] + [b"last"]
+
+
+def lines(*at: int) -> list[Line]:
+    return [Line(n, b"%d" % n) for n in at]
+
+
+def taken(place: Place, reading: list[Line]) -> list[bytes]:
+    place.begin()
+    return [line.text for line in reading if place.is_new(line)]
+
+
+def test_a_log_that_is_read_again_gives_each_line_once() -> None:
+    place = Place(StoredOutput())
+    assert taken(place, lines(1, 3, 2)) == [b"1", b"3", b"2"]
+    assert taken(place, lines(1, 3, 2, 2, 4)) == [b"2", b"4"]
+    assert taken(place, lines(1, 3)) == []
+    assert taken(place, lines(1, 3, 2, 2, 4, 5)) == [b"5"]
+
+
+def test_a_new_master_goes_on_behind_what_is_stored() -> None:
+    stored = StoredOutput(last_seq=2, first_at_us=1, last_at_us=3)
+    place = Place(stored)
+    assert taken(place, lines(1, 3, 2)) == [b"2"]
+    assert place.count == 3
+
+
+def test_of_a_log_that_was_put_aside_only_later_lines_are_new() -> None:
+    stored = StoredOutput(last_seq=900, first_at_us=1, last_at_us=50)
+    assert taken(Place(stored), lines(40, 50, 51)) == [b"51"]
+
+
+def test_a_batch_has_the_lines_and_their_times() -> None:
+    found = [Line(5, b"a"), Line(5, b"\xff"), Line(6, b"c")]
+    assert text_of(found) == "a\n\N{REPLACEMENT CHARACTER}\nc"
+    assert [(s.count, s.at_us) for s in spans_of(found)] == [(2, 5), (1, 6)]
+    assert spans_of([]) == ()

@@ -1,0 +1,210 @@
+"""Pods and Secrets of containers."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import tarfile
+from typing import Any
+
+import pytest
+from tests.backends.kubernetes.objects import CONTAINER, built, main_of, options, order, spec
+
+from determined_master.backends.kubernetes import names
+from determined_master.ports import PodTerms
+from determined_wire.agent_link import File, Mount, TaskUser
+
+
+def variables(made: Any) -> dict[str, str]:
+    """What the container will find, read back through the Secret."""
+    found = {}
+    for entry in main_of(made.pod)["env"]:
+        source = (entry.get("valueFrom") or {}).get("secretKeyRef")
+        if source:
+            assert source["name"] == made.secret["metadata"]["name"]
+            found[entry["name"]] = base64.b64decode(made.secret["data"][source["key"]]).decode()
+    return found
+
+
+def test_no_secret_can_be_read_in_the_pod() -> None:
+    made = built()
+    assert "s3cret" not in json.dumps(made.pod)
+    assert variables(made)["DET_SESSION_TOKEN"] == "s3cret"
+    assert made.pod["spec"]["automountServiceAccountToken"] is False
+
+
+def test_values_are_taken_as_they_are() -> None:
+    made = built(spec=spec(entrypoint=("sh", "-c", "echo $(hostname)")))
+    assert variables(made)["MATH"] == "$(X)"
+    assert main_of(made.pod)["args"] == ["-c", "echo $$(hostname)"]
+
+
+def test_the_same_order_gives_the_same_objects() -> None:
+    assert built() == built()
+
+
+def test_a_pod_is_named_for_its_task_and_found_by_its_labels() -> None:
+    made = built()
+    assert made.name == "det-01234567-exp-7-trial-8-attempt-1-c0ffee001111"
+    labels = made.pod["metadata"]["labels"]
+    assert labels["determined.ai/container_id"] == CONTAINER
+    assert labels["determined.ai/workspace"] == "The_Lab"
+    assert labels["determined.ai/user"] == "ann"
+    assert labels["determined"] == labels["determined.ai/allocation_id"] == order().allocation_id
+    assert made.secret["metadata"]["labels"] == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [("a b", "a_b"), ("-x-", "x"), ("é" * 3, "invalid_value"), ("", ""), ("y" * 80, "y" * 63)],
+)
+def test_labels_are_made_of_what_kubernetes_takes(text: str, label: str) -> None:
+    assert names.label_value(text) == label
+
+
+def test_long_descriptions_still_give_names_that_are_host_names() -> None:
+    found = names.object_name("0123456789", "Ümlaut_" + "x" * 90, CONTAINER)
+    assert len(found) <= 63
+    assert found.endswith("-c0ffee001111")
+    assert found.strip("abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+
+
+@pytest.mark.parametrize(
+    ("slot_type", "slots", "resources"),
+    [
+        ("cuda", 2, {"nvidia.com/gpu": "2"}),
+        ("rocm", 1, {"amd.com/gpu": "1"}),
+        ("cpu", 3, {"cpu": "1500m"}),
+    ],
+)
+def test_slots_are_what_the_container_asks_for(
+    slot_type: Any, slots: int, resources: dict[str, str]
+) -> None:
+    made = built(slots, options(slot_type=slot_type, cpu_per_slot=0.5))
+    assert main_of(made.pod)["resources"] == {"requests": resources, "limits": resources}
+    assert variables(made)["DET_SLOT_IDS"] == json.dumps(list(range(slots)), separators=(",", ":"))
+    has_no_gpu = variables(made).get("NVIDIA_VISIBLE_DEVICES") == "void"
+    assert has_no_gpu is (slot_type == "cpu")
+
+
+def test_a_task_without_slots_asks_for_no_device() -> None:
+    made = built(0, options(slot_type="cuda"))
+    assert main_of(made.pod)["resources"] == {}
+    assert variables(made)["NVIDIA_VISIBLE_DEVICES"] == "void"
+
+
+def test_the_init_container_takes_no_device_from_the_task() -> None:
+    made = built(2, options(slot_type="cuda"))
+    init = made.pod["spec"]["initContainers"][-1]
+    assert "nvidia.com/gpu" not in json.dumps(init["resources"])
+
+
+def test_the_pod_goes_to_the_planned_node_and_keeps_the_users_wishes() -> None:
+    rack = {"key": "rack", "operator": "In", "values": ["r1"]}
+    disk = {"key": "disk", "operator": "Exists"}
+    terms = [{"match_expressions": [rack]}, {"match_expressions": [disk]}]
+    required = {
+        "required_during_scheduling_ignored_during_execution": {"node_selector_terms": terms}
+    }
+    user = {"spec": {"affinity": {"node_affinity": required}, "tolerations": [{"key": "gpu"}]}}
+    made = built(pod=PodTerms(pod_spec=user)).pod["spec"]
+    found = made["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    here = [{"key": "metadata.name", "operator": "In", "values": ["node-a"]}]
+    assert found["nodeSelectorTerms"] == [
+        {"matchExpressions": [rack], "matchFields": here},
+        {"matchExpressions": [disk], "matchFields": here},
+    ]
+    assert made["tolerations"] == [{"key": "gpu"}]
+
+
+def test_a_users_container_is_merged_into_ours_and_others_stay_beside_it() -> None:
+    own = {
+        "name": names.MAIN,
+        "env": [{"name": "A", "value": "1"}],
+        "volume_mounts": [{"name": "data", "mount_path": "/data"}],
+        "resources": {"requests": {"memory": "2Gi", "cpu": "9"}},
+    }
+    user = {
+        "metadata": {"labels": {"team_name": "x", "determined": "no"}},
+        "spec": {
+            "containers": [own, {"name": "side", "image": "s"}],
+            "initContainers": [{"name": "first", "image": "i"}],
+            "volumes": [{"name": "data", "hostPath": {"path": "/d"}}],
+            "priorityClassName": "mine",
+        },
+    }
+    made = built(pod=PodTerms(pod_spec=user)).pod
+    main = main_of(made)
+    assert main["env"][0] == {"name": "A", "value": "1"}
+    assert {"name": "data", "mountPath": "/data"} in main["volumeMounts"]
+    assert main["resources"]["requests"] == {"memory": "2Gi", "cpu": "1000m"}
+    assert [c["name"] for c in made["spec"]["containers"]] == ["side", names.MAIN]
+    assert [c["name"] for c in made["spec"]["initContainers"]] == ["first", names.INIT]
+    assert made["metadata"]["labels"]["team_name"] == "x"
+    assert made["metadata"]["labels"]["determined"] == order().allocation_id
+    assert made["spec"]["priorityClassName"] == "mine"
+
+
+def test_priorities_become_classes_and_schedulers_are_named() -> None:
+    made = built(1, options(default_scheduler="coscheduler")).pod["spec"]
+    assert made["priorityClassName"] == "determined-priority-50"
+    assert made["schedulerName"] == "coscheduler"
+
+
+def test_mounts_propagate_as_docker_says_it() -> None:
+    mounts = (
+        Mount("/a", "/in/a", propagation="rshared"),
+        Mount("/b", "rel", read_only=True, propagation="rslave"),
+        Mount("/c", "/in/c"),
+    )
+    main = main_of(built(spec=spec(mounts=mounts)).pod)
+    found = [m for m in main["volumeMounts"] if m["name"].startswith("det-host-volume-")]
+    assert [(m["mountPath"], m["readOnly"], m.get("mountPropagation")) for m in found] == [
+        ("/in/a", False, "Bidirectional"),
+        ("/run/determined/workdir/rel", True, "HostToContainer"),
+        ("/in/c", False, None),
+    ]
+
+
+def test_the_users_files_are_packed_and_roots_are_mounted() -> None:
+    files = (
+        File("/run/determined/ssh/id_rsa", b"key", 0o600),
+        File("/etc/ssh/ssh_config", b"conf", 0o644, is_root_owned=True),
+    )
+    user = TaskUser("ann", 1001, "lab", 1002)
+    made = built(spec=spec(files=files, user=user))
+    packed = base64.b64decode(made.secret["data"]["files.tar.gz"])
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        modes = {m.name: oct(m.mode) for m in archive}
+        key = archive.extractfile("run/ssh/id_rsa")
+        assert key is not None
+        assert key.read() == b"key"
+    assert modes["run"] == modes["run/ssh"] == modes["run/workdir"] == "0o700"
+    assert modes["run/ssh/id_rsa"] == "0o600"
+    main = main_of(made.pod)
+    by_path = {m["mountPath"]: m for m in main["volumeMounts"]}
+    mount = by_path["/etc/ssh/ssh_config"]
+    assert base64.b64decode(made.secret["data"][mount["subPath"]]) == b"conf"
+    assert {"/run/determined/etc/passwd", "/run/determined/etc/shadow"} < by_path.keys()
+    assert main["securityContext"] == {"runAsUser": 1001, "runAsGroup": 1002}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"image": ""}, "names no image"),
+        ({"files": (File("/etc/x", b""),)}, "lies outside of /run/determined"),
+        ({"files": (File("/run/determined/../x", b""),)}, "outside of its directory"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_named(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        built(spec=spec(**more))
+
+
+def test_shared_memory_is_bounded_and_the_host_network_is_asked_for() -> None:
+    made = built(spec=spec(shm_size_bytes=1024, network_mode="host")).pod["spec"]
+    shm = next(v for v in made["volumes"] if v["name"] == "det-shm-volume")
+    assert shm["emptyDir"] == {"medium": "Memory", "sizeLimit": "1024"}
+    assert made["hostNetwork"] is True

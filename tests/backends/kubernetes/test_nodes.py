@@ -1,0 +1,136 @@
+"""Nodes as agents."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from tests.backends.kubernetes.objects import node, options
+
+from determined_master.backends.kubernetes import nodes
+from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.options import PoolPods
+
+
+def asking(cpu: str = "", where: str = "node-a", **more: Any) -> dict[str, Any]:
+    """A pod of somebody's that asks for CPUs."""
+    container = {"resources": {"requests": {"cpu": cpu}}}
+    return {
+        "metadata": {"labels": more.get("labels", {})},
+        "spec": {"nodeName": where, "containers": [container]},
+        "status": {"phase": more.get("phase", "Running")},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("500m", "0.5"), ("2", "2"), ("1.5", "1.5"), ("3k", "3000"), ("", "0"), ("x", "0")],
+)
+def test_quantities_are_read_as_kubernetes_writes_them(text: str, value: str) -> None:
+    assert nodes.quantity(text) == Decimal(value)
+
+
+def test_slots_are_devices_or_whole_shares_of_cpus() -> None:
+    assert nodes.slots_of(node(), Decimal(0), options(slot_type="cuda")) == 8
+    assert nodes.slots_of(node(), Decimal(0), options(slot_type="rocm")) == 0
+    assert nodes.slots_of(node(), Decimal("0.5"), options(cpu_per_slot=1.5)) == 2
+
+
+def test_what_others_hold_is_taken_off_from_the_end() -> None:
+    board = NodeBoard(options())
+    board.replace_all([node()])
+    board.set_own_slots({"node-a": {3}})
+    board.set_foreign([asking("1500m"), asking("9", "node-b"), asking("4", phase="Succeeded")])
+    found = board.find("node-a")
+    assert found is not None
+    assert (len(found.devices), found.foreign_slots) == (4, frozenset({1, 2}))
+
+
+def test_the_platforms_own_pods_make_nodes_smaller() -> None:
+    board = NodeBoard(options())
+    board.replace_all([node()])
+    board.set_foreign([asking("1200m", labels={"determined-system": "master"})])
+    found = board.find("node-a")
+    assert found is not None
+    assert (len(found.devices), found.foreign_slots) == (2, frozenset())
+
+
+TAINT = [{"key": "team", "value": "a", "effect": "NoSchedule"}]
+
+
+@pytest.mark.parametrize(
+    ("given", "spec", "serves"),
+    [
+        (node(), {}, True),
+        (node(taints=TAINT), {}, False),
+        (node(taints=TAINT), {"tolerations": [{"key": "team", "value": "a"}]}, True),
+        (node(taints=TAINT), {"tolerations": [{"operator": "Exists"}]}, True),
+        (node(taints=TAINT), {"tolerations": [{"key": "team", "value": "b"}]}, False),
+        (node(labels={"rack": "1"}), {"node_selector": {"rack": "1"}}, True),
+        (node(labels={"rack": "1"}), {"node_selector": {"rack": "2,1"}}, True),
+        (node(), {"nodeSelector": {"rack": "1"}}, False),
+        (node(taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}]), {}, True),
+    ],
+)
+def test_a_pools_pod_spec_says_which_nodes_it_has(
+    given: Any, spec: dict[str, Any], serves: bool
+) -> None:
+    pool = PoolPods(name="p", gpu_pod_spec={"spec": spec} if spec else None)
+    assert nodes.serves(given, pool, has_gpus=True) is serves
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "matches"),
+    [
+        ("In", ["7"], True),
+        ("NotIn", ["7"], False),
+        ("Exists", [], True),
+        ("DoesNotExist", [], False),
+        ("Gt", ["5"], True),
+        ("Lt", ["5"], False),
+    ],
+)
+def test_affinity_is_read_as_kubernetes_reads_it(
+    operator: str, values: list[str], matches: bool
+) -> None:
+    expression = {"key": "gen", "operator": operator, "values": values}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    near = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    pool = PoolPods(name="p", cpu_pod_spec={"spec": {"affinity": near}})
+    assert nodes.serves(node(labels={"gen": "7"}), pool, has_gpus=False) is matches
+
+
+def test_a_node_may_serve_several_pools_and_one_of_no_pool_is_left_out() -> None:
+    selector = {"spec": {"nodeSelector": {"kind": "x"}}}
+    pools = (PoolPods(name="any"), PoolPods(name="x", cpu_pod_spec=selector))
+    board = NodeBoard(options(pools=pools))
+    board.replace_all([node("a", labels={"kind": "x"}), node("b"), node("c", taints=TAINT)])
+    found = {s.id: (s.pool, s.more_pools) for s in board.snapshots()}
+    assert found == {"a": ("any", ("x",)), "b": ("any", ())}
+
+
+def test_only_ready_nodes_of_a_cluster_that_answers_are_connected() -> None:
+    board = NodeBoard(options())
+    unready = node("b", status={"conditions": [{"type": "Ready", "status": "Unknown"}]})
+    board.replace_all([node("a"), unready, node("c", unschedulable=True)])
+    assert not any(s.is_connected for s in board.snapshots())
+    board.set_reachable(True)
+    found = {s.id: (s.is_connected, s.is_draining) for s in board.snapshots()}
+    assert found == {"a": (True, False), "b": (False, False), "c": (True, True)}
+
+
+def test_a_node_that_has_not_changed_is_the_same_object() -> None:
+    board = NodeBoard(options())
+    board.replace_all([node("a"), node("b")])
+    before = board.find("a")
+    board.put(node("b", labels={"new": "1"}, unschedulable=True))
+    assert board.find("a") is before
+
+
+def test_names_of_another_clusters_nodes_are_told_apart() -> None:
+    board = NodeBoard(options(node_prefix="west."))
+    board.replace_all([node("a")])
+    assert [s.id for s in board.snapshots()] == ["west.a"]
+    assert board.has("west.a")
+    assert not board.has("a")

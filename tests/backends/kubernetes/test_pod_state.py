@@ -1,0 +1,139 @@
+"""What a pod's status says of its container."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.backends.kubernetes.objects import ALLOCATION, AT, CONTAINER, main_state, pod
+
+from determined_master.backends.kubernetes.pod_state import Observed, gone, observe
+
+INIT = "determined-init-container"
+
+
+def seen(found: Any, after: timedelta = timedelta()) -> Observed:
+    observed = observe(found, AT + after)
+    assert observed is not None
+    return observed
+
+
+def init_state(**state: Any) -> dict[str, Any]:
+    return {"initContainerStatuses": [{"name": INIT, "image": "lab/train:1", "state": state}]}
+
+
+@pytest.mark.parametrize(
+    ("found", "state"),
+    [
+        (pod(None), "ASSIGNED"),
+        (pod(), "PULLING"),
+        (pod(**init_state(waiting={"reason": "PodInitializing"})), "PULLING"),
+        (pod(**init_state(waiting={"reason": "ErrImagePull"})), "PULLING"),
+        (pod(**init_state(running={})), "STARTING"),
+        (pod(**init_state(terminated={"exitCode": 0})), "STARTING"),
+        (pod(phase="Running", **main_state(running={})), "STARTING"),
+        (pod(phase="Running", podIP="10.2.0.3", **main_state(running={})), "RUNNING"),
+        (pod(phase="Succeeded"), "TERMINATED"),
+    ],
+)
+def test_states_go_from_planned_to_over(found: Any, state: str) -> None:
+    assert seen(found).report.state == state
+
+
+def test_a_running_pod_tells_where_it_is_and_whose() -> None:
+    found = seen(pod(phase="Running", podIP="10.2.0.3", **main_state(running={})))
+    [address] = found.report.addresses
+    assert (address.host_ip, address.host_port) == ("10.2.0.3", 1734)
+    assert found.report.container_id == CONTAINER
+    assert found.report.allocation_id == ALLOCATION
+    assert (found.node, found.slot_ids) == ("node-a", (0,))
+    assert found.has_output
+    assert not found.is_stopped
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code", "said"),
+    [
+        (main_state(terminated={"exitCode": 3}), "container_failed", 3, "exit code: 3"),
+        (
+            main_state(terminated={"exitCode": 137, "reason": "OOMKilled"}),
+            "container_failed",
+            137,
+            "raise the memory limit",
+        ),
+        (
+            main_state(terminated={"exitCode": 128, "reason": "StartError", "message": "no sh"}),
+            "task_error",
+            128,
+            "no sh",
+        ),
+        (
+            {"reason": "NodeShutdown", **main_state(terminated={"exitCode": 137})},
+            "agent_failed",
+            137,
+            "NodeShutdown",
+        ),
+        (
+            {"phase": "Failed", **init_state(terminated={"exitCode": 1, "message": "no master"})},
+            "task_error",
+            1,
+            "init container determined-init-container failed with exit code 1: no master",
+        ),
+        ({"phase": "Failed", "reason": "OutOfcpu"}, "agent_error", None, "OutOfcpu"),
+        (
+            {"phase": "Failed", "reason": "Evicted", "message": "low on memory"},
+            "task_error",
+            None,
+            "Evicted: low on memory",
+        ),
+        ({"phase": "Failed", "reason": "DeadlineExceeded"}, "container_aborted", None, "told to"),
+    ],
+)
+def test_an_end_names_whose_fault_it_was(
+    status: dict[str, Any], kind: str, code: int | None, said: str
+) -> None:
+    report = seen(pod(**{"phase": "Failed", **status})).report
+    assert report.state == "TERMINATED"
+    assert report.failure is not None
+    assert (report.failure.type, report.exit_code) == (kind, code)
+    assert said in report.failure.message
+
+
+def test_exit_code_0_is_no_failure() -> None:
+    report = seen(pod(phase="Succeeded", **main_state(terminated={"exitCode": 0}))).report
+    assert (report.state, report.exit_code, report.failure) == ("TERMINATED", 0, None)
+
+
+def test_an_image_that_cannot_be_pulled_ends_the_container_with_its_name() -> None:
+    waiting = {"reason": "ImagePullBackOff", "message": "not found"}
+    failure = seen(pod(**init_state(waiting=waiting))).report.failure
+    assert failure is not None
+    assert failure.type == "task_error"
+    assert "lab/train:1 cannot be pulled: not found" in failure.message
+
+
+def test_what_may_pass_is_given_two_minutes() -> None:
+    stuck = pod(**init_state(waiting={"reason": "CreateContainerConfigError", "message": "key"}))
+    assert seen(stuck, timedelta(minutes=1)).report.state == "PULLING"
+    late = seen(stuck, timedelta(minutes=3)).report
+    assert late.failure is not None
+    assert "CreateContainerConfigError: key" in late.failure.message
+
+
+def test_a_pod_that_vanishes_is_lost_and_not_at_fault() -> None:
+    report = gone(seen(pod(phase="Running", podIP="10.2.0.3", **main_state(running={}))))
+    assert report.state == "TERMINATED"
+    assert report.failure is not None
+    assert report.failure.type == "agent_failed"
+    assert "default/det-01234567-exp-7" in report.failure.message
+
+
+def test_a_pod_of_others_stands_for_nothing() -> None:
+    assert observe({"metadata": {"name": "x"}, "spec": {}, "status": {}}, AT) is None
+
+
+def test_an_unplaced_pod_says_what_it_waits_for() -> None:
+    condition = {"type": "PodScheduled", "status": "False", "message": "Insufficient cpu"}
+    found = seen(pod(None, conditions=[condition]))
+    assert (found.is_scheduled, found.waits_for) == (False, "Insufficient cpu")

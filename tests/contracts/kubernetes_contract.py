@@ -1,0 +1,247 @@
+"""What the backend makes of a Kubernetes cluster: the real ones and ours in memory alike.
+
+A suite that uses it gives the fixture `world`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.backends.kubernetes.objects import order, spec
+from tests.backends.kubernetes.recorder import Recorder
+
+from determined_master.backends.kubernetes.backend import KubernetesBackend
+from determined_master.backends.kubernetes.client import KubernetesApi
+from determined_master.backends.kubernetes.options import ClusterOptions, Times
+from determined_master.domain.errors import DetError
+from determined_master.entropy import new_uuid
+from determined_master.ports import PodTerms, StartOrder
+
+
+class World:
+    """A cluster, and one master of it after the other."""
+
+    def __init__(self, options: ClusterOptions, image: str, limit_s: float, missing: str) -> None:
+        self.options = options
+        self.image = image
+        self.missing = missing
+        """An image that is nowhere."""
+        self.limit_s = limit_s
+        self.events = Recorder()
+        self._started: list[tuple[str, str]] = []
+        self.api = KubernetesApi(options.kubeconfig_path)
+        self.backend = self.new_backend()
+
+    def new_backend(self, **more: Any) -> KubernetesBackend:
+        times = Times(pause_s=0.2, longest_pause_s=1.0, flush_s=0.05, grace_s=2)
+        return KubernetesBackend(self.options, self.events, times=times, **more)
+
+    async def open(self) -> None:
+        self.backend.open({}, 1)
+        await self.until(lambda: any(a.is_connected for a in self.backend.agents()), "nodes")
+
+    async def restart(self) -> None:
+        """Another master takes over."""
+        await self.backend.close()
+        self.backend = self.new_backend()
+        await self.open()
+
+    async def close(self) -> None:
+        """Leave nothing in the cluster."""
+        try:
+            for node, container in self._started:
+                await self.backend.signal_container(node, container, 9)
+                if self.backend.pod_of(container) is not None:
+                    await self.state(container, "TERMINATED")
+                await self.backend.forget_container(node, container)
+            await self.is_clean()
+        finally:
+            await self.backend.close()
+            await self.api.close()
+
+    def order(self, script: str, **more: Any) -> StartOrder:
+        """A container that runs a line of the shell on the first node that is ready."""
+        node = next(a.id for a in self.backend.agents() if a.is_connected)
+        container = str(new_uuid())
+        self.events.kept.add(container)
+        self._started.append((node, container))
+        image = more.pop("image", self.image)
+        made = spec(entrypoint=("sh", "-c", script), image=image, environment={})
+        return order(agent_id=node, container_id=container, spec=made, **more)
+
+    async def until(self, claim: Callable[[], Any], what: str) -> None:
+        try:
+            async with asyncio.timeout(self.limit_s):
+                while not claim():  # noqa: ASYNC110  what is asked for has no event
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise AssertionError(
+                f"{what} did not come true; told: {self.events.reports}"
+            ) from None
+
+    async def state(self, container_id: str, state: str) -> None:
+        await self.until(lambda: self.events.state(container_id) == state, state)
+
+    async def count(self, kind: str) -> int:
+        """How many objects of this master there are."""
+        query = {"labelSelector": f"determined.ai/cluster_id={self.options.cluster_id}"}
+        found = await self.api.call("GET", f"/api/v1/{kind}", query=query)
+        return len(found["items"])
+
+    async def is_clean(self) -> None:
+        async with asyncio.timeout(self.limit_s):
+            while await self.count("pods") or await self.count("secrets"):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+
+
+class KubernetesContract:
+    """Tests that any cluster passes."""
+
+    async def test_a_container_runs_tells_its_output_and_leaves_nothing(
+        self, world: World
+    ) -> None:
+        made = world.order("echo one; echo two >&2; sleep 0.3; echo three")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        report = world.events.reports[made.container_id]
+        assert (report.exit_code, report.failure) == (0, None)
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert sorted(world.events.text(made.container_id)) == ["one", "three", "two"]
+        await world.backend.forget_container(made.agent_id, made.container_id)
+        await world.is_clean()
+
+    async def test_a_container_that_is_ordered_again_runs_once(self, world: World) -> None:
+        made = world.order("echo once")
+        await asyncio.gather(*(world.backend.start_container(made) for _ in range(3)))
+        await world.restart()
+        await world.backend.start_container(made)
+        assert await world.count("pods") == 1
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert world.events.text(made.container_id) == ["once"]
+
+    async def test_an_exit_code_is_told(self, world: World) -> None:
+        made = world.order("echo oh; exit 7")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert (failure.type, failure.exit_code) == ("container_failed", 7)
+
+    async def test_a_container_that_is_killed_keeps_its_output(self, world: World) -> None:
+        made = world.order("echo before; exec sleep 600")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        await world.until(lambda: world.events.text(made.container_id), "its output")
+        await world.backend.signal_container(made.agent_id, made.container_id, 9)
+        await world.state(made.container_id, "TERMINATED")
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert world.events.text(made.container_id) == ["before"]
+        assert world.events.reports[made.container_id].failure is not None
+
+    async def test_one_that_was_never_started_is_reported_as_ended(self, world: World) -> None:
+        made = world.order("true")
+        await world.backend.signal_container(
+            made.agent_id, made.container_id, 9, made.allocation_id
+        )
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert failure.type == "container_aborted"
+
+    async def test_an_image_that_is_nowhere_ends_it_with_its_name(self, world: World) -> None:
+        made = world.order("true", image=world.missing)
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "TERMINATED")
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert failure.type == "task_error"
+        assert world.missing in failure.message
+
+    async def test_a_namespace_that_is_not_there_ends_it_with_its_name(self, world: World) -> None:
+        made = world.order("true", pod=PodTerms(namespace="nowhere"))
+        await world.backend.start_container(made)
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert "the namespace nowhere does not exist" in failure.message
+
+    async def test_another_master_finds_what_runs_and_doubles_nothing(self, world: World) -> None:
+        made = world.order("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done")
+        await world.backend.start_container(made)
+        await world.until(lambda: len(world.events.text(made.container_id)) >= 2, "output")
+        await world.restart()
+        assert made.container_id in dict(world.events.joined[-2:]).get(made.agent_id, ())
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert world.events.text(made.container_id) == list("12345678")
+        await world.state(made.container_id, "TERMINATED")
+        assert await world.count("pods") == 1
+
+    async def test_an_end_that_nobody_saw_is_told_to_the_next_master(self, world: World) -> None:
+        made = world.order("sleep 0.5; echo late; exit 3")
+        await world.backend.start_container(made)
+        await world.backend.close()
+        await self.wait_for_end(world)
+        world.backend = world.new_backend()
+        await world.open()
+        await world.state(made.container_id, "TERMINATED")
+        assert world.events.reports[made.container_id].exit_code == 3
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert world.events.text(made.container_id) == ["late"]
+
+    async def wait_for_end(self, world: World) -> None:
+        query = {"labelSelector": f"determined.ai/cluster_id={world.options.cluster_id}"}
+        async with asyncio.timeout(world.limit_s):
+            while True:
+                pods = (await world.api.call("GET", "/api/v1/pods", query=query))["items"]
+                if all(p["status"].get("phase") in ("Failed", "Succeeded") for p in pods):
+                    return
+                await asyncio.sleep(0.1)
+
+    async def test_what_nobody_wants_any_more_is_removed(self, world: World) -> None:
+        made = world.order("exec sleep 600")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        world.events.kept.clear()
+        await world.restart()
+        await world.is_clean()
+
+    async def test_a_pod_that_somebody_deletes_is_lost(self, world: World) -> None:
+        made = world.order("exec sleep 600")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        pod = world.backend.pod_of(made.container_id)
+        assert pod is not None
+        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+        await world.api.call("DELETE", path, query={"gracePeriodSeconds": "0"})
+        await world.state(made.container_id, "TERMINATED")
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert (failure.type, pod.name in failure.message) == ("agent_failed", True)
+
+    async def test_what_happens_to_a_pod_is_told_in_its_tasks_log(self, world: World) -> None:
+        made = world.order("true")
+        await world.backend.start_container(made)
+        said = "its resources are allocated"
+        await world.until(lambda: any(said in n.text for n in world.events.notes), said)
+
+    async def test_quotas_and_namespaces_are_made_and_read(self, world: World) -> None:
+        name = f"det-test-{new_uuid().hex[:8]}"
+        assert not await world.backend.has_namespace(name)
+        await world.backend.create_namespace(name)
+        await world.backend.create_namespace(name)
+        try:
+            assert await world.backend.has_namespace(name)
+            await world.backend.set_quota(name, 4)
+            await world.backend.set_quota(name, 6)
+            [quota] = await world.backend.quotas(name)
+            assert (quota.name, quota.gpus, quota.is_own) == (f"{name}-quota", 6.0, True)
+        finally:
+            await world.backend.delete_namespace(name)
+        await world.backend.delete_namespace(name)
+
+    async def test_a_cluster_without_a_kubeconfig_is_named(self, world: World) -> None:
+        api = KubernetesApi("/nowhere/kubeconfig")
+        with pytest.raises(DetError, match="/nowhere/kubeconfig cannot be used"):
+            await api.call("GET", "/api/v1/nodes")
+        await api.close()
