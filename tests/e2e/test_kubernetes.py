@@ -80,3 +80,44 @@ def test_a_trial_runs_in_a_pod_and_leaves_nothing_behind(
     [trial] = cluster.trials(experiment)
     assert trial["totalBatchesProcessed"] == 4
     until(lambda: not pods_of(pods), what="removed pods")
+
+
+GANG = """
+import determined as det
+from determined import core
+info = det.get_cluster_info()
+rank, peers = info.container_rank, len(info.container_addrs)
+meeting = core.DistributedContext(
+    rank=rank, size=peers, local_rank=0, local_size=1, cross_rank=rank, cross_size=peers,
+    chief_ip=info.container_addrs[0],
+)
+with core.init(distributed=meeting) as context:
+    print("met", sorted(meeting.allgather(info.agent_id)), flush=True)
+    if rank == 0:
+        context.train.report_validation_metrics(1, {"loss": 1.0})
+"""
+
+
+def test_a_gang_meets_across_pods_of_several_nodes(cluster: Cluster, tmp_path: Path) -> None:
+    wanted = config(tmp_path, resources={"slots_per_trial": 8})
+    experiment = cluster.submit(wanted, {"t.py": GANG})
+    assert cluster.wait(experiment) == "COMPLETED"
+    [trial] = cluster.trials(experiment)
+    said = cluster.task_text(trial["taskId"])
+    assert said.count("met ['node-a', 'node-b']") == 2
+
+
+def test_a_trial_goes_on_while_the_master_is_away_and_is_killed_by_the_next(
+    cluster: Cluster, pods: RunningCluster, tmp_path: Path
+) -> None:
+    wanted = config(tmp_path, steps=10_000, step_s=0.2)
+    experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
+    until(lambda: any(p["status"].get("phase") == "Running" for p in pods_of(pods)), what="a pod")
+    [before] = [p["metadata"]["uid"] for p in pods_of(pods)]
+    cluster.kill("master")
+    cluster.start_master()
+    until(lambda: len(cluster.connected()) == 2, what="nodes")
+    assert [p["metadata"]["uid"] for p in pods_of(pods)] == [before]
+    cluster.post(f"/api/v1/experiments/{experiment}/kill")
+    assert cluster.wait(experiment) == "CANCELED"
+    until(lambda: not pods_of(pods), what="removed pods")

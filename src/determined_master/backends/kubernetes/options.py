@@ -53,7 +53,6 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     cpu_per_slot: float = 1.0
     """CPUs of one slot, where slots are CPUs."""
     default_scheduler: str = ""
-    has_priority_classes: bool = True
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):

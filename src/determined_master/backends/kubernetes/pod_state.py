@@ -180,7 +180,7 @@ def _failed(pod: Json, status: Json) -> _Ended:
             text = f"the pod's init container {init.get('name')} failed with exit code {code}"
             return "TERMINATED", Failure("task_error", f"{text}: {said}", code), code
     if status.get("reason") == "DeadlineExceeded":
-        text = "it was told to end before it ran"
+        text = "it was told to end, and has told no exit code"
         return "TERMINATED", Failure("container_aborted", text), None
     reason = str(status.get("reason") or "")
     if reason in NODE_REASONS or reason.startswith("OutOf"):
