@@ -168,8 +168,7 @@ class App:
         """
         Args:
             backend: runs the containers in place of agents that connect; for tests.
-            clusters: by the name of their manager, in place of the settings' Kubernetes
-                clusters; for tests.
+            clusters: by the name of their manager, in place of the settings'; for tests.
         """
         self.settings = settings
         self._pool = pool
@@ -181,12 +180,9 @@ class App:
         self.facts = _facts(settings, cluster)
         self._reports = AgentReports(self.engine, self.live, self.logs, self._nudge)
         self.door = self._door(cluster)
-        if clusters is None:
-            clusters = kubernetes_clusters(settings, self.facts, self._reports)
-        managers = {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
-        agents = backend or self.door
-        self._doors = Backends(agents, self.door, clusters, managers)
-        self.backend: ClusterBackend = self._doors if clusters else agents
+        clusters = clusters or kubernetes_clusters(settings, self.facts, self._reports)
+        self._doors = self._backends(backend or self.door, clusters)
+        self.backend: ClusterBackend = self._doors if clusters else backend or self.door
         providers = make_providers(settings, cluster)
         self.pools = Pools(settings, self.backend, self.live, providers)
         self.bindings = PoolBindings(pool, self.pools)
@@ -202,8 +198,7 @@ class App:
         self._interactive = self._interactive_tasks()
         self._collections = Collections(self.engine, pool)
         self.deletions = ProjectDeletions(self.engine, pool)
-        kept = settings.retention_policy
-        self._retention = LogRetention(pool, kept.log_retention_days, kept.schedule)
+        self._retention = self._log_retention()
         self.proxies = Proxies(self.live, self._tokens, ClusterAuthority(self._tokens))
         self._handle_effects(self._tokens)
         self.services = self._services(passwords, cluster)
@@ -229,6 +224,10 @@ class App:
         secrets = InteractiveSecrets(self._tokens, task_defaults(settings))
         return InteractiveTasks(self.engine, self._pool, configs, pools, self.terms, secrets)
 
+    def _log_retention(self) -> LogRetention:
+        kept = self.settings.retention_policy
+        return LogRetention(self._pool, kept.log_retention_days, kept.schedule)
+
     def _door(self, cluster: Cluster) -> AgentBackend:
         """Where agents come in."""
         settings, facts = self.settings, self.facts
@@ -249,6 +248,15 @@ class App:
         return AgentBackend(
             identity, self._reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
         )
+
+    def _backends(
+        self, agents: ClusterBackend, clusters: Mapping[str, KubernetesCluster]
+    ) -> Backends:
+        """All that runs containers, each pool's by the pool's name."""
+        of_pools = (
+            (p.pool_name, self.settings.manager_of(p.pool_name)) for p in self.settings.all_pools
+        )
+        return Backends(agents, self.door, clusters, {pool: m.name for pool, m in of_pools})
 
     def _clusters(self, calls: Mapping[str, KubernetesCluster]) -> dict[str, NamespacesOf]:
         """The Kubernetes clusters, as those see them who bind workspaces to namespaces."""
@@ -279,8 +287,7 @@ class App:
         trials = Trials(engine, pool, self.live, self.flusher.summaries)
         experiments = Experiments(engine, pool, self._configs, self.pools)
         lists, tasks, checkpoints = ExperimentLists(pool), Tasks(pool), Checkpoints(pool)
-        detached = Detached(engine, pool)
-        people = self._people(passwords)
+        detached, people = Detached(engine, pool), self._people(passwords)
         return Services(
             **people,
             **self._queues(),
@@ -319,9 +326,7 @@ class App:
             allocations=Allocations(engine, pool, self.live),
             agents=Agents(self.backend, self.live, cluster.join_token),
             agent_switches=AgentSwitches(engine, pool, self.backend, self.live, self._nudge),
-            workspaces=Workspaces(
-                pool, self.bindings, self.deletions, people["roles"], self.namespaces
-            ),
+            workspaces=self._workspaces(people["roles"]),
             projects=Projects(pool, self.deletions, Moves(self.bindings, self.pools)),
             proxies=self.proxies,
             search_previews=SearchPreviews(self._layers),
@@ -331,6 +336,9 @@ class App:
             live=self.live,
             serve_agent=self.door.serve,
         )
+
+    def _workspaces(self, roles: Roles) -> Workspaces:
+        return Workspaces(self._pool, self.bindings, self.deletions, roles, self.namespaces)
 
     def _people(self, passwords: Passwords) -> _People:
         pool, known = self._pool, self.identities

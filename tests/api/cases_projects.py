@@ -81,6 +81,7 @@ CASES: dict[str, Case] = {
     "workspaces.archive": Case(a_workspace),
     "workspaces.delete": Case(a_workspace),
     "workspaces.pools": Case(a_workspace),
+    "workspaces.namespace_bindings": Case(a_workspace),
     "projects.create": Case(a_workspace),
     "projects.key_taken": Case(a_project(key="WK"), phrase="project key 'WK' is taken"),
     "projects.by_key": Case(a_project(key="WK")),

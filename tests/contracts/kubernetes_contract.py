@@ -54,6 +54,8 @@ class World:
         try:
             for node, container in self._started:
                 await self.backend.signal_container(node, container, 9)
+                if self.backend.pod_of(container) is not None:
+                    await self.state(container, "TERMINATED")
                 await self.backend.forget_container(node, container)
             await self.is_clean()
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from determined_master.domain.namespaces import auto_name
@@ -25,6 +25,7 @@ def test_the_name_tells_whose_it_is(workspace: str, name: str) -> None:
     assert auto_name(workspace, 7, "det", CLUSTER) == name
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1, max_size=80), st.integers(1, 2**31 - 1), st.text(max_size=63))
 def test_kubernetes_takes_every_name(workspace: str, number: int, release: str) -> None:
     assert is_dns_label(auto_name(workspace, number, release, CLUSTER))

@@ -138,7 +138,7 @@ class Cluster(ClusterApi):
             *self.master_options,
             *self._config_file(),
         )
-        until(self._answers, what="an answer of the master")
+        until(self._answers, 300, "an answer of the master")
 
     def _config_file(self) -> Sequence[str]:
         text = with_reserved_ports(self.settings)

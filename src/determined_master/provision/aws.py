@@ -64,7 +64,9 @@ class AwsMachines:
 
     async def open(self) -> None:
         """Find out region, tag, the master's address and the image's disk."""
-        self._opened = await self._threads.run(self._find_out)
+        before, self._opened = self._opened, await self._threads.run(self._find_out)
+        if before is not None:
+            before.ec2.close()
         self._type = requests.machine_type(self._aws, self._opened.terms.region)
 
     async def list_machines(self) -> Sequence[Machine]:

@@ -1,9 +1,10 @@
-"""A trial from its creation to its end, over pauses, restarts and stops."""
+"""A trial from its creation to its end, over pauses and restarts."""
 
 import msgspec
 import pytest
 from tests.covers import covers
 from tests.domain.builders import TASK, log_of, of_type, waiting
+from tests.domain.trial.lives import CREATED, PAUSED, active, ended, reports, run
 
 from determined_master.domain.allocation.machine import step as allocation_step
 from determined_master.domain.allocation.messages import (
@@ -12,43 +13,9 @@ from determined_master.domain.allocation.messages import (
     ReportAllocationEnd,
 )
 from determined_master.domain.errors import NotFound
-from determined_master.domain.messages import CancelTimer, SetTimer
 from determined_master.domain.trial import messages as t
 from determined_master.domain.trial.ending import MAX_FAILED_STARTS
 from determined_master.domain.trial.machine import step
-
-CREATED = t.TrialCreated(
-    trial_id=3,
-    experiment_id=7,
-    request_id="r",
-    task_id=TASK,
-    max_restarts=1,
-    activate=True,
-)
-
-
-def run(*events, state=None):
-    effects = []
-    for event in events:
-        state, effects = step(state, event)
-    return state, effects
-
-
-def active(**overrides) -> t.Trial:
-    return msgspec.structs.replace(run(CREATED)[0], **overrides)
-
-
-def ended(kind, run_id=1, message="why") -> t.AllocationEnded:
-    outcome = AllocationOutcome(kind=kind, message=message)
-    return t.AllocationEnded(allocation_id=f"{TASK}.{run_id}", outcome=outcome)
-
-
-def reports(effects) -> list[str]:
-    return [e.end for e in of_type(effects, t.ReportTrialEnd)]
-
-
-PAUSED = run(t.TrialPaused(), state=active())[0]
-IDLE = run(ended("preempted"), state=PAUSED)[0]
 
 
 def test_an_active_trial_asks_for_its_first_run() -> None:
@@ -242,124 +209,6 @@ def test_a_trial_that_waits_for_other_agents_says_so_in_its_log() -> None:
     assert after == state
     [(level, said)] = log_of(effects)
     assert (level, said) == ("WARNING", "its next run waits for other agents: a1 is left out")
-
-
-@covers("experiment-config 6.stop 17.stop_and_kill")
-def test_stopped_by_the_searcher_it_is_asked_to_leave_like_a_preempted_one() -> None:
-    state, effects = step(active(), t.TrialStopped())
-    assert (state.state, state.is_stopped_by_searcher) == ("STOPPING_COMPLETED", True)
-    assert effects == [
-        t.PreemptAllocation(allocation_id=f"{TASK}.1", reason="stopped by the searcher")
-    ]
-    assert step(state, t.TrialStopped()) == (state, [])
-
-
-@pytest.mark.parametrize("kind", ["completed", "preempted", "killed", "lost"])
-@covers("experiment-config 6.stop 17.stopped_exit")
-def test_stopped_by_the_searcher_it_ends_completed(kind) -> None:
-    state, effects = run(t.TrialStopped(), ended(kind), state=active())
-    assert state.state == "COMPLETED"
-    assert reports(effects) == ["clean"]
-
-
-@covers("experiment-config 17.stopped_exit")
-def test_stopped_by_the_searcher_a_crash_is_still_an_error() -> None:
-    state, effects = run(t.TrialStopped(), ended("failed"), state=active(max_restarts=5))
-    assert (state.state, state.reason) == ("ERROR", "why")
-    assert reports(effects) == ["errored"]
-
-
-@pytest.mark.parametrize(
-    ("event", "to", "end"),
-    [
-        (t.TrialStopped(), "COMPLETED", "clean"),
-        (t.TrialCanceled(), "CANCELED", "user_canceled"),
-        (t.TrialKilled(), "CANCELED", "user_canceled"),
-        (t.TrialErred(reason="r"), "ERROR", "errored"),
-    ],
-)
-def test_without_a_run_it_ends_at_once(event, to, end) -> None:
-    state, effects = step(IDLE, event)
-    assert state.state == to
-    assert reports(effects) == [end]
-
-
-@pytest.mark.parametrize(
-    ("event", "to", "order"),
-    [
-        (t.TrialCanceled(), "STOPPING_CANCELED", t.PreemptAllocation),
-        (t.TrialKilled(), "STOPPING_KILLED", t.KillAllocation),
-        (t.TrialErred(reason="r"), "STOPPING_ERROR", t.KillAllocation),
-    ],
-)
-@pytest.mark.parametrize("before", [active(), PAUSED], ids=["active", "paused"])
-def test_with_a_run_it_stops_first(event, to, order, before) -> None:
-    state, effects = step(before, event)
-    assert state.state == to
-    assert [type(e) for e in effects] == [order]
-    assert reports(step(state, ended("killed"))[1]) == [
-        "errored" if to == "STOPPING_ERROR" else "user_canceled"
-    ]
-
-
-def test_it_only_comes_to_stop_for_a_graver_reason() -> None:
-    state, _ = step(active(), t.TrialErred(reason="r"))
-    for lesser in (t.TrialStopped(), t.TrialCanceled(), t.TrialPaused(), t.TrialActivated()):
-        assert step(state, lesser) == (state, [])
-    state, _ = step(active(), t.TrialCanceled())
-    assert step(state, t.TrialStopped()) == (state, [])
-    assert step(state, t.TrialKilled())[0].state == "STOPPING_KILLED"
-
-
-def test_a_kill_said_again_is_ordered_again() -> None:
-    for first in (t.TrialKilled(), t.TrialErred(reason="r")):
-        state, _ = step(active(), first)
-        after, effects = step(state, t.TrialKilled())
-        assert after == state
-        assert [type(e) for e in effects] == [t.KillAllocation]
-
-
-def test_a_killed_trial_is_canceled_however_its_run_met_the_kill() -> None:
-    for kind in ("killed", "failed", "completed", "lost"):
-        assert run(t.TrialKilled(), ended(kind), state=active())[0].state == "CANCELED"
-
-
-def test_a_canceled_trial_that_crashes_has_erred() -> None:
-    assert run(t.TrialCanceled(), ended("failed"), state=active())[0].state == "ERROR"
-
-
-@pytest.mark.parametrize("kind", ["completed", "killed", "failed", "lost"])
-@covers("experiment-config 17.invalid_hp 17.fatal")
-def test_an_early_exit_completes_it_however_its_run_ends(kind) -> None:
-    state, effects = step(active(), t.EarlyExitReported(reason="INVALID_HP"))
-    assert [(e.name, e.after_s) for e in of_type(effects, SetTimer)] == [("early_exit", 10)]
-    state, effects = step(state, ended(kind))
-    assert (state.state, state.restarts) == ("COMPLETED", 0)
-    assert reports(effects) == ["invalid_hp"]
-    assert of_type(effects, CancelTimer) == [CancelTimer("early_exit")]
-
-
-@covers("experiment-config 17.invalid_hp")
-def test_who_reported_an_early_exit_and_stays_is_killed() -> None:
-    state, _ = step(active(), t.EarlyExitReported(reason="INVALID_HP"))
-    state, effects = step(state, t.EarlyExitExpired())
-    assert [type(e) for e in effects] == [t.KillAllocation]
-    assert step(state, t.EarlyExitReported(reason="INIT_INVALID_HP")) == (state, [])
-
-
-def test_an_early_exit_does_not_undo_a_users_kill() -> None:
-    state, effects = run(
-        t.TrialKilled(),
-        t.EarlyExitReported(reason="INVALID_HP"),
-        ended("killed"),
-        state=active(),
-    )
-    assert state.state == "CANCELED"
-    assert reports(effects) == ["user_canceled"]
-
-
-def test_an_early_exit_without_a_run_changes_nothing() -> None:
-    assert step(IDLE, t.EarlyExitReported(reason="INVALID_HP")) == (IDLE, [])
 
 
 def test_the_end_of_an_earlier_run_changes_nothing() -> None:

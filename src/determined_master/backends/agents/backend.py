@@ -12,6 +12,13 @@ import msgspec
 from starlette.websockets import WebSocket
 
 from determined_master import clock
+from determined_master.backends.agents.entrance import (
+    MasterIdentity,
+    given_up,
+    obeyed,
+    receive_hello,
+    refusal_of,
+)
 from determined_master.backends.agents.frames import (
     Closed,
     Frames,
@@ -41,20 +48,11 @@ from determined_wire.agent_link import (
     Welcome,
 )
 
+__all__ = ["AgentBackend", "MasterIdentity"]
+
 log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
-
-
-class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """What this master says of itself."""
-
-    master_id: str
-    cluster_id: str
-    cluster_name: str
-    version: str
-    epoch: int = 0
-    """Of the lead under which orders are given; known once agents are let in."""
 
 
 class AgentBackend:
@@ -185,8 +183,8 @@ class AgentBackend:
                 reason = "the master is not ready to accept agents; try again"
                 await frames.refuse(reason, is_final=False)
                 return
-            hello = await self._hello(frames)
-            refusal = self._refusal(hello, frames)
+            hello = await receive_hello(frames, self._times.hello_s)
+            refusal = refusal_of(hello, frames, self._identity, self._joins)
             if refusal is None:
                 await self._admit(hello, frames)
             else:
@@ -222,40 +220,6 @@ class AgentBackend:
                 f"agent {agent_id} did not acknowledge an order in {self._times.order_s:g} s"
             ) from error
 
-    async def _hello(self, frames: Frames) -> Hello:
-        try:
-            async with asyncio.timeout(self._times.hello_s):
-                message = await frames.receive()
-        except TimeoutError as error:
-            raise Malformed(f"no hello within {self._times.hello_s:g} s") from error
-        if not isinstance(message, Hello):
-            raise Malformed(f"the first message is a {type(message).__name__}, not a hello")
-        return message
-
-    def _refusal(self, hello: Hello, frames: Frames) -> tuple[str, bool] | None:
-        """Why an agent may not join, and whether trying again is of no use."""
-        if frames.is_from_browser:
-            return "this address is for agents; a web page may not speak to it", True
-        if hello.protocol != PROTOCOL:
-            return (
-                f"agent {hello.agent_id} ({hello.version}) speaks protocol {hello.protocol} and "
-                f"this master ({self._identity.version}) {PROTOCOL}: install the same version "
-                "on both",
-                True,
-            )
-        if not hello.agent_id.strip():
-            return "the agent has no id: set its option `agent_id`", True
-        is_same_cluster = hello.cluster_id == self._identity.cluster_id
-        if is_same_cluster and hello.acknowledged_epoch > self._identity.epoch:
-            return (
-                f"agent {hello.agent_id} has obeyed a master of epoch "
-                f"{hello.acknowledged_epoch}; this one, of epoch {self._identity.epoch}, is out "
-                "of date",
-                False,
-            )
-        reason = self._joins.check(hello, frames.remote_address, certificate=frames.certificate)
-        return None if reason is None else (reason, True)
-
     async def _admit(self, hello: Hello, frames: Frames) -> None:
         """Let one agent in, after the one before it with the same id has left."""
         door = self._doors.setdefault(hello.agent_id, asyncio.Lock())
@@ -272,7 +236,7 @@ class AgentBackend:
                         f"host {here.hostname} ({here.address}); this one is host "
                         f"{hello.hostname} ({address}): give one of them another `agent_id`",
                         is_final=True,
-                        unwanted=self._given_up(hello),
+                        unwanted=given_up(hello, self._identity, self._events),
                     )
                     return
                 other.session.end("the agent has opened another connection")
@@ -304,7 +268,7 @@ class AgentBackend:
                 return
             agent.connected(session)
         try:
-            await session.serve(self._obeyed(hello))
+            await session.serve(obeyed(hello, self._identity))
         finally:
             if agent.session is session:
                 agent.disconnected()
@@ -317,22 +281,6 @@ class AgentBackend:
         """
         is_other_host = other.snapshot.hostname not in ("", hello.hostname)
         return is_other_host and bool(self._events.wanted(hello.agent_id))
-
-    def _obeyed(self, hello: Hello) -> int:
-        """Number of the last order of this cluster and epoch that the agent has carried out."""
-        theirs = hello.cluster_id, hello.acknowledged_epoch
-        is_ours = theirs == (self._identity.cluster_id, self._identity.epoch)
-        return hello.acknowledged if is_ours else 0
-
-    def _given_up(self, hello: Hello) -> tuple[str, ...]:
-        """Of an agent that comes too late: what it still runs and this master has given up.
-
-        While it was cut off another took its id; nobody but itself can end what it has.
-        """
-        if hello.cluster_id != self._identity.cluster_id:
-            return ()
-        wanted = self._events.wanted(hello.agent_id)
-        return tuple(c.container_id for c in hello.containers if c.container_id not in wanted)
 
     async def _welcome(
         self, agent: KnownAgent, hello: Hello, address: str, frames: Frames
@@ -351,7 +299,7 @@ class AgentBackend:
                 "an agent came back with other slots",
                 extra={"agent": hello.agent_id, "before": len(before), "now": len(hello.devices)},
             )
-        agent.orders.resume(self._obeyed(hello))
+        agent.orders.resume(obeyed(hello, self._identity))
         reports = tuple(with_address(r, address) for r in hello.containers)
         joined = msgspec.structs.replace(agent.snapshot, is_connected=True)
         keep = await self._events.agent_joined(joined, reports)

@@ -212,7 +212,7 @@ class PodBoard:
             allocation_id=seen.report.allocation_id,
             task_id=seen.task_id,
         )
-        copying = PodLog(source, self._api, self._events, self._times, entry.stopped.is_set)
+        copying = PodLog(source, self._api, self._events, self._times, entry.stopped)
         try:
             await copying.copy()
         except Exception:

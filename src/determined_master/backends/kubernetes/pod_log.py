@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -28,6 +28,8 @@ from determined_wire.agent_link import LogBatch
 log = logging.getLogger(__name__)
 
 BATCH_LINES = 4000
+BATCH_BYTES = 512 * 1024
+"""What is read at once is cut at either; two batches may go as one."""
 IDLE_S = 900.0
 """A log that says nothing for so long is opened anew: its connection may be dead."""
 _QUEUE = 8
@@ -55,7 +57,7 @@ class PodLog:
         api: KubernetesApi,
         events: PodEvents,
         times: Times,
-        is_stopped: Callable[[], bool],
+        stopped: asyncio.Event,
     ) -> None:
         """
         Args:
@@ -63,13 +65,13 @@ class PodLog:
             api: of its cluster.
             events: takes the lines.
             times: how long to wait.
-            is_stopped: whether the container has ended, so that nothing more is written.
+            stopped: set once the container has ended, so that nothing more is written.
         """
         self._source = source
         self._api = api
         self._events = events
         self._times = times
-        self._is_stopped = is_stopped
+        self._stopped = stopped
         self._queue: asyncio.Queue[list[Line] | None] = asyncio.Queue(_QUEUE)
         self._next_seq = 1
 
@@ -104,12 +106,12 @@ class PodLog:
         pause_s = self._times.pause_s
         failing_since_s: float | None = None
         while True:
-            was_stopped = self._is_stopped()
+            was_stopped = self._stopped.is_set()
             try:
                 await self._read_once(place, was_stopped)
                 if was_stopped:
                     return ""
-                failing_since_s, pause_s = None, self._times.pause_s
+                failing_since_s = None
             except Refused as error:
                 if error.status == 404:
                     return str(error)
@@ -117,7 +119,8 @@ class PodLog:
             except Unreachable as error:
                 reason = str(error)
             else:
-                await asyncio.sleep(self._times.flush_s)
+                await self._wait_for_stop(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
                 continue
             now_s = clock.monotonic_s()
             failing_since_s = failing_since_s or now_s
@@ -143,10 +146,16 @@ class PodLog:
         if was_stopped:
             await self._take(place, list(splitter.finish()))
 
+    async def _wait_for_stop(self, at_most_s: float) -> None:
+        """The server has ended the log: it is over, as will be told soon, or the way broke."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(at_most_s):
+                await self._stopped.wait()
+
     async def _take(self, place: Place, lines: list[Line]) -> None:
         fresh = [line for line in lines if place.is_new(line)]
-        for start in range(0, len(fresh), BATCH_LINES):
-            await self._queue.put(fresh[start : start + BATCH_LINES])
+        for part in _parts(fresh):
+            await self._queue.put(part)
 
     async def _send(self) -> None:
         """Store what was read, in batches."""
@@ -158,7 +167,7 @@ class PodLog:
                 lines += first
                 await asyncio.sleep(self._times.flush_s)
             is_last = first is None
-            while not is_last and len(lines) < BATCH_LINES and not self._queue.empty():
+            while not is_last and _has_room(lines) and not self._queue.empty():
                 more = self._queue.get_nowait()
                 is_last = more is None
                 lines += more or ()
@@ -195,3 +204,21 @@ class PodLog:
                 log.exception("storing output failed", extra={"task": self._source.task_id})
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _parts(lines: list[Line]) -> Iterator[list[Line]]:
+    """Lines in parts of a bounded size."""
+    part: list[Line] = []
+    size = 0
+    for line in lines:
+        part.append(line)
+        size += len(line.text)
+        if len(part) >= BATCH_LINES or size >= BATCH_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _has_room(lines: list[Line]) -> bool:
+    return len(lines) < BATCH_LINES and sum(len(line.text) for line in lines) < BATCH_BYTES

@@ -98,7 +98,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         is_scheduled=is_scheduled,
         is_deleted=bool(meta.get("deletionTimestamp")),
         has_output="running" in main or "terminated" in main,
-        is_stopped="terminated" in main,
+        is_stopped="terminated" in main or status.get("phase") in ("Failed", "Succeeded"),
         created_at=instant(meta.get("creationTimestamp")),
         waits_for="" if is_scheduled else _condition(status, "PodScheduled"),
     )

@@ -60,6 +60,8 @@ class Presence:
         self._away: dict[str, float] = {}
         """By node that is not ready, or not there: the seconds that it has left to come back."""
         self._began_at = clock.now()
+        self._knows_others = False
+        """Whether it was looked what pods of others hold, since the cluster was reached."""
         self._told_events: set[tuple[str, int]] = set()
         self._unmatched: dict[str, list[Json]] = {}
 
@@ -75,6 +77,10 @@ class Presence:
             expected: nodes on which containers run as far as the database knows.
         """
         self._began_at = clock.now()
+        self._listed.clear()
+        self._joined.clear()
+        self._knows_others = False
+        self._nodes.set_reachable(False)
         self._away = dict.fromkeys(expected, self._node_wait_s)
         selector = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
         pods_only = {"fieldSelector": "involvedObject.kind=Pod"}
@@ -108,7 +114,10 @@ class Presence:
             log.warning("Kubernetes is not reached: %s", reason, extra={"objects": what})
         if what in ("nodes", "pods"):
             self._listed.discard(what)
+            for name in self._joined:  # it may go away while nobody sees it
+                self._away.setdefault(name, self._node_wait_s)
             self._joined.clear()
+            self._knows_others = False
             self._nodes.set_reachable(False)
 
     async def _every(self, pause_s: float, work: Callable[[], Awaitable[None]]) -> None:
@@ -151,6 +160,8 @@ class Presence:
         """Tell of nodes that have come, and note those that have gone."""
         if not self.is_reachable:
             return
+        if not self._knows_others:
+            await self._look_at_others()
         self._nodes.set_reachable(True)
         ready = {s.id: s for s in self._nodes.snapshots() if s.is_connected}
         for name in self._joined - ready.keys():
@@ -191,6 +202,7 @@ class Presence:
             "labelSelector": f"{names.CLUSTER}!={self._options.cluster_id}",
             "fieldSelector": "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
         }
+        self._knows_others = True  # also where it may not be asked
         others, _ = await list_all(self._api, "/api/v1/pods", query)
         self._nodes.set_foreign(others)
 

@@ -1,0 +1,77 @@
+"""Whom a master lets in: an agent's hello, held against what this master is."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from determined_master.backends.agents.frames import Frames, Malformed
+from determined_master.ports import AgentEvents, JoinPolicy
+from determined_wire.agent_link import PROTOCOL, Hello
+
+
+class MasterIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """What this master says of itself."""
+
+    master_id: str
+    cluster_id: str
+    cluster_name: str
+    version: str
+    epoch: int = 0
+    """Of the lead under which orders are given; known once agents are let in."""
+
+
+async def receive_hello(frames: Frames, limit_s: float) -> Hello:
+    """An agent's first message. Raises Malformed: it is none, or does not come in time."""
+    try:
+        async with asyncio.timeout(limit_s):
+            message = await frames.receive()
+    except TimeoutError as error:
+        raise Malformed(f"no hello within {limit_s:g} s") from error
+    if not isinstance(message, Hello):
+        raise Malformed(f"the first message is a {type(message).__name__}, not a hello")
+    return message
+
+
+def refusal_of(
+    hello: Hello, frames: Frames, identity: MasterIdentity, joins: JoinPolicy
+) -> tuple[str, bool] | None:
+    """Why an agent may not join, and whether trying again is of no use."""
+    if frames.is_from_browser:
+        return "this address is for agents; a web page may not speak to it", True
+    if hello.protocol != PROTOCOL:
+        return (
+            f"agent {hello.agent_id} ({hello.version}) speaks protocol {hello.protocol} and "
+            f"this master ({identity.version}) {PROTOCOL}: install the same version on both",
+            True,
+        )
+    if not hello.agent_id.strip():
+        return "the agent has no id: set its option `agent_id`", True
+    is_same_cluster = hello.cluster_id == identity.cluster_id
+    if is_same_cluster and hello.acknowledged_epoch > identity.epoch:
+        return (
+            f"agent {hello.agent_id} has obeyed a master of epoch {hello.acknowledged_epoch}; "
+            f"this one, of epoch {identity.epoch}, is out of date",
+            False,
+        )
+    reason = joins.check(hello, frames.remote_address, certificate=frames.certificate)
+    return None if reason is None else (reason, True)
+
+
+def obeyed(hello: Hello, identity: MasterIdentity) -> int:
+    """Number of the last order of this cluster and epoch that the agent has carried out."""
+    theirs = hello.cluster_id, hello.acknowledged_epoch
+    is_ours = theirs == (identity.cluster_id, identity.epoch)
+    return hello.acknowledged if is_ours else 0
+
+
+def given_up(hello: Hello, identity: MasterIdentity, events: AgentEvents) -> tuple[str, ...]:
+    """Of an agent that comes too late: what it still runs and this master has given up.
+
+    While it was cut off another took its id; nobody but itself can end what it has.
+    """
+    if hello.cluster_id != identity.cluster_id:
+        return ()
+    wanted = events.wanted(hello.agent_id)
+    return tuple(c.container_id for c in hello.containers if c.container_id not in wanted)

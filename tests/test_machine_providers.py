@@ -1,0 +1,46 @@
+"""Which provider starts the machines of which pool."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.certificates import Authority
+
+from determined_master.machine_providers import make_providers
+from determined_master.provision.aws import AwsMachines
+from determined_master.provision.gcp import GcpMachines
+from determined_master.provision.spot import SpotMachines
+from determined_master.services.bootstrap import Cluster
+from determined_master.settings import load
+
+AWS = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key", "region": "us-west-2"}
+
+
+async def test_each_pool_has_the_provider_of_its_type(tmp_path: Path) -> None:
+    pair = Authority(tmp_path).sign("det.example")
+    pools = {
+        "default": None,
+        "usual": AWS,
+        "spare": {**AWS, "spot": True},
+        "google": {"type": "gcp", "zone": "us-west1-b"},
+    }
+    given = {
+        "resource_pools": [{"pool_name": n, "provider": p} for n, p in pools.items()],
+        "security": {"tls": {"cert": str(pair.cert), "key": str(pair.key)}},
+    }
+    file = tmp_path / "master.yaml"
+    file.write_text(json.dumps(given))
+    settings = load(["--config-file", str(file)], {"HOME": "/home/ada"}, is_root=False)
+    cluster = Cluster(cluster_id="c", secret=b"s" * 32, join_token="j")
+    made = make_providers(settings, cluster)
+    assert {name: type(provider) for name, provider in made.items()} == {
+        "usual": AwsMachines,
+        "spare": SpotMachines,
+        "google": GcpMachines,
+    }
+    assert made["usual"].type.slots == 8
+    assert made["spare"].type.is_preemptible
+    assert (made["google"].type.slots, made["google"].type.location) == (4, "us-west1-b")
+    for provider in made.values():
+        await provider.close()
