@@ -86,8 +86,11 @@ class Cluster:
     def environment(self) -> dict[str, str]:
         """Variables for the client: nothing of the user's own login, ours instead."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
+        # An installed master has its bytecode beside it, wherever it is started.
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return {
             **kept,
+            "PYTHONPYCACHEPREFIX": str(self.directory / "bytecode"),
             "HOME": str(self.directory),
             "XDG_CONFIG_HOME": str(self.directory / "config"),
             "PYTHONPATH": str(ROOT / "src"),

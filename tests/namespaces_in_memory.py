@@ -45,9 +45,6 @@ class ClusterInMemory:
         self._answer()
         self.namespaces[namespace][f"{namespace}-quota"] = gpus
 
-    def watch(self, namespaces: frozenset[str]) -> None:
-        """Nothing runs here."""
-
     def has(self, agent_id: str) -> bool:
         return any(node.id == agent_id for node in self.nodes)
 

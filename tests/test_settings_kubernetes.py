@@ -8,6 +8,8 @@ import pytest
 from tests.covers import covers
 from tests.test_master_settings import errors, read
 
+from determined_master.domain.config.layers import chosen_pool
+from determined_master.domain.config.problems import Report
 from determined_master.services.defaults import (
     cluster_priorities,
     config_layers,
@@ -106,11 +108,17 @@ def test_pools_of_pods_have_no_provider_and_no_namespace(tmp_path: Path) -> None
     ]
 
 
-def test_kubernetes_does_without_default_pools(tmp_path: Path) -> None:
+@covers(f"{E} e.1.no_default")
+@pytest.mark.parametrize(("slots", "key"), [(0, "aux"), (1, "compute")])
+def test_kubernetes_does_without_default_pools(tmp_path: Path, slots: int, key: str) -> None:
     text = f"resource_manager: {{{SIMPLE}, no_default_resource_pools: true}}\nresource_pools: "
     settings = read(tmp_path, text + "[{pool_name: a}]")
     layers = config_layers(settings, None)
     assert (layers.default_compute_pool, layers.default_aux_pool) == ("", "")
+    report = Report()
+    assert chosen_pool({}, slots, layers, report)[0] == ""
+    [problem] = report.problems
+    assert problem.text == f"no default resource pool set for {key} tasks: name one of a"
 
 
 def test_each_pool_belongs_to_a_manager(tmp_path: Path) -> None:

@@ -142,9 +142,9 @@ class Quota(msgspec.Struct, frozen=True):
 
 
 class Namespaces(Protocol):
-    """The namespaces of a Kubernetes cluster. Every call but `watch` waits for the cluster.
+    """The namespaces of a Kubernetes cluster. Every call waits for the cluster.
 
-    Raises (every call that waits):
+    Raises (every call):
         Unavailable: the cluster does not answer. PermissionDenied: it refuses the master this.
     """
 
@@ -162,9 +162,6 @@ class Namespaces(Protocol):
 
     async def set_quota(self, namespace: str, gpus: int) -> None:
         """Make or change the quota `<namespace>-quota`."""
-
-    def watch(self, namespaces: frozenset[str]) -> None:
-        """In which namespaces tasks are run from now on, the default one among them."""
 
 
 class KubernetesCluster(ClusterBackend, Namespaces, Protocol):

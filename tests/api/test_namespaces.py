@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 import pytest
+from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.master import PASSWORD, SETTINGS, OneAgent, running_services, snapshot
+from tests.api.queues import QUEUES, order, submit, update
 from tests.api.samples import World
 from tests.api.test_projects import workspace
+from tests.covers import covers
 from tests.namespaces_in_memory import ClusterInMemory
 
+from determined_master import clock
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.domain.allocation import messages as alloc
 from determined_master.services.passwords import Passwords
 from determined_master.settings import Settings
 from determined_master.settings_kubernetes import KubernetesManager
@@ -43,11 +49,16 @@ ONE: Settings = msgspec.structs.replace(
 )
 
 
-class Clusters:
-    """A world with clusters in memory."""
+GPUS = "resourcePool=gpus"
 
-    def __init__(self, world: World, east: ClusterInMemory, west: ClusterInMemory) -> None:
-        self.world, self.east, self.west = world, east, west
+
+class Clusters:
+    """A world with clusters in memory, beside agents."""
+
+    def __init__(
+        self, world: World, agents: OneAgent, east: ClusterInMemory, west: ClusterInMemory
+    ) -> None:
+        self.world, self.agents, self.east, self.west = world, agents, east, west
         self.admin, self.user = world.clients["admin"], world.clients["user"]
 
     async def ask(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
@@ -62,9 +73,9 @@ async def clusters_of(
 ) -> AsyncIterator[Clusters]:
     devices = tuple(Device(id=i, brand="H200", uuid=f"n{i}", type="cuda") for i in range(4))
     node = snapshot("node", pool="gpus", devices=devices, is_node=True)
-    east, west = ClusterInMemory(node), ClusterInMemory()
+    agents, east, west = OneAgent(), ClusterInMemory(node), ClusterInMemory()
     running = running_services(
-        database, pool, passwords, settings, OneAgent(), clusters={"east": east, "west": west}
+        database, pool, passwords, settings, agents, clusters={"east": east, "west": west}
     )
     async with running as (services, engine):
         api = Api(all_routes(), services, services.identities)
@@ -72,7 +83,7 @@ async def clusters_of(
         for name, username in (("admin", "admin"), ("user", "determined")):
             opened = await services.auth.login(username, PASSWORD, is_hashed=False)
             clients[name] = Client(api, opened.token)
-        yield Clusters(World(services, engine, {}, clients), east, west)
+        yield Clusters(World(services, engine, {}, clients), agents, east, west)
         api.close()
 
 
@@ -263,3 +274,58 @@ async def test_pools_are_listed_over_all_managers(both: Clusters) -> None:
     more = shown["additional_resource_managers"]
     assert [m["resource_manager"]["cluster_name"] for m in more] == ["east", "west"]
     assert more[0]["resource_manager"]["type"] == "kubernetes"
+
+
+@covers("scheduling-and-provisioning a.2.kubernetes")
+async def test_in_the_queue_of_a_kubernetes_pool_the_larger_priority_is_ahead(
+    one: Clusters,
+) -> None:
+    world = one.world
+    usual = await submit(world, resource_pool="gpus")
+    small = await submit(world, resource_pool="gpus", priority=10)
+    large = await submit(world, resource_pool="gpus", priority=90)
+    assert await order(world, GPUS) == [large.id, usual.id, small.id]
+    jobs = (await one.ask("GET", f"{QUEUES}?{GPUS}"))["jobs"]
+    assert [(j["priority"], j["summary"]["jobsAhead"]) for j in jobs] == [
+        (90, 0),
+        (50, 1),
+        (10, 2),
+    ]
+    shown = [world.services.job_queue.summary(job.id) for job in (small, large)]
+    assert [s.jobs_ahead for s in shown if s is not None] == [2, 0]
+    moved = await update(world, {"jobId": small.id, "aheadOf": usual.id})
+    assert moved.status == 200, moved.body
+    assert await order(world, GPUS) == [large.id, small.id, usual.id]
+    config = {"constraints": {"priority_limit": 60}}
+    await one.ask(
+        "PUT",
+        "/api/v1/config-policies/global/EXPERIMENT",
+        {"configPolicies": json.dumps(config)},
+    )
+    refused = await update(world, {"jobId": usual.id, "priority": 61})
+    assert refused.status == 400, refused.body
+    assert "the higher the number, the more urgent" in refused.json()["error"]["error"]
+    assert (await update(world, {"jobId": usual.id, "priority": 59})).status == 200
+
+
+async def test_pods_go_to_the_namespace_of_their_workspace(one: Clusters) -> None:
+    world = one.world
+    one.east.namespaces["team"] = {}
+    job = await submit(world, resource_pool="gpus")
+    await one.ask("POST", path(1), meta(namespace="team"))
+    placed = alloc.Placed(container_id="c", agent_id="node", slot_ids=(0,))
+    await world.engine.post(
+        "allocation",
+        job.allocation_id,
+        alloc.Assigned(containers=(placed,), at=clock.now()),
+        cause="test:assigned",
+    )
+
+    async def is_ordered() -> bool:
+        return bool(one.east.orders)
+
+    await scene.until_true(is_ordered, bool, [])
+    [start] = one.east.orders
+    assert start.pod is not None
+    assert (start.pod.namespace, start.pod.pool) == ("team", "gpus")
+    assert one.agents.orders == []

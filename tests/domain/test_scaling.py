@@ -91,6 +91,20 @@ def test_a_request_that_is_not_granted_yet_counts_as_a_machine_that_starts() -> 
     assert (decided.launch, decided.machines, decided.starting) == (0, 1, 1)
 
 
+@covers(f"{E} c.2.given_up")
+def test_a_request_that_is_not_granted_is_taken_back_when_nothing_waits_any_more() -> None:
+    older, newer = (
+        Seen(
+            machine=machine(f"r{age}", state="pending", launched_at=T0 - age * MINUTE),
+            agent="away",
+        )
+        for age in (2, 1)
+    )
+    assert gone(look(older, newer, desired=1)) == {}
+    assert set(gone(look(older, newer, starting()))) == {"r1", "r2"}
+    assert set(gone(look(older, newer, min_machines=1))) == {"r1"}
+
+
 @covers(f"{E} c.2.idle c.2.long_idle")
 def test_a_machine_that_is_idle_for_too_long_goes() -> None:
     first = look(idle())
@@ -198,7 +212,7 @@ def test_above_the_maximum_go_requests_then_idle_then_away_then_the_newest() -> 
     clocks = Clocks({"longer": T0 - MINUTE})
     order = ["request", "longer", "idle", "away", "younger", "young"]
     for most in range(1, 7):
-        decided = look(*all_of_them, clocks=clocks, max_machines=most)
+        decided = look(*all_of_them, clocks=clocks, max_machines=most, desired=9)
         assert list(gone(decided)) == order[: 7 - most]
         assert set(gone(decided).values()) == {"more machines than the maximum"}
         assert decided.launch == 0

@@ -336,3 +336,13 @@ async def test_a_machine_asks_who_it_is_with_a_token(tmp_path: Any) -> None:
     assert done.returncode == 0, done.stderr
     assert machine.container().variables["DET_AGENT_ID"] == "i-77"
     assert machine.container().variables["DET_ADVERTISED_ADDRESS"] == "10.0.0.5"
+
+
+def test_the_masters_own_way_to_the_metadata_is_not_that_of_machines(
+    aws_metadata_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", aws_metadata_url)
+    metadata = AwsMetadata()
+    assert metadata.find("instance-id") == "i-master"
+    assert aws_metadata_url not in metadata.identity().agent_id
+    assert "http://169.254.169.254/latest/meta-data/instance-id" in metadata.identity().agent_id

@@ -398,6 +398,18 @@ async def test_a_launch_whose_request_gcp_has_forgotten_starts_nothing_more(
     await place.provider.close()
 
 
+async def test_names_that_somebody_else_has_are_told(place: GcpPlace) -> None:
+    await place.provider.open()
+    mine = token()
+    await place.provider.launch(1, mine)
+    place.server._by_request.clear()
+    for instance in place.server.instances.values():
+        instance["labels"] = {}
+    with pytest.raises(LaunchFailed, match="already exists"):
+        await place.provider.launch(1, mine)
+    await place.provider.close()
+
+
 @covers("scheduling-and-provisioning c.9.tracker")
 async def test_a_launch_that_takes_long_is_looked_after_until_its_end(
     place: GcpPlace, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

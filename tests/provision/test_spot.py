@@ -97,6 +97,18 @@ async def test_custom_tags_are_put_on_spot_instances_too(
     await place.provider.close()
 
 
+async def test_machines_without_tags_are_listed_with_a_warning(
+    place: SpotPlace, caplog: pytest.LogCaptureFixture
+) -> None:
+    [request] = await requested(place)
+    instance = place.server.fulfil(request)
+    place.server.refusals["CreateTags"] = ("UnauthorizedOperation", "no")
+    for _ in range(2):
+        assert (await listed(place.provider)).keys() == {instance}
+    assert caplog.text.count("spot machines have no tags") == 1
+    await place.provider.close()
+
+
 @covers("scheduling-and-provisioning c.8.listed")
 async def test_an_instance_on_its_way_out_hides_no_missing_one(place: SpotPlace) -> None:
     [request] = await requested(place)

@@ -76,7 +76,13 @@ class Ending(msgspec.Struct, frozen=True):
     """A machine that shall go, and why."""
 
     machine: Machine
-    reason: Literal["stopped", "long disconnected", "long idle", "more machines than the maximum"]
+    reason: Literal[
+        "stopped",
+        "long disconnected",
+        "long idle",
+        "not granted yet, and nothing waits any more",
+        "more machines than the maximum",
+    ]
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,6 +193,10 @@ def _endings(
             left -= 1
     for name in ("pending", "starting"):
         groups[name].sort(key=lambda s: (s.machine.launched_at, s.machine.id), reverse=True)
+    needless = 0 if desired else max(0, left - limits.min_machines)
+    for one in groups["pending"][:needless]:
+        endings.append(Ending(one.machine, "not granted yet, and nothing waits any more"))
+        left -= 1
     gone = {ending.machine.id for ending in endings}
     spare = [*groups["pending"], *idle, *away, *groups["starting"]]
     for one in [s for s in spare if s.machine.id not in gone]:

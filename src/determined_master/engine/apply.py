@@ -15,7 +15,8 @@ from determined_master import clock
 from determined_master.domain.errors import DetError
 from determined_master.engine import inbox_codec, statements
 from determined_master.engine.batch import Applied, Subject, Writes, columns
-from determined_master.engine.connection import is_connection_loss
+from determined_master.engine.closing import close_all
+from determined_master.engine.connection import abandon, is_connection_loss
 from determined_master.engine.errors import InternalError, StaleEpoch
 from determined_master.engine.kind import Key, Outcome, Rows, RowWriter, tag_of
 from determined_master.engine.queue import Closing, Post
@@ -77,6 +78,9 @@ async def apply_batch(
         StaleEpoch: another process leads. Errors of the connection: the outcome is unknown, and
         applying the same events again settles it.
     """
+    if not posts and all(closing.within is None for closing in closings):
+        closed = await close_all(conn, term.epoch, [closing.effect for closing in closings])
+        return Applied([], [], [], [], closed, None)
     await conn.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
     try:
         work = _Transaction(conn, term)
@@ -87,7 +91,7 @@ async def apply_batch(
         await work.write(closings)
         await conn.execute("COMMIT")
     except BaseException as error:
-        await _abandon(conn, error)
+        await abandon(conn, error)
         raise
     return work.finish()
 
@@ -377,14 +381,3 @@ def _as_refusal(error: Exception, post: Post) -> Exception:
 
 def _has_parts(subject: Subject) -> bool:
     return subject.kind.codec.count_parts(subject.state) > 0
-
-
-async def _abandon(conn: Conn, error: BaseException) -> None:
-    """Leave the connection ready for the next transaction, or closed."""
-    if not isinstance(error, Exception) or is_connection_loss(conn, error):
-        conn.terminate()
-        return
-    try:
-        await conn.execute("ROLLBACK")
-    except Exception:
-        conn.terminate()

@@ -47,3 +47,14 @@ def engine_connect(address: Address) -> Connect:
 def is_connection_loss(conn: Any, error: BaseException) -> bool:
     """Whether the fate of a transaction on `conn` is unknown, since the connection is gone."""
     return isinstance(error, _LOST) or bool(conn.is_closed())
+
+
+async def abandon(conn: Any, error: BaseException) -> None:
+    """Leave the connection ready for the next transaction, or closed."""
+    if not isinstance(error, Exception) or is_connection_loss(conn, error):
+        conn.terminate()
+        return
+    try:
+        await conn.execute("ROLLBACK")
+    except Exception:
+        conn.terminate()

@@ -62,6 +62,18 @@ CLOSE_ONE = """
     RETURNING true
 """
 
+CLOSE_MANY = """
+    WITH closed AS (
+        DELETE FROM outbox o
+         USING unnest($1::text[], $2::text[], $3::bigint[], $4::int[])
+               AS c (kind, id, version, n)
+         WHERE o.kind = c.kind AND o.id = c.id AND o.version = c.version AND o.n = c.n
+           AND o.claimed_epoch <= $5
+    )
+    SELECT epoch FROM leader
+"""
+"""By itself a transaction. What a later leader has claimed stays: it is carried out anew there."""
+
 LIST_PARTS = """
     SELECT p.kind, p.id, p.part
       FROM unnest($1::text[], $2::text[]) AS w (kind, id)

@@ -109,12 +109,11 @@ class GcpMachines:
         if is_cut:
             log.warning("names of GCP's machines are cut: provider.name_prefix is too long")
         operation = await self._threads.run(lambda: self._insert(names, token))
-        if operation is not None:
-            operation = await self._settled(compute, operation)
-            if operation.get("status") != "DONE" and not problems(operation):
-                self._operations.follow(operation, "a launch")
-                return [self._expected(name) for name in names]
-        return await self._threads.run(lambda: self._launched(operation or {}, token))
+        operation = await self._settled(compute, operation)
+        if operation.get("status") != "DONE" and not problems(operation):
+            self._operations.follow(operation, "a launch")
+            return [self._expected(name) for name in names]
+        return await self._threads.run(lambda: self._launched(operation, token))
 
     def _ready(self) -> Opened:
         if self._opened is None:
@@ -133,14 +132,14 @@ class GcpMachines:
             raise ProviderFailed(str(error)) from None
         return [requests.machine_of(instance) for instance in found]
 
-    def _insert(self, names: Sequence[str], token: str) -> dict[str, Any] | None:
-        """The operation; None where the machines of this token are there already."""
+    def _insert(self, names: Sequence[str], token: str) -> dict[str, Any]:
+        """The operation; one that is over where machines of these names are there already."""
         compute, terms = self._ready()
         try:
             return compute.insert(requests.insert(terms, names, token), token)
         except Refused as error:
             if error.status == 409:
-                return None
+                return {"status": "DONE", "refusal": str(error)}
             raise LaunchFailed(str(error)) from None
 
     async def _settled(self, compute: Compute, operation: dict[str, Any]) -> dict[str, Any]:
@@ -164,7 +163,7 @@ class GcpMachines:
         if found:
             tell(operation, "a launch")
             return found
-        why = "; ".join(problems(operation)) or "GCP does not say why"
+        why = "; ".join(problems(operation)) or operation.get("refusal") or "nobody says why"
         raise LaunchFailed(
             f"GCP started no machine: {why}. Try another zone or machine type, ask for a higher "
             "quota, or wait"

@@ -16,6 +16,8 @@ TIMEOUT_S = 1.0
 _NOTHING: Mapping[str, str] = {}
 # The service is a neighbour: proxies of the environment are for what is far.
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+ON_EC2 = "http://169.254.169.254"
+ON_COMPUTE_ENGINE = "http://metadata.google.internal"
 AWS_ALIASES = ("local-ipv4", "public-ipv4", "local-hostname", "public-hostname")
 GCP_ALIASES = ("internal-ip", "external-ip")
 _CURL = "curl --fail --silent --show-error --noproxy '*' --retry 5 --max-time 10"
@@ -27,7 +29,8 @@ class AwsMetadata:
     def __init__(self, url: str = "") -> None:
         """`url` is AWS_EC2_METADATA_SERVICE_ENDPOINT by default, else where it is on EC2."""
         given = url or os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
-        self._url = (given or "http://169.254.169.254").rstrip("/")
+        self._url = (given or ON_EC2).rstrip("/")
+        self._of_machines = (url or ON_EC2).rstrip("/")  # the environment is the master's alone
 
     def find(self, item: str) -> str:
         """As `placement/region`; empty when that cannot be had."""
@@ -45,8 +48,9 @@ class AwsMetadata:
     def identity(self) -> Identity:
         """How a machine of EC2 asks who it is."""
         age = "X-aws-ec2-metadata-token-ttl-seconds: 300"
-        token = f"$({_CURL} --request PUT --header '{age}' {self._url}/latest/api/token)"
-        ask = f'{_CURL} --header "X-aws-ec2-metadata-token: {token}" {self._url}/latest/meta-data'
+        token = f"$({_CURL} --request PUT --header '{age}' {self._of_machines}/latest/api/token)"
+        shown = f'--header "X-aws-ec2-metadata-token: {token}"'
+        ask = f"{_CURL} {shown} {self._of_machines}/latest/meta-data"
         return Identity(agent_id=f"{ask}/instance-id", address=f"{ask}/local-ipv4")
 
 
@@ -55,8 +59,10 @@ class GcpMetadata:
 
     def __init__(self, url: str = "") -> None:
         """`url` is that of GCE_METADATA_HOST by default, else where it is on Compute Engine."""
-        host = os.environ.get("GCE_METADATA_HOST") or "metadata.google.internal"
-        self._url = (url or f"http://{host}").rstrip("/") + "/computeMetadata/v1"
+        host = os.environ.get("GCE_METADATA_HOST", "")
+        given = url or (f"http://{host}" if host else ON_COMPUTE_ENGINE)
+        self._url = given.rstrip("/") + "/computeMetadata/v1"
+        self._of_machines = (url or ON_COMPUTE_ENGINE).rstrip("/") + "/computeMetadata/v1"
 
     def find(self, item: str) -> str:
         """As `instance/name`; empty when that cannot be had."""
@@ -69,7 +75,7 @@ class GcpMetadata:
 
     def identity(self) -> Identity:
         """How a machine of Compute Engine asks who it is."""
-        ask = f"{_CURL} --header 'Metadata-Flavor: Google' {self._url}/instance"
+        ask = f"{_CURL} --header 'Metadata-Flavor: Google' {self._of_machines}/instance"
         return Identity(agent_id=f"{ask}/name", address=f"{ask}/network-interfaces/0/ip")
 
 

@@ -131,7 +131,10 @@ class SpotMachines(AwsMachines):
         here = [i for i in found if i["State"]["Name"] not in ("terminated", "shutting-down")]
         nameless = sorted({i["InstanceId"] for i in here} - self._named)
         if nameless:
-            ec2.call("create_tags", Resources=nameless, Tags=requests.tags(terms))
+            try:
+                ec2.call("create_tags", Resources=nameless, Tags=requests.tags(terms))
+            except Refused as error:  # they are known by their requests, and work without
+                log.warning("spot machines have no tags: %s", error, extra={"pool": terms.pool})
         self._named = {i["InstanceId"] for i in here}
         return [requests.machine_of(instance, is_spot=True) for instance in here]
 

@@ -15,7 +15,7 @@ from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.room import Kind as RoomKind
 from determined_master.domain.schedule.room import drained
 from determined_master.domain.schedule.view import AgentView, Rules
-from determined_master.services.defaults import pool_rules, priority_order
+from determined_master.services.defaults import pool_rules
 
 if TYPE_CHECKING:
     from determined_master.domain.access import Caller
@@ -79,6 +79,9 @@ class Pools:
             providers: of the pools that have machines on demand.
         """
         self._settings = settings
+        owners = [(manager, pool) for manager in settings.managers for pool in manager.pools]
+        self._rules = {pool.pool_name: pool_rules(settings, pool) for _, pool in owners}
+        self._kinds = {pool.pool_name: manager.kind for manager, pool in owners}
         self._backend = backend
         self._live = live
         self._providers = providers
@@ -149,13 +152,12 @@ class Pools:
 
     def priorities(self, name: str) -> PriorityOrder:
         """How the pool's queue is ordered; by shares, without an order, if it is not there."""
-        known = (p for p in self._settings.all_pools if p.pool_name == name)
-        pool = next(known, None)
-        return "none" if pool is None else priority_order(self._settings, pool)
+        rules = self._rules.get(name)
+        return "none" if rules is None else rules.priorities
 
     def is_kubernetes(self, name: str) -> bool:
         """Whether the pool's tasks are pods."""
-        return name in self.names and self._settings.manager_of(name).kind == "kubernetes"
+        return self._kinds.get(name) == "kubernetes"
 
     def scheduler_type(self, name: str) -> str:
         """`priority`, `fair_share`, `kubernetes`; empty for a pool that is not there."""
@@ -273,8 +275,7 @@ class Pools:
         return PoolMachines(provider.type, pool.provider)
 
     def _rules_of(self, name: str) -> Rules:
-        known = {p.pool_name: p for p in self._settings.all_pools}
-        return pool_rules(self._settings, known[name]) if name in known else Rules()
+        return self._rules.get(name) or Rules()
 
     def _agents_of(self, pool: str) -> list[AgentSnapshot]:
         return [agent for agent in self._backend.agents() if agent.is_in(pool)]

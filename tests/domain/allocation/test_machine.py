@@ -325,7 +325,7 @@ def test_a_request_that_is_sent_away_for_now_is_lost_and_not_refused() -> None:
     state, effects = step(waiting(slots=64), event)
     assert (state.state, state.outcome.kind) == ("TERMINATED", "lost")
     said = "allocation failed: no machine could be started"
-    assert ("ERROR", f"{NAME} was terminated: {said}") in log_of(effects)
+    assert ("INFO", f"{NAME} was terminated: {said}") in log_of(effects)
     assert step(running(), event)[0] == running()
 
 

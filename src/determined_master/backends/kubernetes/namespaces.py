@@ -110,9 +110,6 @@ class NamespaceCalls:
 
         await _told(put)
 
-    def watch(self, namespaces: frozenset[str]) -> None:
-        """In which namespaces tasks are run: pods are followed in all of them anyway."""
-
 
 async def _told(work: Callable[[], Awaitable[_T]]) -> _T:
     """Do it; what goes wrong is told as the services know it."""

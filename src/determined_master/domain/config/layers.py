@@ -121,7 +121,11 @@ def chosen_pool(
     if not pool:
         pool = layers.default_aux_pool if slots == 0 else layers.default_compute_pool
         if not pool:
-            text = f"no default resource pool set: name one of {', '.join(sorted(layers.pools))}"
+            kind = "aux" if slots == 0 else "compute"
+            text = (
+                f"no default resource pool set for {kind} tasks: name one of "
+                f"{', '.join(sorted(layers.pools))}"
+            )
             bare = f"invalid resource configuration: {text}"
             report.problem(f"{ROOT}.resources.resource_pool", text, bare=bare)
             return "", PoolLayer()

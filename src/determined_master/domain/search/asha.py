@@ -21,7 +21,7 @@ from determined_master.domain.experiment.messages import (
     RungEntry,
     TrialEnd,
 )
-from determined_master.domain.search.bounds import MAX_CREATED, replacements, unit_interval
+from determined_master.domain.search.bounds import MAX_CREATED, replacements
 from determined_master.domain.search.decision import (
     Create,
     Decision,
@@ -175,16 +175,16 @@ class HalvingSearch:
 
         That share is scaled down by 1.2 until all have; from then on closed trials count too.
         """
-        shares = []
-        for i, (bracket, counts) in enumerate(
-            zip(self._brackets, _read_counts(state), strict=True)
-        ):
+        total = 0.0
+        # Worked out at every event of a search, so at as little cost as can be.
+        for i, (bracket, row) in enumerate(zip(self._brackets, state["brackets"], strict=True)):
             reached = len(memory.rung(i, 0))
             share = reached / (1.2 * bracket.trials)
             if reached >= bracket.trials:
+                counts = _Counts(*row)
                 share = max(share, (counts.closed - counts.invalid) / bracket.trials)
-            shares.append(unit_interval(share))
-        return sum(shares) / len(shares)
+            total += min(share, 1.0)
+        return total / len(self._brackets)
 
     def preview(self) -> tuple[TrialCount, ...]:
         """Trials that end at each threshold, when every rung fills before it is judged."""

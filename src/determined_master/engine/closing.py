@@ -1,0 +1,36 @@
+"""Closing effects with which nothing else happens: a transaction of one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from determined_master.engine import statements
+from determined_master.engine.batch import columns
+from determined_master.engine.connection import abandon
+from determined_master.engine.errors import StaleEpoch
+from determined_master.engine.kind import EffectId
+from determined_master.store.pool import Conn
+
+
+async def close_all(conn: Conn, epoch: int, effects: Sequence[EffectId]) -> set[EffectId]:
+    """Close effects that were carried out; one that is closed already stays so.
+
+    That is right whoever leads: only what a later leader has claimed must stay, and does.
+
+    Returns:
+        Their ids.
+
+    Raises:
+        StaleEpoch: another process leads. Errors of the connection: the outcome is unknown, and
+        closing the same effects again settles it.
+    """
+    closed = set(effects)
+    names = [(effect.kind, effect.aggregate, effect.version, effect.n) for effect in closed]
+    try:
+        current = await conn.fetchval(statements.CLOSE_MANY, *columns(names, 4), epoch)
+    except BaseException as error:
+        await abandon(conn, error)
+        raise
+    if current != epoch:
+        raise StaleEpoch(f"epoch {current} has begun, this is {epoch}")
+    return closed
