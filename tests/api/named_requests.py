@@ -63,7 +63,7 @@ QUERIES = {
     ),
 }
 PARTS = {(e.method, e.path): e.body for e in ENDPOINTS}
-LISTS = {"ids", "trial_ids", "experiment_ids", "checkpoint_uuids"}
+LISTS = {"ids", "trial_ids", "experiment_ids", "checkpoint_uuids", "workspace_ids"}
 MANY = {"checkpoints", "batches", "logs"}
 
 
