@@ -74,7 +74,9 @@ def _seed(seed: int, events: int, acts: int) -> Told:
     if not result.violations:
         return Told(line, result.events)
     if acts == MOST_ACTS:
-        result = shortest(seed, events=events, acts=result.acts)
+        fewest = shortest(seed, events=events, acts=result.acts)
+        # What the collector of cycles brings to light comes when it runs, not again.
+        result = fewest if fewest.violations else result
     again = f"python -m tests.chaos --seed {seed} --events {events} --acts {result.acts}"
     return Told(line, result.events, _failure(result, again), _kinds(result))
 

@@ -89,6 +89,17 @@ async def close_one(s: Statement) -> list[Row]:
     return [{"is_first": True}] if await s.tx.delete("outbox", s.args) else []
 
 
+@statement("engine.closing.close_all")
+async def close_many(s: Statement) -> list[Row]:
+    """Close effects that no later lead has claimed."""
+    *columns, epoch = s.args
+    for key in zip(*columns, strict=True):
+        row = s.tx.get("outbox", key)
+        if row is not None and row["claimed_epoch"] <= epoch:
+            await s.tx.delete("outbox", key)
+    return [{"epoch": s.tx.get("leader", "leader")["epoch"]}]  # type: ignore[index]
+
+
 @statement("engine.apply._Transaction._find_timers")
 async def find_timers(s: Statement) -> list[Row]:
     """Timers by their names."""

@@ -141,6 +141,7 @@ async def _answer_of(front: Any, make: Callable[[Any], Awaitable[Any]]) -> Any:
             return
         if error is not None:
             answer.set_exception(error)
+            answer.exception()  # who asked may be gone: then nobody reads it, and that is right
         else:
             answer.set_result(result)
 

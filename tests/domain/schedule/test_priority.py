@@ -278,6 +278,19 @@ def test_a_search_that_was_submitted_earlier_does_not_pass_a_gang_for_ever() -> 
     assert started(made) == ["gang"]
 
 
+def test_what_can_never_fit_pulls_nobody_past_those_who_came_before() -> None:
+    """The gang began to wait before `huge` and after `first`: it passes the one, not the other."""
+    requests = [
+        pending("huge", 64, submitted_at=T0, requested_at=T0 + timedelta(seconds=60)),
+        pending("first", 1, after_s=40),
+        pending("gang", 2, after_s=50),
+    ]
+    agents = [agent("a", 2, free=1)]
+    for known in (requests, requests[1:]):
+        made = plan(view(agents, known, [holding("held", ("a", 1))], after_s=900))
+        assert started(made) == ["first"]
+
+
 def test_a_gang_is_placed_in_the_order_of_agent_ids() -> None:
     made = plan(view([agent("b", 2), agent("a", 2)], [pending("x", 4)]))
     assert made.starts[0].placement == (("a", (0, 1)), ("b", (0, 1)))

@@ -53,6 +53,10 @@ def _served(view: PoolView, kind: Kind) -> Plan:
     return Plan(tuple(line.starts), tuple(line.preemptions), tuple(line.waits))
 
 
+_demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
+"""The same as a request's Demand, at a fraction of the cost."""
+
+
 class _Queue:
     """The queue of one kind."""
 
@@ -91,8 +95,7 @@ class _Queue:
 
     def _is_settled(self, request: RequestView) -> bool:
         """Whether one that asks for the same has shown that it can only wait."""
-        # The same as its Demand, at a fraction of the cost.
-        key = (request.slots, request.is_single_node, request.excluded_agents)
+        key = _demand_of(request)
         if key in self._next_time:
             return True
         if key not in self._settled:
@@ -104,7 +107,8 @@ class _Queue:
 
         A search that was submitted earlier may ask for its next trials for days: their place in
         the queue is before a gang that waits all the time, and without this they would pass it
-        for ever.
+        for ever. What these agents could never hold passes nobody and is passed by nobody: it
+        comes last, so that the others have the same order without it.
         """
         line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
         at = self.line.impatient_at
@@ -112,11 +116,18 @@ class _Queue:
             members = list(equals)
             # As `is_impatient` says, without calling it for each of a long queue.
             waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
-            # Stable: who began to wait at the same instant keeps the order of the queue.
-            impatient = sorted(waiting, key=attrgetter("requested_at"))
-            if not impatient:
+            if not waiting:
                 yield from members
                 continue
+            never: list[RequestView] = []
+            possible = self.line.is_possible
+            hopeless = {d for d in set(map(_demand_of, members)) if not possible(Demand(*d))}
+            if hopeless:
+                never = [r for r in members if _demand_of(r) in hopeless]
+                members = [r for r in members if _demand_of(r) not in hopeless]
+                waiting = [r for r in waiting if _demand_of(r) not in hopeless]
+            # Stable: who began to wait at the same instant keeps the order of the queue.
+            impatient = sorted(waiting, key=attrgetter("requested_at"))
             served: set[str] = set()
             queue = deque(impatient)
             for request in members:
@@ -129,6 +140,7 @@ class _Queue:
                     if queue:
                         served.add(request.allocation_id)
                     yield request
+            yield from never
 
     def _serve(self, request: RequestView, is_behind: bool, first: str) -> tuple[bool, bool]:
         """Whether it was served, and whether less urgent ones must wait because it was not."""
