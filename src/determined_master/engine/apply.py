@@ -21,6 +21,7 @@ from determined_master.engine.errors import InternalError, StaleEpoch
 from determined_master.engine.kind import Key, Outcome, Rows, RowWriter, tag_of
 from determined_master.engine.queue import Closing, Post
 from determined_master.store.pool import Conn
+from determined_master.store.refusals import refusal_of
 from determined_master.store.row_locks import lock_rows
 
 _log = logging.getLogger(__name__)
@@ -366,15 +367,16 @@ def _as_refusal(error: Exception, post: Post) -> Exception:
     """What the caller gets: its own mistake as it is, ours without the details."""
     if isinstance(error, DetError):
         return error
-    _log.error(
-        "an event failed",
-        exc_info=error,
-        extra={"kind": post.kind.name, "id": post.id, "event": tag_of(post.event)},
-    )
-    refusal = InternalError(
-        f"the event {tag_of(post.event)} failed on {post.kind.name} {post.id}; the master's log "
-        "says why"
-    )
+    about = {"kind": post.kind.name, "id": post.id, "event": tag_of(post.event)}
+    refusal = refusal_of(error)
+    if refusal is not None:
+        _log.warning("the database refused the rows of an event", exc_info=error, extra=about)
+    else:
+        _log.error("an event failed", exc_info=error, extra=about)
+        refusal = InternalError(
+            f"the event {tag_of(post.event)} failed on {post.kind.name} {post.id}; the master's "
+            "log says why"
+        )
     refusal.__cause__ = error
     return refusal
 
