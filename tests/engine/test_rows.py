@@ -69,7 +69,7 @@ async def test_rows_that_cannot_be_written_do_not_cost_the_neighbours(
     engine: Engine, toy_pool: Pool
 ) -> None:
     outcomes = await post_all(engine, Lines(), [1, 5, 3])
-    assert [type(o).__name__ for o in outcomes] == ["Outcome", "InternalError", "Outcome"]
+    assert [type(o).__name__ for o in outcomes] == ["Outcome", "InvalidArgument", "Outcome"]
     assert await total(toy_pool) == 4
 
 
