@@ -26,6 +26,7 @@ import signal
 import sys
 import time
 
+from determined_agent.process_tree import kill_below, send, start_time
 from determined_agent.spool import READ_BYTES, STDERR, STDOUT, SpoolWriter
 
 MAGIC = b"determined-shim-2"
@@ -165,7 +166,7 @@ class _Task:
             elif number == KILL_ALL:
                 self._kill_all()
             elif self._status is None:
-                _kill(self._pid if self._is_relay else -self._pid, number)
+                send(self._pid if self._is_relay else -self._pid, number)
 
     def _copy(self, fd: int, poll: select.poll) -> int:
         data = os.read(fd, READ_BYTES)
@@ -193,8 +194,7 @@ class _Task:
         if self._group:  # nothing is born any more: a fork bomb would outrun us
             with contextlib.suppress(OSError):
                 _write(os.path.join(self._group, "pids.max"), b"0\n")
-        for pid in descendants(os.getpid()):
-            _kill(pid, signal.SIGKILL)
+        kill_below(os.getpid())
 
     def _kill_leftovers(self) -> None:
         """End all descendants; their children come to us, so each round reaches deeper."""
@@ -211,34 +211,6 @@ class _Task:
         while self._streams and (left_s := give_up_at - time.monotonic()) > 0:
             for fd, _ in poll.poll(left_s * 1000):
                 self._copy(fd, poll)
-
-
-def descendants(root: int) -> list[int]:
-    """Processes below `root`, nearest first, as /proc shows them now."""
-    parents: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    after_name = file.read().rpartition(b")")[2].split()
-            except OSError:
-                continue
-            parents.setdefault(int(after_name[1]), []).append(int(name))
-    found: list[int] = []
-    level = [root]
-    while level:
-        level = [child for pid in level for child in parents.get(pid, ())]
-        found += level
-    return found
-
-
-def start_time(pid: int) -> int:
-    """When a process was started, in clock ticks since boot; 0 when it is not there."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[19])
-    except OSError:
-        return 0
 
 
 def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int, int]) -> None:
@@ -320,11 +292,6 @@ def _catch_signals() -> int:
 def _tell(line: str) -> None:
     with contextlib.suppress(OSError):  # the agent is gone; its successor reads the directory
         os.write(1, f"{line}\n".encode())
-
-
-def _kill(pid: int, number: int) -> None:
-    with contextlib.suppress(OSError):  # gone, or not ours (setuid): beyond our reach
-        os.kill(pid, number)
 
 
 def _prctl(libc: ctypes.CDLL, option: int, value: int) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import determined_agent
 from determined_agent import clock
 from determined_agent.directory import ContainerDirectory, Exit
-from determined_agent.shim import KILL_ALL, LOCK_FD, descendants
+from determined_agent.process_tree import kill_all, kill_below, send
+from determined_agent.shim import KILL_ALL, LOCK_FD
 from determined_wire.agent_link import Address, Failure
 
 _PATIENCE_S = 5.0
@@ -104,8 +105,8 @@ class ShimProcess:
 
     def _kill_by_hand(self) -> None:
         """The shim is stopped or hung: end its tree, then itself."""
-        for pid in [*descendants(self._pid), self._pid]:
-            _kill(pid)
+        kill_below(self._pid)
+        send(self._pid, signal.SIGKILL)
 
     def _on_exit(self) -> None:
         asyncio.get_running_loop().remove_reader(self._pidfd)
@@ -180,8 +181,8 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
 
 def lost_exit(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
     """The end of a task whose shim left no status: end what is left of it."""
-    for pid in _members(f"DET_CONTAINER_ID={directory.container_id}".encode()):
-        _kill(pid)
+    marker = f"DET_CONTAINER_ID={directory.container_id}".encode()
+    kill_all(lambda: _members(marker))
     if was_killed:
         failure = Failure("container_failed", "container was killed", 137)
         return Exit(exit_code=137, failure=failure)
@@ -221,8 +222,3 @@ def _members(marker: bytes) -> list[int]:
             if marker in environ.split(b"\0"):
                 found.append(int(name))
     return found
-
-
-def _kill(pid: int) -> None:
-    with contextlib.suppress(OSError):  # gone, or not ours to end
-        os.kill(pid, signal.SIGKILL)

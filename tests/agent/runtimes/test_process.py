@@ -22,7 +22,7 @@ from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.process import ProcessRuntime
 from determined_agent.runtimes.process_bound import make_group
 from determined_agent.settings import Settings
-from determined_agent.shim import descendants
+from determined_agent.process_tree import descendants
 from determined_wire.agent_link import File, Mount, TaskUser
 
 Make = Callable[..., Workshop]
