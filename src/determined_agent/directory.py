@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from determined_agent.shim import start_time
+from determined_agent.process_tree import start_time
 from determined_wire.agent_link import ContainerReport, Failure
 
 

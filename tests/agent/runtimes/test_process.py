@@ -18,11 +18,11 @@ from tests.covers import covers
 
 from determined_agent.directory import Exit
 from determined_agent.output import Position, read_chunk
+from determined_agent.process_tree import descendants
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.process import ProcessRuntime
 from determined_agent.runtimes.process_bound import make_group
 from determined_agent.settings import Settings
-from determined_agent.process_tree import descendants
 from determined_wire.agent_link import File, Mount, TaskUser
 
 Make = Callable[..., Workshop]
