@@ -14,6 +14,7 @@ from tests.provision.machine_world import World
 
 from determined_master.domain.allocation.messages import Refused
 from determined_master.domain.launch_errors import Patience
+from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision import loop as subject
 from determined_master.store.pool import Pool
@@ -190,7 +191,7 @@ async def test_new_machines_count_before_the_list_has_them(
         await world.tick()
     assert len(world.machines) == 2
     world.begin()
-    await world.fleet.begin()
+    await world.lead()
     for _ in range(5):
         await world.tick()
     assert len(world.machines) == 2, "nor after a restart of the master"
@@ -210,7 +211,7 @@ async def test_an_order_whose_answer_was_lost_starts_nothing_twice(
     assert world.cloud.launches == [("default", 2)]
     world.cloud.loses_answers = False
     world.begin()
-    await world.fleet.begin()
+    await world.lead()
     assert not world.fleet.is_settled
     for _ in range(3):
         await world.tick()
@@ -229,7 +230,7 @@ async def test_an_old_order_is_not_given_again(
     world.cloud.loses_answers = False
     world.now += timedelta(hours=1)
     world.begin()
-    await world.fleet.begin()
+    await world.lead()
     assert world.fleet.is_settled
     assert await world.records.orders() == []
 
@@ -241,7 +242,7 @@ async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
     caplog.set_level(logging.INFO)
     assert subject.TICK_S == 5.0
     world = World(pool, monkeypatch)
-    await world.fleet.begin()
+    await world.lead()
     world.submit()
     await world.tick()
     came = [r for r in caplog.records if r.message == "the list of machines has changed"]
@@ -373,7 +374,7 @@ async def test_what_was_asked_to_end_before_a_restart_is_not_used_again(
     with pytest.raises(ProviderFailed):
         await world.tick(2 * MINUTE)
     world.begin()
-    await world.fleet.begin()
+    await world.lead()
     assert set(world.fleet.leaving) == {"default-1"}
     await world.tick()
     assert world.machines == []
@@ -416,14 +417,71 @@ async def test_only_a_master_that_leads_looks_at_machines(
     task = asyncio.create_task(world.loop.run())
     await until(lambda: engine.asked == 1)
     assert steps == []
+    await world.loop.take_over(1)
     engine.epoch = 1
     await until(lambda: len(steps) >= 3)
     engine.epoch = None
     await until(lambda: engine.asked == 2)
+    steps.clear()
     engine.epoch = 2
+    await asyncio.sleep(0)
+    assert steps == [], "what runs is not known yet"
+    await world.loop.take_over(2)
     await until(lambda: ("tick", 2) in steps)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert steps[:2] == [("begin", 1), ("tick", 1)]
-    assert steps.index(("begin", 2)) < steps.index(("tick", 2))
+    assert steps[:2] == [("begin", 2), ("tick", 2)]
     assert all(epoch is not None for _, epoch in steps)
+
+
+async def test_a_lead_that_is_over_ends_and_starts_nothing(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    world.end(await started(world))
+    await world.tick()
+    launches = count_launches(world, monkeypatch)
+    await world.raise_epoch()
+    with pytest.raises(NotLeader):
+        await world.tick(2 * MINUTE)
+    assert world.machines == ["default-1"], "the new lead may have given it work"
+    assert not await world.loop._try(world.tick)
+    with pytest.raises(NotLeader):
+        await world.fleet.launch(1)
+    assert launches == []
+    assert await world.records.orders() == []
+
+
+async def test_an_old_lead_that_asks_again_for_an_end_is_held_up_too(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    world.end(await started(world))
+    await world.tick()
+    machines = await world.fleet.look()
+    asked: list[Any] = []
+
+    async def ends(machine_ids: Any) -> None:
+        asked.append(machine_ids)
+
+    monkeypatch.setattr(world.fleet._provider, "terminate", ends)
+    await world.fleet.end(machines)
+    await world.raise_epoch()
+    with pytest.raises(NotLeader):
+        await world.fleet.end([])
+    assert asked == [["default-1"]]
+
+
+async def test_what_was_asked_to_end_is_shut_before_a_new_lead_lets_agents_in(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    world.end(await started(world))
+    await world.records.note_leaving(["default-1"], world.now)
+    world.begin()
+    await world.loop.take_over(await world.raise_epoch())
+    task = world.submit()
+    await world.pool.tick()
+    state = world.live.find(task)
+    assert state is not None
+    assert state.state == "PENDING"

@@ -2,7 +2,8 @@
 
 An order is written down before it is given and struck out when its answer is. A master that
 finds one without an answer gives it again with the same token, which starts nothing twice. What
-a provider is asked to end is written down before, too.
+a provider is asked to end is written down before, too. Both only under the epoch of the lead: an
+old one that wakes up late finds that it may not write, and asks for nothing.
 """
 
 from __future__ import annotations
@@ -60,15 +61,23 @@ class Fleet:
         """What was asked to end and is still listed, by id."""
         return self._leaving
 
+    async def take_over(self, epoch: int) -> None:
+        """Know what was written down by the leads before; from now on only this one writes.
+
+        Raises what the database does.
+        """
+        self._records.take_over(epoch)
+        stays = await self._records.stays()
+        self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
+        self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
+
     async def begin(self) -> None:
-        """Go on where the lead before has ended.
+        """After `take_over`: find the provider, and the orders that have no answer.
 
         Raises ProviderFailed, and what the database does.
         """
         await _in_time(self._provider.open())
-        stays, now = await self._records.stays(), clock.now()
-        self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
-        self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
+        now = clock.now()
         self._orders = []
         for order in await self._records.orders():
             if now - order.asked_at <= ORDER_LIFE:
@@ -79,7 +88,7 @@ class Fleet:
     async def look(self) -> list[Machine]:
         """All machines now; those that were asked to end are `terminating`.
 
-        Raises ProviderFailed, and what the database does.
+        Raises ProviderFailed, NotLeader, and what the database does.
         """
         listed = tuple(await _in_time(self._provider.list_machines()))
         now, ids = clock.now(), {m.id for m in listed}
@@ -120,6 +129,7 @@ class Fleet:
 
         Raises:
             LaunchFailed: none could be started. ProviderFailed: nobody knows; `settle` finds out.
+            NotLeader: another lead has begun; nothing was asked for.
         """
         order = Order(str(entropy.new_uuid()), count, clock.now())
         await self._records.begin(order)
@@ -130,13 +140,13 @@ class Fleet:
         """End machines, those again that were asked to end before and are still there.
 
         Raises ProviderFailed, and what the database does; then it is asked for again next time.
+        NotLeader: another lead has begun, which may have given them work; nothing is ended.
         """
         again = [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
         ids = [m.id for m in machines if m.id not in again]
-        if ids:
-            await self._records.note_leaving(ids, clock.now())
-            self._leaving.update({m.id: m for m in machines})
         if ids or again:
+            await self._records.note_leaving([*ids, *again], clock.now())
+            self._leaving.update({m.id: m for m in machines})
             await _in_time(self._provider.terminate([*ids, *again]))
 
     def spare(self, machine_id: str) -> None:

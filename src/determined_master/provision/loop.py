@@ -24,6 +24,7 @@ from determined_master.domain.machine_demand import demand
 from determined_master.domain.machine_news import MachineNews
 from determined_master.domain.machine_size import Size
 from determined_master.domain.scaling import Clocks, Ending, Limits, Scaling, scale
+from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision.fleet import ACTIVE
 from determined_master.provision.sight import held_of, see, waiting_of
@@ -93,6 +94,19 @@ class MachineLoop:
         self._shut: frozenset[str] = frozenset()
         self._told = ""
         self._complained_at: datetime | None = None
+        self._epoch: int | None = None
+        """Of the lead that has taken over."""
+
+    async def take_over(self, epoch: int) -> None:
+        """A lead has begun: what was asked to end gets nothing new.
+
+        To be called once what runs is known from the rows, and before the first agent is let in.
+        Raises what the database does.
+        """
+        await self._fleet.take_over(epoch)
+        await self._close({m.agent_name for m in self._fleet.leaving.values()} | self._shut)
+        self._clocks, self._errors = Clocks(), None
+        self._epoch = epoch
 
     async def run(self) -> None:
         """Look for ever, in every lead; cancelled at the master's end."""
@@ -100,12 +114,11 @@ class MachineLoop:
         try:
             while True:
                 epoch = await engine.wait_until_leading(timeout_s=None)
-                self._clocks, self._errors = Clocks(), None
                 has_begun = False
                 while engine.epoch == epoch:
                     if has_begun:
                         await self._try(self.tick)
-                    else:
+                    elif self._epoch == epoch:
                         has_begun = await self._try(self._fleet.begin)
                     await asyncio.sleep(self._tick_s)
         finally:
@@ -118,6 +131,9 @@ class MachineLoop:
         except ProviderFailed as error:
             self.news = msgspec.structs.replace(self.news, trouble=str(error))
             self._say(f"machines cannot be managed, it is tried again: {error}")
+            return False
+        except NotLeader as error:
+            log.info("%s: nothing is done", error, extra={"pool": self.config.pool})
             return False
         except DATABASE_ERRORS:
             self._say("machines wait until the database answers")
@@ -137,7 +153,7 @@ class MachineLoop:
     async def tick(self) -> None:
         """Look once and carry out what is decided.
 
-        Raises ProviderFailed, and what the database does.
+        Raises ProviderFailed, NotLeader, and what the database does.
         """
         config, pool = self.config, self._pool
         machines = await self._fleet.look()
