@@ -380,6 +380,31 @@ async def test_what_was_asked_to_end_before_a_restart_is_not_used_again(
     assert world.machines == []
 
 
+async def test_idle_times_go_on_over_a_restart_and_end_with_work(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=10 * MINUTE)
+    first = await started(world)
+    world.submit(slots=2)
+    await world.tick()
+    world.join()
+    await world.tick()
+    await world.tick()
+    world.end(first)
+    await world.tick()
+    agents, world.agents = world.agents, []
+    for _ in range(3):  # a master that never lives for as long as a machine may idle
+        world.begin()
+        await world.lead()
+        await world.tick(4 * MINUTE)
+    assert world.machines == ["default-1", "default-2"]
+    world.agents = agents
+    await world.tick()
+    assert world.machines == ["default-2"], "what works has no idle time"
+    query = "SELECT machine_id, idle_since FROM machine_stays WHERE ended_at IS NULL"
+    assert [tuple(row) for row in await pool.fetch(query)] == [("default-2", None)]
+
+
 class Leads:
     """An engine that leads, does not, and leads again."""
 

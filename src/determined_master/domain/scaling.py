@@ -66,7 +66,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clocks(msgspec.Struct, frozen=True):
-    """Since when machines are idle or without their agent, by id: carried from look to look."""
+    """Since when machines are idle or without their agent, by id: carried from look to look.
+
+    Only work ends an idle time, for one whose agent comes and goes costs as much as another. An
+    agent's time away ends with a look that sees it, and with a lead: none could come without a
+    master.
+    """
 
     idle_since: dict[str, datetime] = msgspec.field(default_factory=dict)
     away_since: dict[str, datetime] = msgspec.field(default_factory=dict)
@@ -168,8 +173,10 @@ def _group_of(seen: Seen, limits: Limits, now: datetime) -> str:
 def _go_on(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
     """The clocks run on for who is still idle or away, and begin for who has become it."""
     idle, away = ([s.machine.id for s in groups[name]] for name in ("idle", "away"))
+    unseen = {s.machine.id for name in ("pending", "starting", "away") for s in groups[name]}
+    before = {id: since for id, since in clocks.idle_since.items() if id in unseen}
     return Clocks(
-        idle_since={id: clocks.idle_since.get(id, now) for id in idle},
+        idle_since=before | {id: clocks.idle_since.get(id, now) for id in idle},
         away_since={id: clocks.away_since.get(id, now) for id in away},
     )
 

@@ -48,6 +48,8 @@ class Fleet:
         self._new: dict[str, tuple[Machine, datetime]] = {}
         """Launched and not listed yet, with when."""
         self._leaving: dict[str, Machine] = {}
+        self._idle_since: dict[str, datetime] = {}
+        """As it is written down."""
         self._listed: tuple[Machine, ...] = ()
         self._noted: tuple[tuple[Machine, ...], datetime] | None = None
 
@@ -61,6 +63,11 @@ class Fleet:
         """What was asked to end and is still listed, by id."""
         return self._leaving
 
+    @property
+    def idle_since(self) -> Mapping[str, datetime]:
+        """Since when machines are idle, by id, as far as that is written down."""
+        return self._idle_since
+
     async def take_over(self, epoch: int) -> None:
         """Know what was written down by the leads before; from now on only this one writes.
 
@@ -70,6 +77,7 @@ class Fleet:
         stays = await self._records.stays()
         self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
         self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
+        self._idle_since = {s.machine.id: s.idle_since for s in stays if s.idle_since is not None}
 
     async def begin(self) -> None:
         """After `take_over`: find the provider, and the orders that have no answer.
@@ -111,6 +119,15 @@ class Fleet:
             replace(m, state="terminating") if m.id in self._leaving and m.state in ACTIVE else m
             for m in known
         ]
+
+    async def note_idle(self, since: Mapping[str, datetime]) -> None:
+        """Write down since when machines are idle, for the next lead.
+
+        Raises NotLeader, and what the database does.
+        """
+        if since != self._idle_since:
+            await self._records.note_idle(since)
+            self._idle_since = dict(since)
 
     async def settle(self) -> None:
         """Give the orders again whose answer is not known.

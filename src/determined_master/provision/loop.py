@@ -105,7 +105,7 @@ class MachineLoop:
         """
         await self._fleet.take_over(epoch)
         await self._close({m.agent_name for m in self._fleet.leaving.values()} | self._shut)
-        self._clocks, self._errors = Clocks(), None
+        self._clocks, self._errors = Clocks(dict(self._fleet.idle_since)), None
         self._epoch = epoch
 
     async def run(self) -> None:
@@ -165,6 +165,7 @@ class MachineLoop:
         seen = see(machines, decision, pool.agents(), self._is_busy, config.size)
         decided = scale(seen, desired, config.limits, self._clocks, clock.now())
         self._clocks = decided.clocks
+        await self._fleet.note_idle(decided.clocks.idle_since)
         self._note(decided, machines)
         await self._end(decided.endings, machines)
         launched = await self._launch(decided.launch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -52,6 +52,11 @@ class MachineRecords:
         here = [m for m in machines if m.state in THERE]
         async with self._write() as conn:
             await rows.upsert_stays(conn, self._pool, here, self._slots, now)
+
+    async def note_idle(self, since: Mapping[str, datetime]) -> None:
+        """Write down since when machines are idle, by id; the others are not."""
+        async with self._write() as conn:
+            await rows.update_idle(conn, self._pool, since)
 
     async def note_leaving(self, machine_ids: Sequence[str], now: datetime) -> None:
         """Before a provider is asked to end machines: nothing shall start there any more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -17,6 +17,7 @@ class Stay(msgspec.Struct, frozen=True):
     machine: Machine
     seen_at: datetime
     is_leaving: bool
+    idle_since: datetime | None = None
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -31,7 +32,7 @@ async def list_open_stays(conn: Conn, pool: str) -> list[Stay]:
     """The stays of a pool's machines that have not ended, the oldest first."""
     query = """
         SELECT machine_id, agent_name, state, is_spot, started_at, seen_at,
-               leaving_at IS NOT NULL AS is_leaving
+               leaving_at IS NOT NULL AS is_leaving, idle_since
           FROM machine_stays WHERE pool = $1 AND ended_at IS NULL ORDER BY id
     """
     return [
@@ -45,6 +46,7 @@ async def list_open_stays(conn: Conn, pool: str) -> list[Stay]:
             ),
             row["seen_at"],
             row["is_leaving"],
+            row["idle_since"],
         )
         for row in await conn.fetch(query, pool)
     ]
@@ -95,6 +97,18 @@ async def mark_leaving(conn: Conn, pool: str, ids: Sequence[str], now: datetime)
            AND leaving_at IS NULL
     """
     await conn.execute(query, pool, ids, now)
+
+
+async def update_idle(conn: Conn, pool: str, since: Mapping[str, datetime]) -> None:
+    """Note since when machines of a pool are idle, by id; all of its others are not."""
+    query = """
+        UPDATE machine_stays s SET idle_since = i.since
+          FROM machine_stays o
+          LEFT JOIN unnest($2::text[], $3::timestamptz[]) AS i (id, since) ON i.id = o.machine_id
+         WHERE o.id = s.id AND o.pool = $1 AND o.ended_at IS NULL
+           AND o.idle_since IS DISTINCT FROM i.since
+    """
+    await conn.execute(query, pool, list(since), list(since.values()))
 
 
 async def insert_order(conn: Conn, pool: str, order: Order) -> None:
