@@ -205,6 +205,12 @@ def test_what_is_on_its_way_out_is_left_alone(state: str) -> None:
     assert (gone(decided), decided.machines, decided.launch) == ({}, 0, 1)
 
 
+def test_what_is_not_seen_but_may_cost_leaves_less_below_the_maximum() -> None:
+    decided = scale([busy()], 9, LIMITS, Clocks(), T0, held=2)
+    assert (decided.launch, gone(decided)) == (2, {})
+    assert scale([busy()], 9, LIMITS, Clocks(), T0, held=7).launch == 0
+
+
 @covers(f"{E} c.2.too_many")
 def test_above_the_maximum_go_requests_then_idle_then_away_then_the_newest() -> None:
     request = Seen(machine=machine("request", state="pending"), agent="away")

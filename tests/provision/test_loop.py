@@ -181,6 +181,25 @@ async def test_an_end_that_the_provider_fails_is_asked_for_again(
     assert world.machines == []
 
 
+async def test_a_machine_that_cannot_be_ended_keeps_no_other_from_being_started(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE, max_machines=2)
+    world.end(await started(world))
+    await world.tick()
+
+    async def fails(machine_ids: Any) -> None:
+        raise ProviderFailed("default-1 is protected")
+
+    monkeypatch.setattr(world.fleet._provider, "terminate", fails)
+    assert not await world.loop._try(lambda: world.tick(2 * MINUTE))
+    world.submit(slots=4)
+    for _ in range(3):
+        assert not await world.loop._try(world.tick)
+    assert world.machines == ["default-1", "default-2"], "it counts: it still costs"
+    assert world.loop.news.trouble == "default-1 is protected"
+
+
 async def test_new_machines_count_before_the_list_has_them(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +277,7 @@ async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
     for _ in range(3):
         assert not await world.loop._try(world.tick)
     assert [r.message for r in caplog.records] == [
-        "machines cannot be managed, it is tried again: the cloud does not answer"
+        "not all could be done for machines, it is tried again: the cloud does not answer"
     ]
     assert world.loop.news.trouble == "the cloud does not answer"
     assert len(world.machines) == 1

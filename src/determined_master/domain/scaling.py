@@ -105,7 +105,13 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scale(
-    seen: Sequence[Seen], desired: int, limits: Limits, clocks: Clocks, now: datetime
+    seen: Sequence[Seen],
+    desired: int,
+    limits: Limits,
+    clocks: Clocks,
+    now: datetime,
+    *,
+    held: int = 0,
 ) -> Scaling:
     """Decide which machines go, and how many more are started.
 
@@ -120,9 +126,11 @@ def scale(
         limits: of the pool.
         clocks: of the look before.
         now: of this look.
+        held: more machines that may be there and cost, though nothing can run on them: asked to
+            end and still not on their way out, or started and never seen.
 
     Returns:
-        A launch after which there are at most `max_machines`, and at least `min_machines` where
+        A launch after which there are at most `max_machines`, with those held, and at least `min_machines` where
         the maximum leaves room for them.
 
     Cost: O(n log n) in machines.
@@ -134,7 +142,7 @@ def scale(
     soon = [s for s in groups["away"] if _age(later.away_since, s, now) <= limits.return_wait]
     ready = [s for s in groups["idle"] if s.is_wanted]
     starting = len(groups["pending"]) + len(groups["starting"])
-    lowest, highest = limits.min_machines - left, limits.max_machines - count
+    lowest, highest = limits.min_machines - left, limits.max_machines - count - held
     launch = min(max(desired - starting - len(soon) - len(ready), lowest), highest)
     return Scaling(
         launch=max(0, launch),

@@ -68,6 +68,14 @@ class Fleet:
         """Since when machines are idle, by id, as far as that is written down."""
         return self._idle_since
 
+    @property
+    def held(self) -> int:
+        """How many machines the provider should have ended and has not begun to."""
+        return len(self._still_there())
+
+    def _still_there(self) -> list[str]:
+        return [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
+
     async def take_over(self, epoch: int) -> None:
         """Know what was written down by the leads before; from now on only this one writes.
 
@@ -159,7 +167,7 @@ class Fleet:
         Raises ProviderFailed, and what the database does; then it is asked for again next time.
         NotLeader: another lead has begun, which may have given them work; nothing is ended.
         """
-        again = [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
+        again = self._still_there()
         ids = [m.id for m in machines if m.id not in again]
         if ids or again:
             await self._records.note_leaving([*ids, *again], clock.now())

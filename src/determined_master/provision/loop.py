@@ -130,7 +130,7 @@ class MachineLoop:
             await step()
         except ProviderFailed as error:
             self.news = msgspec.structs.replace(self.news, trouble=str(error))
-            self._say(f"machines cannot be managed, it is tried again: {error}")
+            self._say(f"not all could be done for machines, it is tried again: {error}")
             return False
         except NotLeader as error:
             log.info("%s: nothing is done", error, extra={"pool": self.config.pool})
@@ -163,14 +163,21 @@ class MachineLoop:
         waiting = waiting_of(decision)
         desired = demand(waiting, held_of(decision), config.size)
         seen = see(machines, decision, pool.agents(), self._is_busy, config.size)
-        decided = scale(seen, desired, config.limits, self._clocks, clock.now())
+        held = self._fleet.held
+        decided = scale(seen, desired, config.limits, self._clocks, clock.now(), held=held)
         self._clocks = decided.clocks
         await self._fleet.note_idle(decided.clocks.idle_since)
         self._note(decided, machines)
-        await self._end(decided.endings, machines)
+        unended: ProviderFailed | None = None
+        try:
+            await self._end(decided.endings, machines)
+        except ProviderFailed as error:  # who waits for a machine does not wait for that
+            unended = error
         launched = await self._launch(decided.launch)
         self._note(decided, [*machines, *launched])
         await self._send_away(decided.machines, waiting)
+        if unended is not None:
+            raise unended
 
     def _is_busy(self, agent_name: str) -> bool:
         return bool(self._pool.live.on_agent(agent_name))
