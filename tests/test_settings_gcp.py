@@ -99,6 +99,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "operation_timeout_period: must be more than 0 s but found 0s",
     ),
     ({"label_key": "Owner"}, 'label_key: "Owner" is no key of a label: use at most 63'),
+    ({"label_key": "determined-resource-pool"}, 'label_key: "determined-resource-pool" is taken'),
+    ({"label_key": "determined-launch"}, 'label_key: "determined-launch" is taken: the master'),
     ({"label_value": "It's me"}, 'label_value: "It\'s me" is no value of a label: use at most'),
     ({"labels": {"a": "B"}}, 'labels.a: "B" is no value of a label'),
     ({"labels": {"1a": "b"}}, 'labels.1a: "1a" is no key of a label'),

@@ -14,6 +14,9 @@ from determined_master.settings_provider import Provider
 from determined_master.settings_reader import Seconds
 
 Struct = msgspec.Struct
+POOL_LABEL = "determined-resource-pool"
+LAUNCH_LABEL = "determined-launch"
+"""The token of the launch that an instance came from."""
 _LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 _NAME_PREFIX = re.compile(r"[a-z][a-z0-9-]*")
@@ -133,6 +136,12 @@ def _check_names(gcp: GcpProvider, at: str, report: Report) -> None:
         if not _LABEL_KEY.fullmatch(key):
             text = f'"{key}" is no key of a label: {_LABEL_RULE}, a letter first'
             report.problem(f"{at}.{where}", text)
+    if gcp.label_key in (POOL_LABEL, LAUNCH_LABEL):
+        text = (
+            f'"{gcp.label_key}" is taken: the master has a label of that name, and could not tell '
+            "its machines from others; use another, as managed-by"
+        )
+        report.problem(f"{at}.label_key", text)
     values = {"label_value": gcp.label_value}
     values |= {f"labels.{key}": value for key, value in gcp.labels.items()}
     for where, value in values.items():
