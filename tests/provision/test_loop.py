@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.agent_link import until
 from tests.covers import covers
+from tests.pools.test_live import snapshot
 from tests.provision.machine_world import World
 
 from determined_master.domain.allocation.messages import Refused
@@ -72,6 +73,26 @@ async def test_a_gang_gets_all_of_its_machines_and_waits_for_the_last(
     assert state is not None
     assert len(state.containers) == 3
     assert len(world.machines) == 3
+
+
+async def test_an_agent_with_fewer_slots_than_its_machine_keeps_nobody_waiting(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    task = world.submit(slots=2)
+    await world.tick()
+    world.cloud.set_state("default-1", "running")
+    world.agents.append(snapshot("default-1", 1))
+    await world.tick()
+    await world.tick()
+    assert world.machines == ["default-1", "default-2"], "one that has both is started"
+    world.join("default-2")
+    await world.tick()
+    state = world.live.find(task)
+    assert state is not None
+    assert [c.agent_id for c in state.containers] == ["default-2"]
+    await world.tick(2 * MINUTE)
+    assert world.machines == ["default-2"]
 
 
 async def test_an_agent_that_came_after_the_last_plan_is_not_taken_for_idle(
