@@ -20,7 +20,7 @@ from tests.provision.aws_place import SpotPlace
 from tests.provision.ec2_server import Ec2Server
 
 from determined_master import clock
-from determined_master.ports import LaunchFailed
+from determined_master.ports import LaunchFailed, ProviderFailed
 from determined_master.provision.spot import skew_of
 from determined_master.provision.spot_book import LOST_AFTER
 from determined_master.settings_aws import AwsTag
@@ -157,6 +157,19 @@ class Hours:
 
     def __call__(self) -> datetime:
         return clock.now() + self.gone
+
+
+async def test_a_request_that_was_taken_and_is_not_listed_yet_is_not_made_twice(
+    place: SpotPlace,
+) -> None:
+    """The answer was lost; a second try begins later, and AWS will not have that by the token."""
+    await place.provider.open()
+    place.server.refusals["RequestSpotInstances"] = ("IdempotentParameterMismatch", "differs")
+    mine = token()
+    with pytest.raises(ProviderFailed, match="differs") as caught:
+        await place.provider.launch(1, mine)
+    assert not isinstance(caught.value, LaunchFailed), "the order is given again by its token"
+    await place.provider.close()
 
 
 @covers("scheduling-and-provisioning c.8.no_offer c.8.told c.8.no_fallback")

@@ -130,8 +130,8 @@ def scale(
             end and still not on their way out, or started and never seen.
 
     Returns:
-        A launch after which there are at most `max_machines`, with those held, and at least `min_machines` where
-        the maximum leaves room for them.
+        A launch after which there are at most `max_machines`, with those held, and at least
+        `min_machines` where the maximum leaves room for them.
 
     Cost: O(n log n) in machines.
     """
