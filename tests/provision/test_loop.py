@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.agent_link import until
 from tests.covers import covers
+from tests.domain.builders import alloc, run
 from tests.pools.test_live import snapshot
 from tests.provision.machine_world import World
 
@@ -373,13 +374,73 @@ async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
     world.cloud.room = 0
     task = world.submit(slots=4)
     launches = count_launches(world, monkeypatch)
-    for _ in range(4):
+    tries = []
+    for _ in range(60):
         await world.tick()
-    assert launches == [2, 2, 2, 2]
+        tries.append(len(launches))
+    pauses = [tries.index(n + 1) - tries.index(n) for n in range(1, tries[-1])]
+    assert pauses == [1, 2, 4, 8, 12, 12, 12], "in ticks of 5 s: up to a minute"
+    assert set(launches) == {2}
     assert world.live.find(task) is not None
     assert world.loop.news.sentence() == (
         "no machine can be started at present: the quota of machines is used up"
     )
+
+
+async def test_a_failure_of_a_launch_that_nobody_waits_for_any_more_is_not_told(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.cloud.room = 0
+    task = world.submit()
+    await world.tick()
+    assert world.loop.news.failure
+    world.live.changed(
+        run(alloc.KillRequested(reason="by a user"), state=world.live.find(task))[0], 9
+    )
+    await world.tick()
+    assert world.loop.news.failure == ""
+
+
+async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_maximum(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Something outside takes the tags from them, say: each round would start as many again."""
+    world = World(pool, monkeypatch, max_machines=3)
+    world.cloud.is_lagging = True
+    world.submit(slots=4)
+    await world.tick()
+    assert len(world.machines) == 2
+    for _ in range(13):
+        await world.tick()
+    assert world.loop.news.failure.startswith("2 machines were started and never listed: ")
+    for _ in range(100):
+        await world.tick()
+    assert len(world.machines) == 3
+    assert "never listed" in caplog.text
+    world.cloud.show_all()
+    for _ in range(4):
+        await world.tick()
+    assert world.fleet.held == 0
+    assert world.loop.news.machines == 3
+    assert world.loop.news.failure == ""
+
+
+async def test_machines_that_a_new_lead_does_not_find_are_told(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(pool, monkeypatch)
+    world.submit()
+    await world.tick()
+    await world.tick()
+    world.cloud._unlisted.add("default-1")
+    world.begin()
+    await world.lead()
+    caplog.clear()
+    for _ in range(3):
+        await world.tick(MINUTE)
+    told = [getattr(r, "machines", None) for r in caplog.records if "run on unseen" in r.message]
+    assert told == [["default-1"]]
 
 
 async def test_stays_are_from_the_launch_until_a_machine_was_seen_last(

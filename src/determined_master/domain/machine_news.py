@@ -17,7 +17,7 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
     starting_since: datetime | None = None
     """When the first of these was launched."""
     failure: str = ""
-    """Why the last launch started nothing; empty after one that did."""
+    """Why the last launch started nothing; empty after one that did, and when none is wanted."""
     tried_again_at: datetime | None = None
     """Until then no machine is started; None when it is tried all the time."""
     trouble: str = ""

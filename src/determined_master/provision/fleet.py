@@ -33,6 +33,8 @@ LISTING_LAG = timedelta(minutes=1)
 """How long a new machine may be missing from the list."""
 ORDER_LIFE = timedelta(minutes=10)
 """After that the list tells what an order has started."""
+UNSEEN_HOLD = timedelta(minutes=10)
+"""How long a machine that was started and never listed counts against the maximum."""
 NOTE_EVERY = timedelta(seconds=30)
 ACTIVE = ("pending", "starting", "running")
 
@@ -47,6 +49,10 @@ class Fleet:
         self._orders: list[Order] = []
         self._new: dict[str, tuple[Machine, datetime]] = {}
         """Launched and not listed yet, with when."""
+        self._recalled: frozenset[str] = frozenset()
+        """Those of these that an earlier lead has seen."""
+        self._unseen: dict[str, datetime] = {}
+        """Launched and never listed, with when they were given up."""
         self._leaving: dict[str, Machine] = {}
         self._idle_since: dict[str, datetime] = {}
         """As it is written down."""
@@ -70,8 +76,17 @@ class Fleet:
 
     @property
     def held(self) -> int:
-        """How many machines the provider should have ended and has not begun to."""
-        return len(self._still_there())
+        """How many machines may be there beside those that `look` tells of as active.
+
+        The provider should have ended them and has not begun to, or was said to have started them
+        and never listed them.
+        """
+        return len(self._still_there()) + len(self._unseen)
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """Ids of machines that were started in the last minutes and never listed."""
+        return frozenset(self._unseen)
 
     def _still_there(self) -> list[str]:
         return [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
@@ -85,6 +100,7 @@ class Fleet:
         stays = await self._records.stays()
         self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
         self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
+        self._recalled, self._unseen = frozenset(self._new), {}
         self._idle_since = {s.machine.id: s.idle_since for s in stays if s.idle_since is not None}
 
     async def begin(self) -> None:
@@ -116,11 +132,7 @@ class Fleet:
             )
         self._listed = listed
         self._leaving = {id: m for id, m in self._leaving.items() if id in ids}
-        self._new = {
-            id: (machine, at)
-            for id, (machine, at) in self._new.items()
-            if id not in ids and now - at <= LISTING_LAG
-        }
+        self._give_up(ids, now)
         known = (*listed, *(machine for machine, _ in self._new.values()))
         await self._note(known, now)
         return [
@@ -181,6 +193,25 @@ class Fleet:
     async def close(self) -> None:
         """Let go of the provider."""
         await self._provider.close()
+
+    def _give_up(self, listed: set[str], now: datetime) -> None:
+        """Stop to wait for the listing of machines: it has them, or should have by now."""
+        waited = {id: entry for id, entry in self._new.items() if id not in listed}
+        self._new = {id: e for id, e in waited.items() if now - e[1] <= LISTING_LAG}
+        late = waited.keys() - self._new.keys()
+        self._unseen |= dict.fromkeys(late - self._recalled, now)
+        self._unseen = {
+            id: at
+            for id, at in self._unseen.items()
+            if id not in listed and now - at <= UNSEEN_HOLD
+        }
+        if gone := sorted(late & self._recalled):
+            log.warning(
+                "machines that were there before are not listed any more: they have ended, or run "
+                "on unseen where the provider's region, zone, tag or label, or the master's own "
+                "machine, has changed",
+                extra={"pool": self._pool, "machines": gone},
+            )
 
     async def _give(self, order: Order) -> Sequence[Machine]:
         try:

@@ -18,6 +18,7 @@ from determined_master.domain.launch_errors import (
     LaunchErrors,
     Patience,
     note_failure,
+    pause_after,
     standing_failure,
 )
 from determined_master.domain.machine_demand import demand
@@ -89,6 +90,11 @@ class MachineLoop:
         self._tick_s = tick_s
         self._clocks = Clocks()
         self._errors: LaunchErrors | None = None
+        self._failures = 0
+        """Launches in a row of which nothing came."""
+        self._again_at: datetime | None = None
+        """Before that none is tried."""
+        self._known_unseen: frozenset[str] = frozenset()
         self._sent_away: set[str] = set()
         """Tasks that heard of the failure that counts now: they are told once."""
         self._shut: frozenset[str] = frozenset()
@@ -105,7 +111,8 @@ class MachineLoop:
         """
         await self._fleet.take_over(epoch)
         await self._close({m.agent_name for m in self._fleet.leaving.values()} | self._shut)
-        self._clocks, self._errors = Clocks(dict(self._fleet.idle_since)), None
+        self._clocks = Clocks(dict(self._fleet.idle_since))
+        self._forget_failures()
         self._epoch = epoch
 
     async def run(self) -> None:
@@ -157,6 +164,7 @@ class MachineLoop:
         """
         config, pool = self.config, self._pool
         machines = await self._fleet.look()
+        self._note_unseen()
         decision = pool.decision()
         if decision is None:
             return
@@ -210,7 +218,8 @@ class MachineLoop:
     async def _launch(self, count: int) -> Sequence[Machine]:
         """Start machines, unless a failure counts; what was started."""
         launched: Sequence[Machine] = ()
-        if self._standing() is not None:
+        waits = self._again_at is not None and clock.now() < self._again_at
+        if waits or self._standing() is not None:
             return launched
         try:
             if not self._fleet.is_settled:
@@ -222,13 +231,32 @@ class MachineLoop:
             else:
                 return launched
         except ProviderFailed as error:
-            self._errors = note_failure(
-                self._errors, str(error), self.config.patience, clock.now()
-            )
-            self._complain(str(error))
+            self._failed(str(error))
             return launched
-        self._errors = self._complained_at = None
+        if not self._fleet.unseen:  # what was started may have the fate of those before
+            self._forget_failures()
         return launched
+
+    def _note_unseen(self) -> None:
+        """A machine that the provider has started and never lists is a launch that failed."""
+        before, self._known_unseen = self._known_unseen, self._fleet.unseen
+        if count := len(self._known_unseen - before):
+            who = "1 machine was" if count == 1 else f"{count} machines were"
+            self._failed(
+                f"{who} started and never listed: the cloud's console tells whether it ended at "
+                "once and why, or has lost the tags or labels by which the master knows it"
+            )
+
+    def _failed(self, text: str) -> None:
+        now, patience = clock.now(), self.config.patience
+        self._errors = note_failure(self._errors, text, patience, now)
+        self._failures += 1
+        self._again_at = now + pause_after(self._failures, patience)
+        self._complain(text)
+
+    def _forget_failures(self) -> None:
+        self._errors = self._again_at = self._complained_at = None
+        self._failures = 0
 
     def _complain(self, failure: str) -> None:
         """Write a line now and then: a provider's text may have another number each time."""
@@ -276,9 +304,11 @@ class MachineLoop:
             and m.agent_name not in known
             and (m.state == "pending" or now - m.launched_at < limits.max_starting)
         ]
-        until = None
+        fleet, until = self._fleet, None
         if errors is not None and self._standing() is not None:
             until = errors.at + self.config.patience.timeout
+        elif not (decided.launch or fleet.held) and fleet.is_settled:
+            errors = None  # of a launch that nobody waits for any more
         self.news = MachineNews(
             machines=decided.machines,
             max_machines=limits.max_machines,
