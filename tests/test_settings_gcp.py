@@ -104,6 +104,13 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"label_value": "It's me"}, 'label_value: "It\'s me" is no value of a label: use at most'),
     ({"labels": {"a": "B"}}, 'labels.a: "B" is no value of a label'),
     ({"labels": {"1a": "b"}}, 'labels.1a: "1a" is no key of a label'),
+    ({"base_config": {"metadata": None}}, "base_config.metadata: expected object, but got null"),
+    ({"base_config": {"disks": {}}}, "base_config.disks: expected array, but got object"),
+    ({"base_config": {"metadata": {"items": {}}}}, "base_config.metadata.items: expected a list"),
+    (
+        {"base_config": {"metadata": {"items": [{"key": "startup-script", "value": "x"}]}}},
+        'base_config.metadata.items[0].key: "startup-script" is the master\'s own: give provider.s',
+    ),
     ({"name_prefix": "1x"}, 'name_prefix: "1x" cannot begin a name: use lower-case letters'),
     ({"instance_type": {"machine_type": "n1-standard"}}, "instance_type.machine_type: "),
     ({"instance_type": {"gpu_num": 3}}, "instance_type.gpu_num: of nvidia-tesla-t4 a machine has"),
