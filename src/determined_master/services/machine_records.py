@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -14,14 +15,21 @@ from determined_master.store import machines as rows
 if TYPE_CHECKING:
     from determined_master.store.pool import Conn, Pool
 
+log = logging.getLogger(__name__)
 THERE = ("pending", "starting", "running", "stopping")
 """States that are written down; reports leave requests out that were not granted."""
 
 
 async def forget_other_pools(db: Pool, pools: Sequence[str]) -> None:
-    """Nobody looks any more at the machines of pools other than these."""
+    """Nobody looks any more at the machines of pools other than these: the log names them once."""
     async with db.acquire() as conn:
-        await rows.end_stays_of_other_pools(conn, pools)
+        forgotten = await rows.end_stays_of_other_pools(conn, pools)
+    for pool, machines in forgotten.items():
+        log.warning(
+            "a pool has no provider any more, and its machines run on: end them in their cloud, "
+            "or give the pool its provider again",
+            extra={"pool": pool, "machines": machines},
+        )
 
 
 class MachineRecords:

@@ -81,12 +81,18 @@ async def upsert_stays(
     await conn.execute(note, pool, *columns, slots, now)
 
 
-async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> None:
-    """End the stays of machines whose pool is none of these, when last seen."""
+async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> dict[str, list[str]]:
+    """End the stays of machines whose pool is none of these, when last seen; their ids by pool."""
     query = """
-        UPDATE machine_stays SET ended_at = seen_at WHERE ended_at IS NULL AND pool <> ALL ($1)
+        WITH ended AS (
+            UPDATE machine_stays SET ended_at = seen_at
+             WHERE ended_at IS NULL AND pool <> ALL ($1)
+            RETURNING pool, machine_id
+        )
+        SELECT pool, array_agg(machine_id ORDER BY machine_id) AS ids
+          FROM ended GROUP BY pool ORDER BY pool
     """
-    await conn.execute(query, pools)
+    return {row["pool"]: row["ids"] for row in await conn.fetch(query, pools)}
 
 
 async def mark_leaving(conn: Conn, pool: str, ids: Sequence[str], now: datetime) -> None:
