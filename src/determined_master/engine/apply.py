@@ -146,8 +146,7 @@ class _Transaction:
             if key not in self._subjects:
                 self._subjects[key] = Subject(kind, key[1], 0, month, None, None, 0)
         if month not in self._term.partitions:
-            await ensure_partition(self._conn, month)
-            self._term.partitions.add(month)
+            await ensure_partition(self._conn, month)  # it is there once this has committed
         await self._find_timers([post for post in posts if post.timer is not None])
 
     async def lock_listed(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
@@ -233,6 +232,7 @@ class _Transaction:
 
     def finish(self) -> Applied:
         """What the commit has made true."""
+        self._term.partitions.add(self._writes.at.date().replace(day=1))
         changed = self._changed()
         for subject in self._subjects.values():
             if subject.has_context:
