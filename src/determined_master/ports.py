@@ -151,11 +151,19 @@ class Namespaces(Protocol):
     async def has_namespace(self, name: str) -> bool:
         """Whether there is a namespace of that name."""
 
-    async def create_namespace(self, name: str) -> None:
-        """Make a namespace labelled `determined=<name>`; one that is there is labelled."""
+    async def create_namespace(self, name: str) -> bool:
+        """Make a namespace that is marked as this master's; one that is there stays as it is.
 
-    async def delete_namespace(self, name: str) -> None:
-        """Delete a namespace with all that is in it; nothing when it is not there."""
+        Returns:
+            Whether it is this master's: made now or before. False: somebody else's.
+        """
+
+    async def delete_namespace(self, name: str) -> bool:
+        """Delete a namespace that this master has made, with all that is in it.
+
+        Returns:
+            Whether it is deleted, or was not there. False: it is somebody else's, and stays.
+        """
 
     async def quotas(self, namespace: str) -> Sequence[Quota]:
         """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""

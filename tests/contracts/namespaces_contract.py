@@ -19,6 +19,7 @@ class Namespaced:
     def __init__(
         self,
         calls: Namespaces,
+        add_namespace: Callable[[str], Awaitable[None]],
         add_quota: Callable[[str, str, int], Awaitable[None]],
         break_it: Callable[[], None],
         refuse: Callable[[], None],
@@ -26,11 +27,13 @@ class Namespaced:
         """
         Args:
             calls: the port.
+            add_namespace: makes a namespace as somebody else does.
             add_quota: lays a quota of GPUs in a namespace: namespace, name, number.
             break_it: from now on the cluster does not answer.
             refuse: from now on the master may make no namespaces.
         """
         self.calls = calls
+        self.add_namespace = add_namespace
         self.add_quota = add_quota
         self.break_it = break_it
         self.refuse = refuse
@@ -45,12 +48,22 @@ class NamespacesContract:
         calls = cluster.calls
         assert await calls.has_namespace("default")
         assert not await calls.has_namespace("vision")
-        await calls.create_namespace("vision")
-        await calls.create_namespace("vision")
+        assert await calls.create_namespace("vision")
+        assert await calls.create_namespace("vision")
         assert await calls.has_namespace("vision")
-        await calls.delete_namespace("vision")
-        await calls.delete_namespace("vision")
+        assert await calls.delete_namespace("vision")
+        assert await calls.delete_namespace("vision")
         assert not await calls.has_namespace("vision")
+
+    async def test_a_namespace_of_somebody_else_is_told_and_never_deleted(
+        self, cluster: Namespaced
+    ) -> None:
+        calls = cluster.calls
+        await cluster.add_namespace("theirs")
+        assert not await calls.create_namespace("theirs")
+        assert not await calls.delete_namespace("theirs")
+        assert not await calls.delete_namespace("default")
+        assert await calls.has_namespace("theirs")
 
     async def test_quotas_are_told_by_name_and_the_own_one_is_known(
         self, cluster: Namespaced

@@ -21,6 +21,9 @@ class TestInMemory(NamespacesContract):
     def cluster(self) -> Namespaced:
         made = ClusterInMemory()
 
+        async def add_namespace(name: str) -> None:
+            made.namespaces[name] = {}
+
         async def add_quota(namespace: str, name: str, gpus: int) -> None:
             made.namespaces[namespace][name] = gpus
 
@@ -30,7 +33,7 @@ class TestInMemory(NamespacesContract):
         def refuse() -> None:
             made.is_refusing = True
 
-        return Namespaced(made, add_quota, break_it, refuse)
+        return Namespaced(made, add_namespace, add_quota, break_it, refuse)
 
 
 class TestCalls(NamespacesContract):
@@ -41,6 +44,9 @@ class TestCalls(NamespacesContract):
         server = FakeServer()
         await server.start()
         api = KubernetesApi(str(server.kubeconfig(tmp_path / "kubeconfig")), call_s=5.0)
+
+        async def add_namespace(name: str) -> None:
+            await server.store.put("namespaces", {"metadata": {"name": name}})
 
         async def add_quota(namespace: str, name: str, gpus: int) -> None:
             meta = {"name": name, "namespace": namespace}
@@ -54,6 +60,7 @@ class TestCalls(NamespacesContract):
             said = "namespaces is forbidden"
             server.refusals[("POST", "namespaces")] = (403, "Forbidden", said)
 
-        yield Namespaced(NamespaceCalls(api), add_quota, break_it, refuse)
+        calls = NamespaceCalls(api, "cluster-a")
+        yield Namespaced(calls, add_namespace, add_quota, break_it, refuse)
         await api.close()
         await server.stop()

@@ -67,7 +67,8 @@ class KubernetesBackend(NamespaceCalls):
         self._options = options
         self._events = events
         self._times = times or Times()
-        super().__init__(api or KubernetesApi(options.kubeconfig_path, call_s=self._times.call_s))
+        api = api or KubernetesApi(options.kubeconfig_path, call_s=self._times.call_s)
+        super().__init__(api, options.cluster_id)
         self._prepare = PREPARE.read_text(encoding="utf-8")
         self._nodes = NodeBoard(options)
         self._pods = PodBoard(options, self._api, events, self._times)
