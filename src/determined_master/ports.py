@@ -106,6 +106,10 @@ class TaskNote(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     text: str
     level: str = "INFO"
+    key: str = ""
+    """Names what it tells of: of one task, a key is told once, by whichever master."""
+    at: datetime | None = None
+    """When that happened (UTC); None for now."""
 
 
 class ClusterBackend(Protocol):
@@ -228,7 +232,7 @@ class PodEvents(AgentEvents, Protocol):
         """How much of a container's output is stored."""
 
     async def note(self, note: TaskNote) -> None:
-        """Write a line of the backend's own into the log of a task."""
+        """Write a line of the backend's own into the log of a task; one with a key once."""
 
 
 class JoinPolicy(Protocol):
