@@ -1,4 +1,4 @@
-"""Kubernetes clusters whose pods tests of whole experiments look at: ours in memory, and real ones."""
+"""Kubernetes clusters for tests of whole experiments: ours in memory, and real ones."""
 
 from __future__ import annotations
 
