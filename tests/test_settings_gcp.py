@@ -109,7 +109,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"base_config": {"metadata": {"items": {}}}}, "base_config.metadata.items: expected a list"),
     (
         {"base_config": {"metadata": {"items": [{"key": "startup-script", "value": "x"}]}}},
-        'base_config.metadata.items[0].key: "startup-script" is the master\'s own: give',
+        'base_config.metadata.items[0].key: "startup-script" is the master\'s own: give prov',
     ),
     ({"name_prefix": "1x"}, 'name_prefix: "1x" cannot begin a name: use lower-case letters'),
     ({"instance_type": {"machine_type": "n1-standard"}}, "instance_type.machine_type: "),

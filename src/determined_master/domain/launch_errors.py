@@ -43,7 +43,7 @@ def pause_after(failures: int, patience: Patience) -> timedelta:
     Longer each time, up to a minute: clouds count refused requests too. Never so long that the
     next failure would not be within the time of this one.
     """
-    pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE)
+    pause: timedelta = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE)
     return min(pause, patience.timeout / 2) if patience.timeout > timedelta(0) else pause
 
 
