@@ -284,7 +284,7 @@ async def test_the_masters_host_is_what_the_cloud_says(
 async def test_a_master_that_leads_anew_knows_its_machines_though_the_cloud_is_silent(
     ec2_server: Ec2Server,
 ) -> None:
-    items = dict(ON_AWS)
+    items = {**ON_AWS, "instance-id": f"i-{token()}"}
     with aws_metadata(items) as url:
         machines = provider(url, ec2_server, tag_value="")
         await machines.open()
