@@ -49,7 +49,8 @@ async def test_a_token_of_the_service_itself_is_passed_on(
 
 
 async def test_nobody_gets_in_without_a_token(master: Master, backend: Backend) -> None:
-    path = f"/proxy/{master.task(backend).id}:8080/a?b=c&d=e"
+    task = master.task(backend)
+    path = f"/proxy/{task.id}:8080/a?b=c&d=e"
     none = await ask(master.port, path)
     assert (none.status, json.loads(none.body)) == (401, {"message": "Unauthorized"})
     page = await ask(master.port, path, "Accept: text/html,*/*")
@@ -58,6 +59,8 @@ async def test_nobody_gets_in_without_a_token(master: Master, backend: Backend) 
     for answer in (page, bad):
         assert (answer.status, answer.headers["location"]) == (303, quoted)
     assert backend.heads == []
+    last = master.services.proxies.last_request_at(task.id)
+    assert last is None, "a stranger does not keep an idle task running"
 
 
 async def test_a_token_in_the_address_lets_nobody_in(master: Master, backend: Backend) -> None:
