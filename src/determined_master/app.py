@@ -427,6 +427,7 @@ class App:
         self.logs.tell(change.state.request.task_id)
         if change.state.state == "TERMINATED":
             self.identities.forget_allocation(change.id)
+            self.identities.forget_token(self._tokens.user_token(change.id))
             self.proxies.ended(change.id, change.state.request.task_id)
 
     def _on_trial(self, change: Changed) -> None:
