@@ -225,9 +225,10 @@ async def test_a_refusal_is_told_with_its_code_and_remedy(
 
 
 @covers("scheduling-and-provisioning c.7.errors")
-async def test_what_aws_could_not_look_at_is_open(place: AwsPlace) -> None:
+@pytest.mark.parametrize("code", ["RequestLimitExceeded", "IdempotentParameterMismatch"])
+async def test_what_aws_leaves_open_is_open(place: AwsPlace, code: str) -> None:
     await place.provider.open()
-    place.server.refusals["RunInstances"] = ("RequestLimitExceeded", "slow down")
+    place.server.refusals["RunInstances"] = (code, "slow down")
     with pytest.raises(ProviderFailed, match="slow down") as caught:
         await place.provider.launch(1, token())
     assert not isinstance(caught.value, LaunchFailed)

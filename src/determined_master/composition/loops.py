@@ -50,7 +50,8 @@ class Loops:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         base, queues, services = self._base, self._queues, self._services
         door, switches = self._backends.every, services.agent_switches
-        lead = Lead(base.engine, base.pool, base.live, door, switches, queues.terms)
+        parts = base.engine, base.pool, base.live, door, switches, queues.terms
+        lead = Lead(*parts, queues.machines.take_over)
         async with asyncio.TaskGroup() as group:
             group.create_task(base.engine.run())
             await base.engine.wait_until_leading(timeout_s=None)

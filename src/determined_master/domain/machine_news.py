@@ -17,17 +17,17 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
     starting_since: datetime | None = None
     """When the first of these was launched."""
     failure: str = ""
-    """Why the last launch started nothing; empty after one that did."""
+    """Why the last launch started nothing; empty after one that did, and when none is wanted."""
     tried_again_at: datetime | None = None
     """Until then no machine is started; None when it is tried all the time."""
     trouble: str = ""
-    """Why the provider cannot be asked at present."""
+    """Why the provider does not do all that it is asked for at present."""
 
     def sentence(self) -> str:
         """What holds up who waits for a machine; empty when there is nothing to tell."""
         parts = []
         if self.trouble:
-            parts.append(f"its provider of machines cannot be asked: {self.trouble}")
+            parts.append(f"its provider of machines has trouble: {self.trouble}")
         if self.starting:
             who = "1 machine is" if self.starting == 1 else f"{self.starting} machines are"
             at = self.starting_since

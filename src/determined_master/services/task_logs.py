@@ -89,12 +89,14 @@ class TaskLogs:
         )
 
     async def note(self, note: TaskNote) -> None:
-        """Store a line that a backend adds to a task's log."""
+        """Store a line that a backend adds to a task's log; one with a key once."""
         ids = (note.task_id, note.allocation_id, note.agent_id, note.container_id)
         level = LEVEL_NUMBERS[note.level]
         text = _storable(note.text) + "\n"
-        row = (*ids, None, clock.now(), level, "agent", "stdout", text)
-        async with self._pool.acquire() as conn:
+        row = (*ids, None, note.at or clock.now(), level, "agent", "stdout", text)
+        async with self._pool.acquire() as conn, conn.transaction():
+            if note.key and not await rows.insert_told(conn, note.task_id, note.key):
+                return
             await rows.copy_lines(conn, [row])
         self.tell(note.task_id)
 
