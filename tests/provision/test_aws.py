@@ -281,6 +281,21 @@ async def test_the_masters_host_is_what_the_cloud_says(
     assert ("--env DET_SECURITY_TLS_ENABLED=true" in script) == bool(alias)
 
 
+async def test_a_master_that_leads_anew_knows_its_machines_though_the_cloud_is_silent(
+    ec2_server: Ec2Server,
+) -> None:
+    items = {**ON_AWS, "instance-id": f"i-{token()}"}
+    with aws_metadata(items) as url:
+        machines = provider(url, ec2_server, tag_value="")
+        await machines.open()
+        launched = await machines.launch(1, token())
+        items.clear()
+        await machines.open()
+        assert [m.id for m in await machines.list_machines()] == [m.id for m in launched]
+        await machines.terminate([m.id for m in launched])
+        await machines.close()
+
+
 @covers("scheduling-and-provisioning c.7.host")
 async def test_a_host_that_no_cloud_tells_is_an_error(ec2_server: Ec2Server) -> None:
     with aws_metadata({}) as nothing:

@@ -426,6 +426,38 @@ async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_m
     assert world.loop.news.failure == ""
 
 
+async def test_machines_whose_agents_never_come_are_told(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong image, say: each costs until it is given up, and another takes its place."""
+    world = World(pool, monkeypatch, max_starting=MINUTE)
+    world.submit()
+    for _ in range(14):
+        await world.tick(MINUTE)
+    assert "the last machine was ended because no agent came" in world.loop.news.sentence()
+    for _ in range(12):
+        await world.tick(MINUTE)
+    assert world.loop.news.silent > 1
+    assert f"{world.loop.news.silent} in a row were ended" in world.loop.news.sentence()
+    world.join(world.machines[-1])
+    await world.tick()
+    await world.tick()
+    assert world.loop.news.silent == 0
+
+
+async def test_a_master_that_leads_again_writes_down_what_another_has_struck_out(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.submit()
+    await world.tick()
+    await world.tick()
+    await pool.execute("UPDATE machine_stays SET ended_at = seen_at")
+    await world.lead()
+    await world.tick()
+    assert [ended for _, _, ended in await world.stays()][-1] is None
+
+
 async def test_machines_that_a_new_lead_does_not_find_are_told(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -20,6 +20,8 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
     """Why the last launch started nothing; empty after one that did, and when none is wanted."""
     tried_again_at: datetime | None = None
     """Until then no machine is started; None when it is tried all the time."""
+    silent: int = 0
+    """So many in a row were ended because their agents never came."""
     trouble: str = ""
     """Why the provider does not do all that it is asked for at present."""
 
@@ -34,6 +36,12 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
             since = f" since {at.strftime('%H:%M:%S UTC')}" if at is not None else ""
             first = ", the first" if since and self.starting > 1 else ""
             parts.append(f"{who} starting{first}{since}")
+        if self.silent:
+            who = "the last machine was" if self.silent == 1 else f"{self.silent} in a row were"
+            parts.append(
+                f"{who} ended because no agent came from it: the cloud's console log of one tells "
+                "an admin why"
+            )
         if self.failure:
             at = self.tried_again_at
             when = f"until {at.strftime('%H:%M:%S UTC')}" if at else "at present"

@@ -101,6 +101,7 @@ class Fleet:
         self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
         self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
         self._recalled, self._unseen = frozenset(self._new), {}
+        self._noted = None  # others may have written since
         self._idle_since = {s.machine.id: s.idle_since for s in stays if s.idle_since is not None}
 
     async def begin(self) -> None:

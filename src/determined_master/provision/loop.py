@@ -28,6 +28,7 @@ from determined_master.domain.scaling import Clocks, Ending, Limits, Scaling, sc
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision.fleet import ACTIVE
+from determined_master.provision.joins import Joins
 from determined_master.provision.sight import held_of, see, waiting_of
 from determined_master.store.losses import DATABASE_ERRORS
 
@@ -89,6 +90,7 @@ class MachineLoop:
         self._pool = scheduling
         self._tick_s = tick_s
         self._clocks = Clocks()
+        self._joins = Joins(config.pool)
         self._errors: LaunchErrors | None = None
         self._failures = 0
         """Launches in a row of which nothing came."""
@@ -112,6 +114,7 @@ class MachineLoop:
         await self._fleet.take_over(epoch)
         await self._close({m.agent_name for m in self._fleet.leaving.values()} | self._shut)
         self._clocks = Clocks(dict(self._fleet.idle_since))
+        self._joins = Joins(self.config.pool, self._fleet.idle_since)
         self._forget_failures()
         self._epoch = epoch
 
@@ -174,6 +177,7 @@ class MachineLoop:
         held = self._fleet.held
         decided = scale(seen, desired, config.limits, self._clocks, clock.now(), held=held)
         self._clocks = decided.clocks
+        self._joins.note(seen, decided.endings)
         await self._fleet.note_idle(decided.clocks.idle_since)
         self._note(decided, machines)
         unended: ProviderFailed | None = None
@@ -316,4 +320,5 @@ class MachineLoop:
             starting_since=min(on_the_way, default=None),
             failure=errors.text if errors is not None else "",
             tried_again_at=until,
+            silent=self._joins.silent,
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 from determined_master import clock
 from determined_master.domain.scaling import Machine
-from determined_master.ports import LaunchFailed, MachineSite
+from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
 from determined_master.provision import aws_requests as requests
 from determined_master.provision.aws import AwsMachines, MakeClient, Opened
 from determined_master.provision.ec2 import Ec2, Refused, refusals_are
@@ -54,11 +54,15 @@ class SpotMachines(AwsMachines):
 
     def _find_out(self) -> Opened:
         opened = super()._find_out()
-        with refusals_are():
-            answer = opened.ec2.call(
-                "describe_spot_instance_requests",
-                Filters=requests.own_filters(opened.terms, state=LIVE),
-            )
+        try:
+            with refusals_are():
+                answer = opened.ec2.call(
+                    "describe_spot_instance_requests",
+                    Filters=requests.own_filters(opened.terms, state=LIVE),
+                )
+        except ProviderFailed:  # it is opened again, every few seconds
+            opened.ec2.close()
+            raise
         self._skew = skew_of(answer, self._now())
         if self._skew:
             log.warning(
