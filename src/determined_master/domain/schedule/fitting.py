@@ -100,58 +100,48 @@ def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
     return best[1] if best else None
 
 
-def could_fit(demand: Demand, room: Room, places: dict[str, int]) -> bool:
-    """Whether the request would fit if each agent had so many places to promise."""
-    sizes: dict[int, int] = {}
-    wanted, excluded, seats = demand.places, demand.excluded_agents, room.seats
-    for agent_id, count in places.items():
-        if count <= 0 or agent_id in excluded:
-            continue
-        if count >= wanted:
-            return True
-        if count == seats[agent_id].total:
-            sizes[count] = sizes.get(count, 0) + 1
+def could_fit(demand: Demand, index: Index, is_heterogeneous: bool) -> bool:
+    """Whether the request would fit into the places by which agents are indexed.
+
+    Cost: O(groups), and O(1) an agent that is excluded.
+    """
+    wanted, excluded = demand.places, demand.excluded_agents
+    if any(g[0] >= wanted and index.count(g, excluded) for g in index.groups):
+        return True
     if not demand.may_spread:
         return False
-    return _whole_sizes(demand.slots, sizes, room.rules.is_heterogeneous) is not None
+    return _whole_sizes(demand.slots, index.whole(excluded), is_heterogeneous) is not None
 
 
 class Gathered:
     """What agents could promise as one task after the other leaves, until a request would fit."""
 
-    def __init__(self, demand: Demand, room: Room, places: dict[str, int]) -> None:
+    def __init__(self, demand: Demand, room: Room) -> None:
         """Begin with what each agent could promise now, which is not enough."""
         self._demand = demand
         self._room = room
-        self._places = dict(places)
-        self._whole: dict[int, int] = {}
+        self._places: dict[str, int] = {}
+        """Of agents to which something was given back."""
+        self._whole = room.soon.whole(demand.excluded_agents) if demand.may_spread else {}
         """Idle agents of each size."""
-        if demand.may_spread:
-            for agent_id, count in places.items():
-                self._count_whole(agent_id, count)
 
     def is_enough_with(self, held: Parts) -> bool:
         """Whether the request would fit when this is given back, too. Cost: O(its agents)."""
-        demand, is_new_whole = self._demand, False
+        demand, seats, is_new_whole = self._demand, self._room.seats, False
         for agent_id, count in held:
-            if agent_id not in self._places or agent_id in demand.excluded_agents:
+            seat = seats.get(agent_id)
+            if seat is None or agent_id in demand.excluded_agents:
                 continue
-            self._places[agent_id] += count
-            now = self._places[agent_id]
+            now = self._places[agent_id] = self._places.get(agent_id, seat.soon) + count
             if now >= demand.places:
                 return True
-            is_new_whole |= demand.may_spread and self._count_whole(agent_id, now)
+            if demand.may_spread and 0 < now == seat.total:
+                self._whole[now] = self._whole.get(now, 0) + 1
+                is_new_whole = True
         if not is_new_whole:
             return False
         is_heterogeneous = self._room.rules.is_heterogeneous
         return _whole_sizes(demand.slots, self._whole, is_heterogeneous) is not None
-
-    def _count_whole(self, agent_id: str, count: int) -> bool:
-        is_excluded = agent_id in self._demand.excluded_agents
-        if count <= 0 or is_excluded or count != self._room.seats[agent_id].total:
-            return False
-        self._whole[count] = self._whole.get(count, 0) + 1
-        return True
 
 
 def could_hold(demand: Demand, sizes: dict[int, int], is_heterogeneous: bool) -> bool:

@@ -13,8 +13,8 @@ Source: scheduling-and-provisioning b.3, b.4.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -55,6 +55,8 @@ def _served(view: PoolView, kind: Kind) -> Plan:
 
 _demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
 """The same as a request's Demand, at a fraction of the cost."""
+_terms_of = attrgetter("slots", "is_single_node", "excluded_agents", "max_slots")
+_age_of = attrgetter("requested_at")
 
 
 class _Queue:
@@ -74,24 +76,46 @@ class _Queue:
         """Those for which others are asked to leave in the next pass, if at all."""
 
     def serve(self, requests: Iterable[RequestView]) -> None:
-        """Serve all in their order."""
-        waits_from: int | None = None
-        """The most urgent priority at which somebody waits."""
-        first = ""
-        waits, is_settled, preempts = self.line.waits, self._is_settled, self._preempts
-        for request in self._in_order(requests):
-            is_behind = waits_from is not None and request.priority > waits_from
-            # Most requests of a long queue end here, so this costs as little as can be.
-            if is_behind and not preempts:
-                waits.append(Wait(request.allocation_id, "behind", first))
-                continue
+        """Serve all in their order, one priority after the other."""
+        line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
+        waits_from = ""
+        """Who waits at the most urgent priority at which somebody waits."""
+        for _, equals in groupby(line, key=attrgetter("priority")):
+            members = self._in_order(list(equals))
+            # Most of a long queue can only wait, and is not looked at one by one.
+            if waits_from and not self._preempts:
+                waits = [Wait(r.allocation_id, "behind", waits_from) for r in members]
+                self.line.waits += waits
+            elif self._all_can_only_wait(members):
+                self.line.waits += [Wait(r.allocation_id, "full") for r in members]
+                waits_from = waits_from or members[0].allocation_id
+            else:
+                waits_from = self._serve_equals(members, waits_from)
+
+    def _serve_equals(self, members: Sequence[RequestView], ahead: str) -> str:
+        """Serve all of one priority; the first that waits, `ahead` when somebody does already."""
+        waits, first = self.line.waits, ahead
+        is_settled = self._is_settled
+        for request in members:
             if request.max_slots is None and is_settled(request):
                 waits.append(Wait(request.allocation_id, "full"))
-                is_served, is_blocking = False, True
-            else:
-                is_served, is_blocking = self._serve(request, is_behind, first)
-            if not is_served and is_blocking and waits_from is None:
-                waits_from, first = request.priority, request.allocation_id
+                first = first or request.allocation_id
+                continue
+            is_served, is_blocking = self._serve(request, ahead)
+            if not is_served and is_blocking:
+                first = first or request.allocation_id
+        return first
+
+    def _all_can_only_wait(self, members: Sequence[RequestView]) -> bool:
+        """Whether nothing that these ask for can be had in this pass, patient or not."""
+        return all(
+            max_slots is None and self._is_closed(demand)
+            for *demand, max_slots in set(map(_terms_of, members))
+        )
+
+    def _is_closed(self, demand: Iterable[object]) -> bool:
+        key = tuple(demand)
+        return key in self._next_time or (key in self._settled and key in self._undrainable)
 
     def _is_settled(self, request: RequestView) -> bool:
         """Whether one that asks for the same has shown that it can only wait."""
@@ -102,48 +126,35 @@ class _Queue:
             return False
         return key in self._undrainable or not self.line.is_impatient(request)
 
-    def _in_order(self, requests: Iterable[RequestView]) -> Iterator[RequestView]:
-        """By priority and position; who has waited too long goes before equals that came later.
+    def _in_order(self, members: list[RequestView]) -> list[RequestView]:
+        """Of one priority, those who have waited too long before equals that came later.
 
         A search that was submitted earlier may ask for its next trials for days: their place in
         the queue is before a gang that waits all the time, and without this they would pass it
         for ever. What these agents could never hold passes nobody and is passed by nobody: it
         comes last, so that the others have the same order without it.
         """
-        line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
         at = self.line.impatient_at
-        for _, equals in groupby(line, key=attrgetter("priority")):
-            members = list(equals)
-            # As `is_impatient` says, without calling it for each of a long queue.
-            waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
-            if not waiting:
-                yield from members
-                continue
-            never: list[RequestView] = []
-            possible = self.line.is_possible
-            hopeless = {d for d in set(map(_demand_of, members)) if not possible(Demand(*d))}
-            if hopeless:
-                never = [r for r in members if _demand_of(r) in hopeless]
-                members = [r for r in members if _demand_of(r) not in hopeless]
-                waiting = [r for r in waiting if _demand_of(r) not in hopeless]
-            # Stable: who began to wait at the same instant keeps the order of the queue.
-            impatient = sorted(waiting, key=attrgetter("requested_at"))
-            served: set[str] = set()
-            queue = deque(impatient)
-            for request in members:
-                while queue and queue[0].requested_at < request.requested_at:
-                    drawn = queue.popleft()
-                    if drawn.allocation_id not in served:
-                        served.add(drawn.allocation_id)
-                        yield drawn
-                if request.allocation_id not in served:
-                    if queue:
-                        served.add(request.allocation_id)
-                    yield request
-            yield from never
+        # As `is_impatient` says, without calling it for each of a long queue.
+        waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
+        if not waiting:
+            return members
+        possible = self.line.is_possible
+        hopeless = {d for d in set(map(_demand_of, members)) if not possible(Demand(*d))}
+        if not hopeless:
+            return _drawn_forward(members, waiting)
+        never = [r for r in members if _demand_of(r) in hopeless]
+        members = [r for r in members if _demand_of(r) not in hopeless]
+        waiting = [r for r in waiting if _demand_of(r) not in hopeless]
+        return _drawn_forward(members, waiting) + never
 
-    def _serve(self, request: RequestView, is_behind: bool, first: str) -> tuple[bool, bool]:
-        """Whether it was served, and whether less urgent ones must wait because it was not."""
+    def _serve(self, request: RequestView, ahead: str) -> tuple[bool, bool]:
+        """Whether it was served, and whether less urgent ones must wait because it was not.
+
+        Args:
+            request: the next one.
+            ahead: who waits and is more urgent; empty when nobody does.
+        """
         line = self.line
         if request.max_slots is not None and self._is_over_limit(request):
             line.wait(request, "limit")
@@ -155,11 +166,11 @@ class _Queue:
         parts = line.fit(request, demand)
         if parts is None:
             return False, self._wait(request, demand)
-        if is_behind and not request.is_preemptible:
+        if ahead and not request.is_preemptible:
             line.room.promise(parts)
-            line.wait(request, "behind", first)
+            line.wait(request, "behind", ahead)
             return False, False
-        line.start(request, parts, is_backfill=is_behind)
+        line.start(request, parts, is_backfill=bool(ahead))
         self._active[request.job_id] = self._active.get(request.job_id, 0) + request.slots
         return True, False
 
@@ -201,6 +212,36 @@ class _Queue:
     def _is_over_limit(self, request: RequestView) -> bool:
         assert request.max_slots is not None
         return self._active.get(request.job_id, 0) + request.slots > request.max_slots
+
+
+def _drawn_forward(
+    members: Sequence[RequestView], waiting: Sequence[RequestView]
+) -> list[RequestView]:
+    """Each of those who wait too long before the first member that came later than it.
+
+    Args:
+        members: all of one priority, in the order of the queue.
+        waiting: those of them that nobody may pass, in the same order.
+    """
+    # Stable: who began to wait at the same instant keeps the order of the queue.
+    drawn = sorted(waiting, key=_age_of)
+    since = list(map(_age_of, drawn))
+    order: list[RequestView] = []
+    served: set[str] = set()
+    begin = 0
+    for n, request in enumerate(members):
+        end = bisect_left(since, request.requested_at, begin)
+        if end > begin:
+            order += [r for r in drawn[begin:end] if r.allocation_id not in served]
+            served.update([r.allocation_id for r in drawn[begin:end]])
+            begin = end
+        if begin == len(drawn):
+            order += [r for r in members[n:] if r.allocation_id not in served]
+            break
+        if request.allocation_id not in served:
+            served.add(request.allocation_id)
+            order.append(request)
+    return order
 
 
 def _active_slots(view: PoolView) -> dict[str, int]:
