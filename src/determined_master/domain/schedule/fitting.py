@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby, islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from determined_master.domain.schedule.room import Group, Index, Parts, Room, score
@@ -35,6 +36,10 @@ class Demand(NamedTuple):
     def may_spread(self) -> bool:
         """Whether it may take several agents."""
         return self.slots > 1 and not self.is_single_node
+
+
+demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
+"""What equals a request's Demand, at a fraction of the cost."""
 
 
 def fit(demand: Demand, allocation_id: str, room: Room, *, is_soon: bool = False) -> Parts | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Context, Decimal
+from operator import attrgetter
 
 from determined_master.domain.priorities import urgency
 from determined_master.domain.schedule.view import RequestView, Rules, RunningView, position_of
@@ -42,9 +43,8 @@ def queue_key(request: RequestView, rules: Rules = SMALLER_FIRST) -> Key:
     )
 
 
-def age_key(request: RequestView) -> tuple[datetime, datetime, str]:
-    """The order of age: the job's submission, the request, the id."""
-    return request.submitted_at, request.requested_at, request.allocation_id
+age_key = attrgetter("submitted_at", "requested_at", "allocation_id")
+"""The order of waiting requests by age: the job's submission, the request, the id."""
 
 
 def between(ahead: Position | None, behind: Position | None) -> Decimal:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.line import Pass
 from determined_master.domain.schedule.ordering import queue_key
 from determined_master.domain.schedule.plan import Plan, Wait
@@ -34,7 +34,10 @@ def plan(view: PoolView) -> Plan:
 
     Cost: O(n log n) in requests, O(log agents) a start, O(1) a request like one that did not fit.
     """
-    slots, aux = _served(view, "slots"), _served(view, "aux")
+    requests = [r for r in view.pending if r.slots > 0]
+    has_aux = len(requests) < len(view.pending)
+    slots = _served(view, requests, "slots")
+    aux = _served(view, [r for r in view.pending if r.slots < 1] if has_aux else [], "aux")
     return Plan(
         starts=(*slots.starts, *aux.starts),
         preemptions=(*slots.preemptions, *aux.preemptions),
@@ -42,9 +45,8 @@ def plan(view: PoolView) -> Plan:
     )
 
 
-def _served(view: PoolView, kind: Kind) -> Plan:
-    """The decisions on one kind; none at little cost when nothing of it waits."""
-    requests = [r for r in view.pending if (r.slots > 0) is (kind == "slots")]
+def _served(view: PoolView, requests: Sequence[RequestView], kind: Kind) -> Plan:
+    """The decisions on the requests of one kind; none at little cost when nothing of it waits."""
     if not requests:
         return Plan()
     queue = _Queue(view, kind)
@@ -53,8 +55,6 @@ def _served(view: PoolView, kind: Kind) -> Plan:
     return Plan(tuple(line.starts), tuple(line.preemptions), tuple(line.waits))
 
 
-_demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
-"""The same as a request's Demand, at a fraction of the cost."""
 _terms_of = attrgetter("slots", "is_single_node", "excluded_agents", "max_slots")
 _age_of = attrgetter("requested_at")
 
@@ -119,7 +119,7 @@ class _Queue:
 
     def _is_settled(self, request: RequestView) -> bool:
         """Whether one that asks for the same has shown that it can only wait."""
-        key = _demand_of(request)
+        key = demand_of(request)
         if key in self._next_time:
             return True
         if key not in self._settled:
@@ -140,12 +140,12 @@ class _Queue:
         if not waiting:
             return members
         possible = self.line.is_possible
-        hopeless = {d for d in set(map(_demand_of, members)) if not possible(Demand(*d))}
+        hopeless = {d for d in set(map(demand_of, members)) if not possible(Demand(*d))}
         if not hopeless:
             return _drawn_forward(members, waiting)
-        never = [r for r in members if _demand_of(r) in hopeless]
-        members = [r for r in members if _demand_of(r) not in hopeless]
-        waiting = [r for r in waiting if _demand_of(r) not in hopeless]
+        never = [r for r in members if demand_of(r) in hopeless]
+        members = [r for r in members if demand_of(r) not in hopeless]
+        waiting = [r for r in waiting if demand_of(r) not in hopeless]
         return _drawn_forward(members, waiting) + never
 
     def _serve(self, request: RequestView, ahead: str) -> tuple[bool, bool]:

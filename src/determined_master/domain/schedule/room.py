@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from determined_master.domain.schedule.ties import Ring, agent_hash
@@ -34,7 +35,8 @@ class Seat:
     """The places of one agent in the course of a pass."""
 
     id: str
-    hash: int
+    member: tuple[int, str]
+    """Its hash and its id: what rings are made of."""
     total: int
     free: list[int]
     """Numbers of the free slots, ascending; for tasks without slots only their count matters."""
@@ -50,18 +52,20 @@ class Index:
     """Agents by how many places they have: which is best for a request, in O(log agents)."""
 
     def __init__(self, seats: Iterable[Seat], measure: Measure) -> None:
+        """
+        Args:
+            seats: in the order of their hashes.
+            measure: which of their places count.
+        """
         self._measure = measure
         self.groups: dict[Group, Ring] = {}
         self._of: dict[str, Group] = {}
         for seat in seats:
-            group = self._group(seat)
-            self._of[seat.id] = group
+            group = self._of[seat.id] = self._group(seat)
             ring = self.groups.get(group)
             if ring is None:
                 ring = self.groups[group] = []
-            ring.append((seat.hash, seat.id))
-        for ring in self.groups.values():
-            ring.sort()
+            ring.append(seat.member)
 
     def count(self, group: Group, excluded: frozenset[str] = frozenset()) -> int:
         """How many agents a group has, without those that are excluded."""
@@ -82,12 +86,11 @@ class Index:
         before, after = self._of[seat.id], self._group(seat)
         if before == after:
             return
-        member = (seat.hash, seat.id)
         ring = self.groups[before]
-        del ring[bisect_left(ring, member)]
+        del ring[bisect_left(ring, seat.member)]
         if not ring:
             del self.groups[before]
-        insort(self.groups.setdefault(after, []), member)
+        insort(self.groups.setdefault(after, []), seat.member)
         self._of[seat.id] = after
 
     def _group(self, seat: Seat) -> Group:
@@ -114,9 +117,9 @@ class Room:
             if one.is_leaving and not one.is_gone:
                 for agent_id, places in self.held(one):
                     leaving[agent_id] = leaving.get(agent_id, 0) + places
-        self.seats = {
-            a.id: _seat(a, kind, rules, leaving.get(a.id, 0)) for a in agents if a.is_accepting
-        }
+        seats = [_seat(a, kind, rules, leaving.get(a.id, 0)) for a in agents if a.is_accepting]
+        seats.sort(key=attrgetter("member"))
+        self.seats = {seat.id: seat for seat in seats}
         self.now = Index(self.seats.values(), "open")
         self._soon: Index | None = None
         self._most: Index | None = None
@@ -206,17 +209,17 @@ def drained(agents: Sequence[AgentView], rules: Rules, kind: Kind) -> Room:
 
 
 def _seat(agent: AgentView, kind: Kind, rules: Rules, leaving: int) -> Seat:
-    hashed = agent_hash(agent.id)
+    member = agent_hash(agent.id), agent.id
     if kind == "slots":
         free = sorted(agent.free_slots)
-        return Seat(agent.id, hashed, agent.slots, free, len(free) + leaving, None)
+        return Seat(agent.id, member, agent.slots, free, len(free) + leaving, None)
     total = agent.max_zero_slot_tasks
     places = max(0, total - agent.zero_slot_tasks)
     fixed = None
     if len(agent.free_slots) < agent.slots or agent.shut:
         # Its slots decide, so that agents whose slots are idle stay idle.
         fixed = score(len(agent.free_slots), agent.slots, rules)
-    return Seat(agent.id, hashed, total, list(range(places)), places + leaving, fixed)
+    return Seat(agent.id, member, total, list(range(places)), places + leaving, fixed)
 
 
 def score(free: int, total: int, rules: Rules) -> float:
