@@ -124,6 +124,7 @@ class Gathered:
     def __init__(self, demand: Demand, room: Room) -> None:
         """Begin with what each agent could promise now, which is not enough."""
         self._demand = demand
+        self._wanted, self._may_spread = demand.places, demand.may_spread
         self._room = room
         self._places: dict[str, int] = {}
         """Of agents to which something was given back."""
@@ -132,21 +133,32 @@ class Gathered:
 
     def is_enough_with(self, held: Parts) -> bool:
         """Whether the request would fit when this is given back, too. Cost: O(its agents)."""
-        demand, seats, is_new_whole = self._demand, self._room.seats, False
+        seats, places, excluded = self._room.seats, self._places, self._demand.excluded_agents
+        is_enough = is_new_whole = False
         for agent_id, count in held:
             seat = seats.get(agent_id)
-            if seat is None or agent_id in demand.excluded_agents:
+            if seat is None:
                 continue
-            now = self._places[agent_id] = self._places.get(agent_id, seat.soon) + count
-            if now >= demand.places:
-                return True
-            if demand.may_spread and 0 < now == seat.total:
+            now = places[agent_id] = places.get(agent_id, seat.soon) + count
+            if agent_id in excluded:
+                continue
+            is_enough |= now >= self._wanted
+            if self._may_spread and 0 < now == seat.total:
                 self._whole[now] = self._whole.get(now, 0) + 1
                 is_new_whole = True
-        if not is_new_whole:
-            return False
+        if is_enough or not is_new_whole:
+            return is_enough
         is_heterogeneous = self._room.rules.is_heterogeneous
-        return _whole_sizes(demand.slots, self._whole, is_heterogeneous) is not None
+        return _whole_sizes(self._demand.slots, self._whole, is_heterogeneous) is not None
+
+    def useful_agents(self) -> set[str]:
+        """Those where what was given back makes room for the request, or for a part of it."""
+        seats = self._room.seats
+        return {
+            agent_id
+            for agent_id, now in self._places.items()
+            if now >= self._wanted or (self._may_spread and now == seats[agent_id].total)
+        }
 
 
 def could_hold(demand: Demand, sizes: dict[int, int], is_heterogeneous: bool) -> bool:

@@ -17,6 +17,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.line import Pass
@@ -113,9 +114,12 @@ class _Queue:
             for *demand, max_slots in set(map(_terms_of, members))
         )
 
-    def _is_closed(self, demand: Iterable[object]) -> bool:
-        key = tuple(demand)
-        return key in self._next_time or (key in self._settled and key in self._undrainable)
+    def _is_closed(self, demand: Sequence[Any]) -> bool:
+        known = Demand(*demand)
+        if known in self._next_time:
+            return True
+        # A single slot is never awaited for too long, see `is_impatient`.
+        return known in self._settled and (known.slots <= 1 or known in self._undrainable)
 
     def _is_settled(self, request: RequestView) -> bool:
         """Whether one that asks for the same has shown that it can only wait."""

@@ -55,7 +55,7 @@ class Victims:
         self._skip(rank(request))
         if not could_fit(demand, self._room.most, self._room.rules.is_heterogeneous):
             return None
-        useful = self._on_agents_that_could_hold(demand, self._fewest(demand))
+        useful = self._fewest(demand)
         for one in useful:
             self._room.leaves(one)
         parts = fit(demand, request.allocation_id, self._room, is_soon=True)
@@ -75,34 +75,21 @@ class Victims:
         return parts
 
     def _fewest(self, demand: Demand) -> list[RunningView]:
-        """The shortest run of the least urgent that is enough, the least urgent first."""
-        gathered = Gathered(demand, self._room)
-        asked: list[RunningView] = []
+        """Those of the shortest run of the least urgent that is enough who hold something of use.
+
+        The least urgent comes first.
+        """
+        gathered, held_by = Gathered(demand, self._room), self._room.held
+        asked: list[tuple[RunningView, Parts]] = []
         for one in islice(reversed(self._left), len(self._left) - self._first):
             if one.allocation_id in self._taken:
                 continue
-            asked.append(one)
-            if gathered.is_enough_with(self._room.held(one)):
+            held = held_by(one)
+            asked.append((one, held))
+            if gathered.is_enough_with(held):
                 break
-        return asked
-
-    def _on_agents_that_could_hold(
-        self, demand: Demand, asked: list[RunningView]
-    ) -> list[RunningView]:
-        """Those of them that hold something where the request would then find its places."""
-        gain: dict[str, int] = {}
-        for one in asked:
-            for agent_id, places in self._room.held(one):
-                gain[agent_id] = gain.get(agent_id, 0) + places
-        holders = set()
-        for agent_id, places in gain.items():
-            seat = self._room.seats.get(agent_id)
-            if seat is None:
-                continue
-            total = seat.soon + places
-            if total >= demand.places or (demand.may_spread and total == seat.total):
-                holders.add(agent_id)
-        return [r for r in asked if any(a in holders for a, _ in self._room.held(r))]
+        useful = gathered.useful_agents()
+        return [one for one, held in asked if any(agent_id in useful for agent_id, _ in held)]
 
     def _skip(self, ahead: Rank) -> None:
         """Leave out those that are not behind; for good, since requests come in their order.
