@@ -52,7 +52,7 @@ class Occupancy:
         return made
 
     def forget_others(self, agents: Sequence[AgentSnapshot]) -> None:
-        """Keep no more than these agents need: nothing is looked at while there is nothing else."""
+        """Keep no more agents than there are: nothing is looked at while there are no more."""
         if len(self._seen) <= len(agents):
             return
         known = {a.id for a in agents}

@@ -13,7 +13,6 @@ Source: scheduling-and-provisioning b.3, b.4.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -21,7 +20,7 @@ from typing import Any
 
 from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.line import Pass
-from determined_master.domain.schedule.ordering import queue_key
+from determined_master.domain.schedule.ordering import drawn_forward, queue_key
 from determined_master.domain.schedule.plan import Plan, Wait
 from determined_master.domain.schedule.room import Kind
 from determined_master.domain.schedule.victims import Victims
@@ -57,7 +56,6 @@ def _served(view: PoolView, requests: Sequence[RequestView], kind: Kind) -> Plan
 
 
 _terms_of = attrgetter("slots", "is_single_node", "excluded_agents", "max_slots")
-_age_of = attrgetter("requested_at")
 
 
 class _Queue:
@@ -146,11 +144,11 @@ class _Queue:
         possible = self.line.is_possible
         hopeless = {d for d in set(map(demand_of, members)) if not possible(Demand(*d))}
         if not hopeless:
-            return _drawn_forward(members, waiting)
+            return drawn_forward(members, waiting)
         never = [r for r in members if demand_of(r) in hopeless]
         members = [r for r in members if demand_of(r) not in hopeless]
         waiting = [r for r in waiting if demand_of(r) not in hopeless]
-        return _drawn_forward(members, waiting) + never
+        return drawn_forward(members, waiting) + never
 
     def _serve(self, request: RequestView, ahead: str) -> tuple[bool, bool]:
         """Whether it was served, and whether less urgent ones must wait because it was not.
@@ -216,36 +214,6 @@ class _Queue:
     def _is_over_limit(self, request: RequestView) -> bool:
         assert request.max_slots is not None
         return self._active.get(request.job_id, 0) + request.slots > request.max_slots
-
-
-def _drawn_forward(
-    members: Sequence[RequestView], waiting: Sequence[RequestView]
-) -> list[RequestView]:
-    """Each of those who wait too long before the first member that came later than it.
-
-    Args:
-        members: all of one priority, in the order of the queue.
-        waiting: those of them that nobody may pass, in the same order.
-    """
-    # Stable: who began to wait at the same instant keeps the order of the queue.
-    drawn = sorted(waiting, key=_age_of)
-    since = list(map(_age_of, drawn))
-    order: list[RequestView] = []
-    served: set[str] = set()
-    begin = 0
-    for n, request in enumerate(members):
-        end = bisect_left(since, request.requested_at, begin)
-        if end > begin:
-            order += [r for r in drawn[begin:end] if r.allocation_id not in served]
-            served.update([r.allocation_id for r in drawn[begin:end]])
-            begin = end
-        if begin == len(drawn):
-            order += [r for r in members[n:] if r.allocation_id not in served]
-            break
-        if request.allocation_id not in served:
-            served.add(request.allocation_id)
-            order.append(request)
-    return order
 
 
 def _active_slots(view: PoolView) -> dict[str, int]:
