@@ -16,6 +16,8 @@ class ClusterInMemory:
         self.nodes = nodes
         self.namespaces: dict[str, dict[str, int]] = {"default": {}}
         """Quotas by namespace and name."""
+        self.own: set[str] = set()
+        """The namespaces that the master has made."""
         self.orders: list[StartOrder] = []
         self.is_broken = False
         self.is_refusing = False
@@ -26,15 +28,22 @@ class ClusterInMemory:
         self._answer()
         return name in self.namespaces
 
-    async def create_namespace(self, name: str) -> None:
+    async def create_namespace(self, name: str) -> bool:
         self._answer()
         if self.is_refusing:
             raise PermissionDenied("the master may not create namespaces")
-        self.namespaces.setdefault(name, {})
+        if name not in self.namespaces:
+            self.namespaces[name] = {}
+            self.own.add(name)
+        return name in self.own
 
-    async def delete_namespace(self, name: str) -> None:
+    async def delete_namespace(self, name: str) -> bool:
         self._answer()
+        if name in self.namespaces and name not in self.own:
+            return False
         self.namespaces.pop(name, None)
+        self.own.discard(name)
+        return True
 
     async def quotas(self, namespace: str) -> Sequence[Quota]:
         self._answer()

@@ -106,6 +106,10 @@ class TaskNote(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     text: str
     level: str = "INFO"
+    key: str = ""
+    """Names what it tells of: of one task, a key is told once, by whichever master."""
+    at: datetime | None = None
+    """When that happened (UTC); None for now."""
 
 
 class ClusterBackend(Protocol):
@@ -151,11 +155,19 @@ class Namespaces(Protocol):
     async def has_namespace(self, name: str) -> bool:
         """Whether there is a namespace of that name."""
 
-    async def create_namespace(self, name: str) -> None:
-        """Make a namespace labelled `determined=<name>`; one that is there is labelled."""
+    async def create_namespace(self, name: str) -> bool:
+        """Make a namespace that is marked as this master's; one that is there stays as it is.
 
-    async def delete_namespace(self, name: str) -> None:
-        """Delete a namespace with all that is in it; nothing when it is not there."""
+        Returns:
+            Whether it is this master's: made now or before. False: somebody else's.
+        """
+
+    async def delete_namespace(self, name: str) -> bool:
+        """Delete a namespace that this master has made, with all that is in it.
+
+        Returns:
+            Whether it is deleted, or was not there. False: it is somebody else's, and stays.
+        """
 
     async def quotas(self, namespace: str) -> Sequence[Quota]:
         """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""
@@ -220,7 +232,7 @@ class PodEvents(AgentEvents, Protocol):
         """How much of a container's output is stored."""
 
     async def note(self, note: TaskNote) -> None:
-        """Write a line of the backend's own into the log of a task."""
+        """Write a line of the backend's own into the log of a task; one with a key once."""
 
 
 class JoinPolicy(Protocol):

@@ -151,6 +151,65 @@ async def test_namespaces_are_made_and_go_with_their_workspaces(both: Clusters) 
     assert await sweep() == 0
 
 
+async def test_a_namespace_that_was_there_before_is_used_and_never_deleted(
+    one: Clusters,
+) -> None:
+    number = await workspace(one.admin, "Vision")
+    body = meta(autoCreateNamespace=True)
+    name = (await one.ask("POST", path(number), body))["namespaceBindings"]["east"]["namespace"]
+    assert (await shown(one, number))["autoCreatedNamespace"] == name
+    await one.ask("DELETE", f"{path(number)}?clusterNames=east")
+    one.east.own.clear()  # somebody has deleted it, and made one of that name
+    made = await one.ask("POST", path(number), body)
+    assert made["namespaceBindings"]["east"]["namespace"] == name
+    assert await bindings(one, number) == {"east": (name, False)}
+    assert "autoCreatedNamespace" not in await shown(one, number)
+    route = f"/api/v1/workspaces/{number}/set-resource-quota"
+    refused = await one.ask("POST", route, {"clusterQuotaPairs": {"east": 3}}, status=400)
+    assert "was not made by this master" in refused["error"]["error"]
+    await one.ask("DELETE", f"/api/v1/workspaces/{number}")
+    assert await one.world.services.namespaces.sweep() == 0
+    assert name in one.east.namespaces
+
+
+async def test_a_namespace_that_others_use_outlives_the_workspace_it_was_made_for(
+    both: Clusters,
+) -> None:
+    sweep = both.world.services.namespaces.sweep
+    first, second = [await workspace(both.admin, name) for name in ("Vision", "Speech")]
+    made = await both.ask("POST", path(first), meta("east", autoCreateNamespace=True))
+    name = made["namespaceBindings"]["east"]["namespace"]
+    await both.ask("POST", path(second), meta("east", namespace=name))
+    await both.ask("DELETE", f"/api/v1/workspaces/{first}")
+    assert await sweep() == 0
+    assert name in both.east.namespaces
+    await both.ask("DELETE", f"{path(second)}?clusterNames=east")
+    assert await sweep() == 1
+    assert name not in both.east.namespaces
+
+
+async def test_a_workspace_tells_the_namespace_that_is_made_with_it(both: Clusters) -> None:
+    body = {"name": "Vision", **meta("west", autoCreateNamespace=True)}
+    made = await both.ask("POST", "/api/v1/workspaces", body)
+    name = made["namespaceBindings"]["west"]["namespace"]
+    assert made["workspace"]["autoCreatedNamespace"] == name
+    number = made["workspace"]["id"]
+    listed = (await both.ask("GET", "/api/v1/workspaces"))["workspaces"]
+    assert {w["id"]: w.get("autoCreatedNamespace") for w in listed} == {1: None, number: name}
+    patched = await both.ask(
+        "PATCH", f"/api/v1/workspaces/{number}", meta("east", autoCreateNamespace=True)
+    )
+    east = patched["namespaceBindings"]["east"]["namespace"]
+    assert patched["workspace"]["autoCreatedNamespace"] == east != name
+
+
+async def shown(clusters: Clusters, number: int) -> dict[str, Any]:
+    found: dict[str, Any] = (await clusters.ask("GET", f"/api/v1/workspaces/{number}"))[
+        "workspace"
+    ]
+    return found
+
+
 async def test_the_only_cluster_needs_no_name(one: Clusters) -> None:
     number = await workspace(one.admin, "Vision")
     made = await one.ask("POST", path(number), meta(autoCreateNamespace=True))

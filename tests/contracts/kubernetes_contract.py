@@ -16,7 +16,7 @@ from tests.backends.kubernetes.recorder import Recorder
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.client import KubernetesApi
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.domain.errors import DetError
+from determined_master.domain.errors import DetError, Unavailable
 from determined_master.entropy import new_uuid
 from determined_master.ports import PodTerms, StartOrder
 
@@ -219,11 +219,43 @@ class KubernetesContract:
         assert failure is not None
         assert (failure.type, pod.name in failure.message) == ("agent_failed", True)
 
+    async def test_a_pod_that_is_told_to_go_is_lost_though_it_tells_an_exit_code(
+        self, world: World
+    ) -> None:
+        made = world.order("exec sleep 600")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        pod = world.backend.pod_of(made.container_id)
+        assert pod is not None
+        await world.api.call("DELETE", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}")
+        await world.state(made.container_id, "TERMINATED")
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert (failure.type, pod.name in failure.message) == ("agent_failed", True)
+
     async def test_what_happens_to_a_pod_is_told_in_its_tasks_log(self, world: World) -> None:
         made = world.order("true")
         await world.backend.start_container(made)
         said = "its resources are allocated"
         await world.until(lambda: any(said in n.text for n in world.events.notes), said)
+
+    async def test_what_happened_while_no_master_was_there_is_told_once(
+        self, world: World
+    ) -> None:
+        made = world.order("echo up")
+        await world.backend.start_container(made)
+        await world.backend.close()
+        await self.wait_for_end(world)
+        said = "Started container determined-container"
+        for _ in range(2):
+            world.backend = world.new_backend()
+            await world.open()
+            await world.until(lambda: any(said in n.text for n in world.events.notes), said)
+            await world.until(lambda: made.container_id in world.events.closed, "the last line")
+            await world.backend.close()
+        await world.restart()
+        told = [n.text for n in world.events.notes]
+        assert len(told) == len(set(told))
 
     async def test_quotas_and_namespaces_are_made_and_read(self, world: World) -> None:
         name = f"det-test-{new_uuid().hex[:8]}"
@@ -238,7 +270,22 @@ class KubernetesContract:
             assert (quota.name, quota.gpus, quota.is_own) == (f"{name}-quota", 6.0, True)
         finally:
             await world.backend.delete_namespace(name)
+        assert await world.backend.delete_namespace(name)
+        assert not await world.backend.has_namespace(name)
+
+    async def test_a_namespace_that_is_being_deleted_takes_nothing_and_is_named(
+        self, world: World
+    ) -> None:
+        name = f"det-test-{new_uuid().hex[:8]}"
+        assert await world.backend.create_namespace(name)
         await world.backend.delete_namespace(name)
+        with pytest.raises(Unavailable, match=f"{name}' is being deleted"):
+            await world.backend.create_namespace(name)
+        made = world.order("true", pod=PodTerms(namespace=name))
+        await world.backend.start_container(made)
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert f"the namespace {name} is being deleted" in failure.message
 
     async def test_a_cluster_without_a_kubeconfig_is_named(self, world: World) -> None:
         api = KubernetesApi("/nowhere/kubeconfig")

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from determined_master.domain.errors import PermissionDenied, Unavailable
+from determined_master.entropy import new_uuid
 from determined_master.ports import Namespaces
 
 
@@ -19,6 +20,7 @@ class Namespaced:
     def __init__(
         self,
         calls: Namespaces,
+        add_namespace: Callable[[str], Awaitable[None]],
         add_quota: Callable[[str, str, int], Awaitable[None]],
         break_it: Callable[[], None],
         refuse: Callable[[], None],
@@ -26,11 +28,15 @@ class Namespaced:
         """
         Args:
             calls: the port.
+            add_namespace: makes a namespace as somebody else does.
             add_quota: lays a quota of GPUs in a namespace: namespace, name, number.
             break_it: from now on the cluster does not answer.
             refuse: from now on the master may make no namespaces.
         """
         self.calls = calls
+        self.vision, self.theirs = (f"det-test-{new_uuid().hex[:12]}" for _ in range(2))
+        """Names that nobody else has: a cluster may be shared, and removes slowly."""
+        self.add_namespace = add_namespace
         self.add_quota = add_quota
         self.break_it = break_it
         self.refuse = refuse
@@ -44,25 +50,35 @@ class NamespacesContract:
     ) -> None:
         calls = cluster.calls
         assert await calls.has_namespace("default")
-        assert not await calls.has_namespace("vision")
-        await calls.create_namespace("vision")
-        await calls.create_namespace("vision")
-        assert await calls.has_namespace("vision")
-        await calls.delete_namespace("vision")
-        await calls.delete_namespace("vision")
-        assert not await calls.has_namespace("vision")
+        assert not await calls.has_namespace(cluster.vision)
+        assert await calls.create_namespace(cluster.vision)
+        assert await calls.create_namespace(cluster.vision)
+        assert await calls.has_namespace(cluster.vision)
+        assert await calls.delete_namespace(cluster.vision)
+        assert await calls.delete_namespace(cluster.vision)
+        assert not await calls.has_namespace(cluster.vision)
+
+    async def test_a_namespace_of_somebody_else_is_told_and_never_deleted(
+        self, cluster: Namespaced
+    ) -> None:
+        calls = cluster.calls
+        await cluster.add_namespace(cluster.theirs)
+        assert not await calls.create_namespace(cluster.theirs)
+        assert not await calls.delete_namespace(cluster.theirs)
+        assert not await calls.delete_namespace("default")
+        assert await calls.has_namespace(cluster.theirs)
 
     async def test_quotas_are_told_by_name_and_the_own_one_is_known(
         self, cluster: Namespaced
     ) -> None:
         calls = cluster.calls
-        await calls.create_namespace("vision")
-        assert list(await calls.quotas("vision")) == []
-        await cluster.add_quota("vision", "zoo", 3)
-        await calls.set_quota("vision", 4)
-        await calls.set_quota("vision", 8)
-        found = [(q.name, q.gpus, q.is_own) for q in await calls.quotas("vision")]
-        assert found == [("vision-quota", 8.0, True), ("zoo", 3.0, False)]
+        await calls.create_namespace(cluster.vision)
+        assert list(await calls.quotas(cluster.vision)) == []
+        await cluster.add_quota(cluster.vision, "zoo", 3)
+        await calls.set_quota(cluster.vision, 4)
+        await calls.set_quota(cluster.vision, 8)
+        found = [(q.name, q.gpus, q.is_own) for q in await calls.quotas(cluster.vision)]
+        assert found == [(f"{cluster.vision}-quota", 8.0, True), ("zoo", 3.0, False)]
 
     async def test_a_cluster_that_does_not_answer_is_unavailable(
         self, cluster: Namespaced

@@ -1,85 +1,110 @@
-"""Experiments in pods of a Kubernetes cluster whose API server and kubelet are ours."""
+"""Experiments and interactive tasks in pods: of a cluster in memory, and of a real one."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.e2e import scripts
-from tests.e2e.cluster import Cluster, until
+from tests.e2e.cluster import ROOT, Cluster
+from tests.e2e.cluster_api import until as until_in
 from tests.e2e.conftest import running
-from tests.fake_kubernetes.running import RunningCluster
+from tests.e2e.pods import (
+    KUBECONFIG,
+    SHARED,
+    WHY_NOT,
+    Pods,
+    pods_in_memory,
+    real_pods,
+    with_pools,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-
-SETTINGS = """
-resource_manager:
-  type: kubernetes
-  kubeconfig_path: {kubeconfig}
-  slot_type: cpu
-  slot_resource_requests: {{cpu: 1}}
-  max_slots_per_pod: 4
-  determined_master_host: 127.0.0.1
-  determined_master_port: {port}
-"""
+REAL = pytest.mark.skipif(not (KUBECONFIG and SHARED), reason=WHY_NOT)
 
 
-@pytest.fixture(scope="module")
-def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
-    with RunningCluster(tmp_path_factory.mktemp("kubernetes")) as made:
-        for name in ("node-a", "node-b"):
-            made.do(made.kubelet.add_node(name, cpu=4))
+@pytest.fixture(scope="module", params=["in memory", pytest.param("real", marks=REAL)])
+def pods(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pods]:
+    is_real = request.param == "real"
+    given = real_pods() if is_real else pods_in_memory(tmp_path_factory.mktemp("kubernetes"))
+    with given as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def cluster(pods: RunningCluster) -> Iterator[Cluster]:
+def cluster(pods: Pods) -> Iterator[Cluster]:
     def prepare(made: Cluster) -> None:
-        made.settings = SETTINGS.format(kubeconfig=pods.kubeconfig, port=made.port)
+        made.host = pods.host
+        made.settings = with_pools(pods.settings(made.port))
 
     with running(agents=0, prepare=prepare) as made:
-        until(lambda: len(made.connected()) == 2, what="nodes")
+        until_in(made.connected, pods.limit_s, "nodes")
         yield made
 
 
-def config(root: Path, steps: int = 4, step_s: float = 0.0, **more: Any) -> dict[str, Any]:
-    ledger, storage = root / "ledger", root / "checkpoints"
+@pytest.fixture
+def place(pods: Pods, request: pytest.FixtureRequest) -> Path:
+    """A directory that this test and its pods share."""
+    made = pods.shared / str(abs(hash(request.node.name)))
+    made.mkdir()
+    return made
+
+
+def config(pods: Pods, place: Path, steps: int = 4, **more: Any) -> dict[str, Any]:
+    step_s = more.pop("step_s", 0.0)
+    ledger, storage = place / "ledger", place / "checkpoints"
     ledger.mkdir(exist_ok=True)
     variables = [f"LEDGER={ledger}", f"STEPS={steps}", f"STEP_S={step_s}"]
-    environment = {
-        "environment_variables": variables,
-        "image": "any",
-        **more.pop("environment", {}),
-    }
     return {
         "name": "pods",
         "entrypoint": "python3 t.py",
         "searcher": {"name": "single", "metric": "loss"},
         "hyperparameters": {"quality": 0.5},
         "max_restarts": 0,
-        "environment": environment,
+        "environment": {"environment_variables": variables, "image": pods.image},
         "checkpoint_storage": {"type": "directory", "container_path": str(storage)},
         **more,
     }
 
 
-def pods_of(pods: RunningCluster) -> list[dict[str, Any]]:
-    async def found() -> list[dict[str, Any]]:
-        return pods.server.store.list("pods", None, {})
+def ledger(place: Path) -> list[dict[str, Any]]:
+    """What a trial noted, in all of its runs."""
+    lines = [line for file in (place / "ledger").glob("*") for line in file.open()]
+    return [json.loads(line) for line in lines]
 
-    return pods.do(found())
+
+def is_under_way(place: Path) -> bool:
+    return any("reported" in line for line in ledger(place))
+
+
+def of(pods: Pods, experiment: int) -> list[dict[str, Any]]:
+    """The pods of an experiment."""
+    label = "determined.ai/experiment_id"
+    return [p for p in pods.all() if p["metadata"]["labels"].get(label) == str(experiment)]
+
+
+def kill(cluster: Cluster, pods: Pods, experiment: int) -> None:
+    cluster.post(f"/api/v1/experiments/{experiment}/kill")
+    assert cluster.wait(experiment, pods.limit_s) == "CANCELED"
 
 
 def test_a_trial_runs_in_a_pod_and_leaves_nothing_behind(
-    cluster: Cluster, pods: RunningCluster, tmp_path: Path
+    cluster: Cluster, pods: Pods, place: Path
 ) -> None:
-    experiment = cluster.submit(config(tmp_path), {"t.py": scripts.LEDGER})
-    assert cluster.wait(experiment) == "COMPLETED"
+    experiment = cluster.submit(config(pods, place), {"t.py": scripts.LEDGER})
+    assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
     [trial] = cluster.trials(experiment)
     assert trial["totalBatchesProcessed"] == 4
-    until(lambda: not pods_of(pods), what="removed pods")
+    until_in(lambda: not pods.all(), pods.limit_s, "removed pods")
 
 
 GANG = """
@@ -98,26 +123,180 @@ with core.init(distributed=meeting) as context:
 """
 
 
-def test_a_gang_meets_across_pods_of_several_nodes(cluster: Cluster, tmp_path: Path) -> None:
-    wanted = config(tmp_path, resources={"slots_per_trial": 8})
+def test_a_gang_meets_across_pods(cluster: Cluster, pods: Pods, place: Path) -> None:
+    nodes = sorted(cluster.connected())
+    wanted = config(pods, place, resources={"slots_per_trial": 8})
     experiment = cluster.submit(wanted, {"t.py": GANG})
-    assert cluster.wait(experiment) == "COMPLETED"
+    assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
     [trial] = cluster.trials(experiment)
-    met = "met ['node-a', 'node-b']"  # the copy of a pod's log may come after its end
-    until(lambda: cluster.task_text(trial["taskId"]).count(met) == 2, what="what both said")
+    met = f"met {(2 * nodes)[:2] if len(nodes) == 1 else nodes}"
+    # the copy of a pod's log may come after its end
+    until_in(
+        lambda: cluster.task_text(trial["taskId"]).count(met) == 2,
+        pods.limit_s,
+        "what both said",
+    )
 
 
 def test_a_trial_goes_on_while_the_master_is_away_and_is_killed_by_the_next(
-    cluster: Cluster, pods: RunningCluster, tmp_path: Path
+    cluster: Cluster, pods: Pods, place: Path
 ) -> None:
-    wanted = config(tmp_path, steps=10_000, step_s=0.2)
+    wanted = config(pods, place, steps=10_000, step_s=0.2)
     experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
-    until(lambda: any(p["status"].get("phase") == "Running" for p in pods_of(pods)), what="a pod")
-    [before] = [p["metadata"]["uid"] for p in pods_of(pods)]
+    until_in(lambda: is_under_way(place), pods.limit_s, "a trial under way")
+    [before] = [p["metadata"]["uid"] for p in of(pods, experiment)]
     cluster.kill("master")
     cluster.start_master()
-    until(lambda: len(cluster.connected()) == 2, what="nodes")
-    assert [p["metadata"]["uid"] for p in pods_of(pods)] == [before]
-    cluster.post(f"/api/v1/experiments/{experiment}/kill")
-    assert cluster.wait(experiment) == "CANCELED"
-    until(lambda: not pods_of(pods), what="removed pods")
+    until_in(cluster.connected, pods.limit_s, "nodes")
+    known = len(ledger(place))
+    until_in(lambda: len(ledger(place)) > known + 2, pods.limit_s, "more of the trial")
+    assert [p["metadata"]["uid"] for p in of(pods, experiment)] == [before]
+    assert {line["run"] for line in ledger(place)} == {1}
+    kill(cluster, pods, experiment)
+    until_in(lambda: not pods.all(), pods.limit_s, "removed pods")
+
+
+def test_a_trial_whose_pod_is_drained_while_no_master_is_there_starts_again_uncounted(
+    cluster: Cluster, pods: Pods, place: Path
+) -> None:
+    wanted = config(pods, place, steps=12, step_s=0.5)
+    experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
+    until_in(lambda: is_under_way(place), pods.limit_s, "a trial under way")
+    [pod] = of(pods, experiment)
+    cluster.kill("master")
+    pods.delete(pod)
+    until_in(lambda: not of(pods, experiment), pods.limit_s, "the pod's end")
+    cluster.start_master()
+    assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
+    [trial] = cluster.trials(experiment)
+    assert (trial["totalBatchesProcessed"], trial["restarts"]) == (12, 0)
+
+
+def test_a_paused_trial_saves_leaves_and_goes_on(
+    cluster: Cluster, pods: Pods, place: Path
+) -> None:
+    wanted = config(pods, place, steps=10_000, step_s=0.1)
+    experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
+    until_in(lambda: is_under_way(place), pods.limit_s, "a trial under way")
+    cluster.post(f"/api/v1/experiments/{experiment}/pause")
+    until_in(lambda: not of(pods, experiment), pods.limit_s, "removed pods")
+    assert cluster.state(experiment) == "PAUSED"
+    saved = [line["saved"] for line in ledger(place) if "saved" in line]
+    cluster.post(f"/api/v1/experiments/{experiment}/activate")
+    until_in(lambda: len(started(place)) == 2, pods.limit_s, "its next run")
+    assert started(place) == [0, saved[-1]]
+    kill(cluster, pods, experiment)
+
+
+def started(place: Path) -> list[int]:
+    """The step that each run began with."""
+    return [line["started"] for line in ledger(place) if "started" in line]
+
+
+def test_the_urgent_make_others_save_and_leave(cluster: Cluster, pods: Pods, place: Path) -> None:
+    resources = {"slots_per_trial": 4}
+    usual = []
+    for name in ("a", "b"):
+        (place / name).mkdir()
+        wanted = config(pods, place / name, steps=10_000, step_s=0.1, resources=resources)
+        usual.append(cluster.submit(wanted, {"t.py": scripts.LEDGER}))
+        until_in(lambda n=name: is_under_way(place / n), pods.limit_s, "a trial under way")
+    urgent = config(pods, place, steps=2, resources={**resources, "priority": 90})
+    experiment = cluster.submit(urgent, {"t.py": scripts.LEDGER})
+    assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
+    runs = [started(place / name) for name in ("a", "b")]
+    [left] = [n for n in ("a", "b") if len(saves(place / n)) and cut_short(place / n)] or [""]
+    assert left, runs
+    until_in(lambda: len(started(place / left)) == 2, pods.limit_s, "its next run")
+    assert started(place / left) == [0, cut_short(place / left)]
+    for one in usual:
+        kill(cluster, pods, one)
+
+
+def saves(place: Path) -> list[int]:
+    return [line["saved"] for line in ledger(place) if "saved" in line]
+
+
+def cut_short(place: Path) -> int:
+    """The step after which the first run left, 0 while it goes on."""
+    first = [line for line in ledger(place) if line["run"] == 1]
+    return saves(place)[-1] if first and "saved" in first[-1] else 0
+
+
+def start(cluster: Cluster, pods: Pods, kind: str, **more: Any) -> dict[str, Any]:
+    body = {"config": {"environment": {"image": pods.image}, **more}}
+    answer: dict[str, Any] = cluster.post(f"/api/v1/{kind}s", body)[kind]
+    return answer
+
+
+def ended(cluster: Cluster, pods: Pods, kind: str, task: str) -> str:
+    """How an interactive task ended."""
+
+    def found() -> dict[str, Any]:
+        told: dict[str, Any] = cluster.get(f"/api/v1/{kind}s/{task}")[kind]
+        return told
+
+    until_in(lambda: found()["state"] == "STATE_TERMINATED", pods.limit_s, "the end")
+    return str(found()["exitStatus"])
+
+
+def test_a_command_ends_as_its_program_does(cluster: Cluster, pods: Pods) -> None:
+    script = 'echo on "$DET_AGENT_ID" as "$DET_TASK_TYPE"; exit 3'
+    task = start(cluster, pods, "command", entrypoint=["sh", "-c", script])["id"]
+    assert ended(cluster, pods, "command", task).endswith("(exit code 3)")
+    said = cluster.task_text(task)
+    assert any(f"on {node} as COMMAND" in said for node in cluster.connected())
+    assert "Started container determined-container" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "program"), [("notebook", "JupyterLab"), ("tensorboard", "TensorBoard")]
+)
+def test_an_image_that_lacks_a_program_is_told_so(
+    cluster: Cluster, pods: Pods, place: Path, kind: str, program: str
+) -> None:
+    more: dict[str, Any] = {}
+    if kind == "tensorboard":
+        experiment = cluster.submit(config(pods, place, steps=1), {"t.py": scripts.LEDGER})
+        assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
+        body = {"experimentIds": [experiment], "config": {"environment": {"image": pods.image}}}
+        task = cluster.post("/api/v1/tensorboards", body)["tensorboard"]["id"]
+    else:
+        task = start(cluster, pods, kind, **more)["id"]
+    assert "127" in ended(cluster, pods, kind, task)
+    assert f"install {program}" in cluster.task_text(task)
+
+
+def test_a_shell_is_entered_in_its_pod(cluster: Cluster, pods: Pods, place: Path) -> None:
+    search = os.pathsep.join([os.environ["PATH"], "/usr/sbin"])
+    if not shutil.which("ssh") or not (pods.is_real or shutil.which("sshd", path=search)):
+        pytest.skip("there is no ssh or no sshd here (Debian's openssh-client, openssh-server)")
+    if os.getuid() == 0 and not pods.is_real:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    shell = start(cluster, pods, "shell", description="in a pod")
+    until_in(lambda: is_ready(cluster, shell["id"]), pods.limit_s, "its server")
+    key = place / "key"
+    key.touch(mode=0o600)
+    key.write_text(shell["privateKey"])
+    tunnel = f"{sys.executable} -m determined.cli.tunnel {cluster.address} %h"
+    options = ("IdentitiesOnly=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null")
+    command = ["ssh", "-F", "none", "-i", str(key), "-o", f"ProxyCommand={tunnel}"]
+    for option in (*options, "LogLevel=ERROR", "BatchMode=yes"):
+        command += ["-o", option]
+    said = subprocess.run(
+        [*command, f"root@{shell['id']}", "echo $DET_TASK_TYPE $DET_TASK_ID"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=pods.limit_s,
+    )
+    assert said.returncode == 0, said.stderr + cluster.task_text(shell["id"])
+    assert said.stdout.split() == ["SHELL", shell["id"]]
+    cluster.post(f"/api/v1/shells/{shell['id']}/kill")
+    ended(cluster, pods, "shell", shell["id"])
+
+
+def is_ready(cluster: Cluster, task: str) -> bool:
+    allocations = cluster.get(f"/api/v1/tasks/{task}")["task"]["allocations"]
+    return any(a.get("isReady") for a in allocations)

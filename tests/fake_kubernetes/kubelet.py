@@ -152,6 +152,12 @@ class FakeKubelet:
         self._processes[uid] = process
         running = {"name": names.MAIN, "state": {"running": {"startedAt": now_text()}}}
         await self._set(pod, phase="Running", podIP="127.0.0.1", containerStatuses=[running])
+        for reason, text in (
+            ("Pulled", f'Container image "{main["image"]}" already present on machine'),
+            ("Created", f"Created container {names.MAIN}"),
+            ("Started", f"Started container {names.MAIN}"),
+        ):
+            await self._event(pod, reason, text)
         if _is_to_end(pod):
             _kill(process, signal.SIGTERM)
         assert process.stdout is not None

@@ -11,6 +11,10 @@ from aiohttp import web
 from tests.fake_kubernetes.store import Json, Store, matches, now_text
 
 TOKEN = "fake"
+NAMESPACE_STAYS_S = 0.3
+"""So long is a namespace that is deleted being emptied."""
+GRACE_S = 30
+"""Of a pod that is deleted, where nothing says otherwise."""
 CLUSTER_WIDE = {"nodes", "namespaces", "priorityclasses"}
 
 
@@ -132,6 +136,13 @@ class FakeServer:
         name = item["metadata"]["name"]
         if namespace and self.store.find("namespaces", "", namespace) is None:
             return _status(404, "NotFound", f'namespaces "{namespace}" not found')
+        if namespace and self._is_going(namespace):
+            text = f'{kind} "{name}" is forbidden: unable to create new content in namespace'
+            text = f"{text} {namespace} because it is being terminated"
+            return _status(403, "Forbidden", text, cause="NamespaceTerminating")
+        if kind == "namespaces" and self._is_going(name):
+            text = f'object is being deleted: namespaces "{name}" already exists'
+            return _status(409, "AlreadyExists", text)
         if self.store.find(kind, namespace, name) is not None:
             return _status(409, "AlreadyExists", f'{kind} "{name}" already exists')
         if namespace:
@@ -160,15 +171,50 @@ class FakeServer:
         kind, namespace, name, item = self._found(request)
         if item is None:
             return _status(404, "NotFound", f'{kind} "{name}" not found')
+        text = await request.text()
+        uid = ((json.loads(text) if text else {}).get("preconditions") or {}).get("uid")
+        if uid not in (None, item["metadata"]["uid"]):
+            return _status(409, "Conflict", f"the UID in the precondition ({uid}) differs")
+        if kind == "namespaces":
+            return await self._delete_namespace(item)
         grace = request.query.get("gracePeriodSeconds")
         is_placed = (item.get("spec") or {}).get("nodeName")
         is_running = kind == "pods" and is_placed and not _is_over(item)
         if is_running and grace != "0":
-            item["metadata"]["deletionTimestamp"] = now_text()
+            spec = item.get("spec") or {}
+            left_s = int(grace or spec.get("terminationGracePeriodSeconds") or GRACE_S)
+            goes = {"deletionTimestamp": now_text(left_s), "deletionGracePeriodSeconds": left_s}
+            item["metadata"].update(goes)
             await self.store.put(kind, item)
         else:
             await self.store.remove(kind, namespace, name)
         return web.json_response(item)
+
+    async def _delete_namespace(self, item: Json) -> web.Response:
+        """Take nothing new into a namespace, empty it, and then remove it."""
+        name = item["metadata"]["name"]
+        if self._is_going(name):
+            text = f'Operation cannot be fulfilled on namespaces "{name}": it is being emptied'
+            return _status(409, "Conflict", text)
+        item["metadata"]["deletionTimestamp"] = now_text()
+        item["status"] = {"phase": "Terminating"}
+        await self.store.put("namespaces", item)
+
+        async def empty() -> None:
+            await asyncio.sleep(NAMESPACE_STAYS_S)
+            for kind, where, inside in list(self.store.objects):
+                if where == name:
+                    await self.store.remove(kind, where, inside)
+            await self.store.remove("namespaces", "", name)
+
+        task = asyncio.create_task(empty())
+        self._streams.add(task)
+        task.add_done_callback(self._streams.discard)
+        return web.json_response(item)
+
+    def _is_going(self, namespace: str) -> bool:
+        found = self.store.find("namespaces", "", namespace)
+        return found is not None and "deletionTimestamp" in found["metadata"]
 
     async def _log(self, request: web.Request) -> web.StreamResponse:
         namespace, name = request.match_info["namespace"], request.match_info["name"]
@@ -216,6 +262,8 @@ async def _send(response: web.StreamResponse, change: Json) -> None:
     await response.write(json.dumps(change).encode() + b"\n")
 
 
-def _status(code: int, reason: str, message: str) -> web.Response:
+def _status(code: int, reason: str, message: str, cause: str = "") -> web.Response:
     body = {"kind": "Status", "status": "Failure", "reason": reason, "message": message}
+    if cause:
+        body["details"] = {"causes": [{"reason": cause}]}
     return web.json_response({**body, "code": code}, status=code)

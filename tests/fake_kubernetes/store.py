@@ -6,14 +6,15 @@ import asyncio
 import copy
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 Json = dict[str, Any]
 
 
-def now_text() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def now_text(after_s: int = 0) -> str:
+    at = datetime.now(UTC) + timedelta(seconds=after_s)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Store:

@@ -88,7 +88,10 @@ async def patch_workspace(
     if wanted:
         await call.services.namespaces.check(call.caller, wanted)
     row = await call.services.workspaces.change(call.caller, request.id, changes)
-    bound = await call.services.namespaces.bind(call.caller, row.id, wanted) if wanted else {}
+    bound = {}
+    if wanted:
+        bound = await call.services.namespaces.bind(call.caller, row.id, wanted)
+        row = await call.services.workspaces.get(call.caller, row.id)
     return wire.PatchWorkspaceResponse(
         workspace=_whole(row), namespace_bindings=namespaces.shown(row.id, bound)
     )
@@ -179,6 +182,7 @@ def _workspace(row: WorkspaceRow) -> Workspace:
         pinned_at=row.pinned_at,
         default_compute_pool=row.default_compute_pool,
         default_aux_pool=row.default_aux_pool,
+        auto_created_namespace=row.made_namespace,
     )
 
 

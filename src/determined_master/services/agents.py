@@ -92,7 +92,7 @@ class AgentReports:
         return await self._logs.stored_output(task_id, container_id)
 
     async def note(self, note: TaskNote) -> None:
-        """Write a line of the backend's own into the log of a task."""
+        """Write a line of the backend's own into the log of a task; one with a key once."""
         await self._logs.note(note)
 
     async def _post(self, agent_id: str, report: ContainerReport, cause: str) -> None:

@@ -219,10 +219,10 @@ class WorkspaceNamespaces:
         done = 0
         for manager, namespace in left:
             cluster = self._clusters.get(manager)
-            if cluster is None:
+            if cluster is None or namespace in self._defaults():
                 continue
             try:
-                await cluster.calls.delete_namespace(namespace)
+                is_gone = await cluster.calls.delete_namespace(namespace)
             except DetError as error:
                 log.warning(
                     "the namespace of a deleted workspace is still there: %s",
@@ -230,10 +230,18 @@ class WorkspaceNamespaces:
                     extra={"namespace": namespace, "resource_manager": manager},
                 )
                 continue
+            if not is_gone:
+                log.warning(
+                    "the namespace of a deleted workspace is not this master's: it stays",
+                    extra={"namespace": namespace, "resource_manager": manager},
+                )
             async with self._pool.acquire() as conn:
                 await rows.delete_made(conn, manager, namespace)
-            done += 1
+            done += is_gone
         return done
+
+    def _defaults(self) -> set[str]:
+        return {cluster.default_namespace for cluster in self._clusters.values()}
 
     async def _bind(
         self, workspace_id: int, workspace: str, manager: str, change: NamespaceChange
@@ -247,7 +255,10 @@ class WorkspaceNamespaces:
                 kept = await rows.find_made(conn, manager, workspace_id)
                 binding = Binding(kept or made, is_made=True)
                 await rows.insert_made(conn, manager, binding.namespace, workspace_id)
-            await cluster.calls.create_namespace(binding.namespace)
+            if not await cluster.calls.create_namespace(binding.namespace):
+                binding = Binding(binding.namespace)  # somebody's who chose the same name
+                async with self._pool.acquire() as conn:
+                    await rows.delete_unmade(conn, manager, binding.namespace, workspace_id)
         async with self._pool.acquire() as conn:
             await rows.upsert_binding(conn, workspace_id, manager, binding.namespace)
         if change.quota is not None:

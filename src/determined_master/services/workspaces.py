@@ -136,7 +136,7 @@ class Workspaces:
         except DetError:
             await self.delete(caller, made.id)
             raise
-        return made, bound
+        return (await self.get(caller, made.id) if bound else made), bound
 
     async def change(
         self, caller: Caller, workspace_id: int, changes: WorkspaceChange

@@ -64,9 +64,15 @@ async def insert_made(conn: Conn, manager: str, namespace: str, workspace_id: in
 
 
 async def list_left(conn: Conn) -> list[tuple[str, str]]:
-    """Manager and name of each namespace that was made for a workspace that is gone."""
+    """Manager and name of each namespace that was made for a workspace that is gone.
+
+    One that another workspace is bound to is left out, whatever the manager: several may be of
+    one cluster.
+    """
     query = """
-        SELECT manager, namespace FROM made_namespaces WHERE workspace_id IS NULL
+        SELECT manager, namespace FROM made_namespaces m
+         WHERE workspace_id IS NULL
+           AND NOT EXISTS (SELECT FROM namespace_bindings b WHERE b.namespace = m.namespace)
          ORDER BY manager, namespace
     """
     return [(row["manager"], row["namespace"]) for row in await conn.fetch(query)]
@@ -79,6 +85,15 @@ async def delete_made(conn: Conn, manager: str, namespace: str) -> None:
          WHERE manager = $1 AND namespace = $2 AND workspace_id IS NULL
     """
     await conn.execute(query, manager, namespace)
+
+
+async def delete_unmade(conn: Conn, manager: str, namespace: str, workspace_id: int) -> None:
+    """Forget that a namespace was to be made for a workspace: it was somebody else's."""
+    query = """
+        DELETE FROM made_namespaces
+         WHERE manager = $1 AND namespace = $2 AND workspace_id = $3
+    """
+    await conn.execute(query, manager, namespace, workspace_id)
 
 
 async def list_unbound(conn: Conn, managers: Sequence[str]) -> list[int]:

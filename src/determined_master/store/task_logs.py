@@ -64,6 +64,16 @@ async def copy_lines(conn: Conn, lines: Sequence[tuple[Any, ...]]) -> None:
     await conn.copy_records_to_table("task_logs", records=lines, columns=COPY_COLUMNS)
 
 
+async def insert_told(conn: Conn, task_id: str, key: str) -> bool:
+    """Note that something is told in a task's log; False where it was before, or has no task."""
+    query = """
+        INSERT INTO told_notes (task_id, key) SELECT id, $2 FROM tasks WHERE id = $1
+            ON CONFLICT DO NOTHING
+        RETURNING key
+    """
+    return await conn.fetchval(query, task_id, key) is not None
+
+
 async def lock_cursor(conn: Conn, container_id: str, task_id: str) -> int:
     """Lock a container's cursor; the number of its last stored line, 0 at first."""
     await conn.execute(

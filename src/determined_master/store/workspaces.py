@@ -33,6 +33,9 @@ class WorkspaceRow(msgspec.Struct, frozen=True, kw_only=True):
     num_projects: int
     num_experiments: int
     pinned_at: datetime | None
+    made_namespace: str | None
+    """The Kubernetes namespace that was made for it and that it is bound to, of the first manager
+    by name."""
 
 
 COLUMNS = frozenset(
@@ -57,7 +60,10 @@ _SHOWN = """
            w.error_message, w.agent_uid, w.agent_gid, w.agent_user, w.agent_group,
            w.checkpoint_storage, w.default_compute_pool, w.default_aux_pool, n.pinned_at,
            (SELECT count(*) FROM projects p WHERE p.workspace_id = w.id) AS num_projects,
-           (SELECT count(*) FROM experiments e WHERE e.workspace_id = w.id) AS num_experiments
+           (SELECT count(*) FROM experiments e WHERE e.workspace_id = w.id) AS num_experiments,
+           (SELECT b.namespace FROM namespace_bindings b
+              JOIN made_namespaces m USING (manager, namespace, workspace_id)
+             WHERE b.workspace_id = w.id ORDER BY manager LIMIT 1) AS made_namespace
       FROM workspaces w
       JOIN users u ON u.id = w.user_id
       LEFT JOIN workspace_pins n ON n.workspace_id = w.id AND n.user_id = $1

@@ -21,6 +21,7 @@ class Recorder:
         self.closed: set[str] = set()
         """Containers whose last line is stored."""
         self.notes: list[TaskNote] = []
+        self._told: set[str] = set()
         self.kept: set[str] = set()
         """Containers that the master wants."""
 
@@ -63,6 +64,10 @@ class Recorder:
         return StoredOutput(last_seq=len(lines), first_at_us=lines[0][0], last_at_us=last)
 
     async def note(self, note: TaskNote) -> None:
+        if note.key:
+            if note.key in self._told:
+                return
+            self._told.add(note.key)
         self.notes.append(note)
 
     def state(self, container_id: str) -> str:

@@ -100,6 +100,17 @@ def test_an_end_names_whose_fault_it_was(
     assert said in report.failure.message
 
 
+@pytest.mark.parametrize(("ended_s", "kind"), [(-60, "container_failed"), (2, "agent_failed")])
+def test_what_ends_because_its_pod_is_deleted_is_lost(ended_s: int, kind: str) -> None:
+    ended = {"exitCode": 143, "finishedAt": (AT + timedelta(seconds=ended_s)).isoformat()}
+    found = pod(phase="Failed", **main_state(terminated=ended))
+    goes_at = (AT + timedelta(seconds=30)).isoformat()
+    found["metadata"].update(deletionTimestamp=goes_at, deletionGracePeriodSeconds=30)
+    report = seen(found).report
+    assert report.failure is not None
+    assert (report.failure.type, report.exit_code) == (kind, 143)
+
+
 def test_exit_code_0_is_no_failure() -> None:
     report = seen(pod(phase="Succeeded", **main_state(terminated={"exitCode": 0}))).report
     assert (report.state, report.exit_code, report.failure) == ("TERMINATED", 0, None)

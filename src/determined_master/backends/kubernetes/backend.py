@@ -67,7 +67,8 @@ class KubernetesBackend(NamespaceCalls):
         self._options = options
         self._events = events
         self._times = times or Times()
-        super().__init__(api or KubernetesApi(options.kubeconfig_path, call_s=self._times.call_s))
+        api = api or KubernetesApi(options.kubeconfig_path, call_s=self._times.call_s)
+        super().__init__(api, options.cluster_id)
         self._prepare = PREPARE.read_text(encoding="utf-8")
         self._nodes = NodeBoard(options)
         self._pods = PodBoard(options, self._api, events, self._times)
@@ -235,6 +236,7 @@ class KubernetesBackend(NamespaceCalls):
                 agent_id=order.agent_id,
                 text=f"waits for the quota of its namespace: {reason}",
                 level="WARNING",
+                key=f"quota:{order.container_id}",
             )
         )
 
@@ -254,6 +256,11 @@ def _refusal(error: Refused, namespace: str) -> str:
         return (
             f"the namespace {namespace} does not exist: create it, bind the workspace to "
             f"another, or set resource_manager.default_namespace ({error})"
+        )
+    if "NamespaceTerminating" in error.causes:
+        return (
+            f"the namespace {namespace} is being deleted: bind the workspace to another, or make "
+            f"it again once it is gone ({error})"
         )
     if error.status == 403:
         return (

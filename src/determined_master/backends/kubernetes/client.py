@@ -40,12 +40,16 @@ class Refused(Exception):
     Attributes:
         status: of HTTP.
         reason: Kubernetes' own word, such as `AlreadyExists`; may be empty.
+        causes: its words for what is behind that, such as `NamespaceTerminating`.
     """
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
+    def __init__(
+        self, status: int, reason: str, message: str, causes: frozenset[str] = frozenset()
+    ) -> None:
         super().__init__(message or reason or f"HTTP {status}")
         self.status = status
         self.reason = reason
+        self.causes = causes
 
 
 class KubernetesApi:
@@ -212,7 +216,9 @@ def _raise_for(status: int, data: bytes, what: str) -> None:
     message = str(told.get("message") or data[:500].decode("utf-8", "replace"))
     if status == 429 or status >= 500:
         raise Unreachable(f"{what}: HTTP {status} {message}")
-    raise Refused(status, str(told.get("reason") or ""), message)
+    behind = (told.get("details") or {}).get("causes") or ()
+    causes = frozenset(str(cause.get("reason")) for cause in behind)
+    raise Refused(status, str(told.get("reason") or ""), message, causes)
 
 
 def _object(data: bytes) -> Json:

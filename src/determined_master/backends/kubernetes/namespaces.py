@@ -1,5 +1,7 @@
 """Namespaces of a cluster, and how many GPUs each may request.
 
+A namespace that the master makes is labelled with the master's cluster id when it is made, and
+never later: what it has not made is somebody's, whatever its name is, and is never deleted.
 Source: helm-and-kubernetes 16.
 """
 
@@ -27,53 +29,91 @@ _T = TypeVar("_T")
 class NamespaceCalls:
     """Implements `ports.Namespaces`."""
 
-    def __init__(self, api: KubernetesApi) -> None:
+    def __init__(self, api: KubernetesApi, cluster_id: str) -> None:
         self._api = api
+        self._owner = cluster_id
 
     async def has_namespace(self, name: str) -> bool:
-        """Whether there is a namespace of that name."""
+        """Whether there is a namespace of that name in which things can be made."""
 
         async def ask() -> bool:
-            try:
-                await self._api.call("GET", f"/api/v1/namespaces/{name}")
-            except Refused as error:
-                if error.status == 404:
-                    return False
-                raise
-            return True
+            found = await self._find(name)
+            return found is not None and not _is_going(found)
 
         return await _told(ask)
 
-    async def create_namespace(self, name: str) -> None:
-        """Make a namespace labelled `determined=<name>`; one that is there is labelled."""
-        meta: Json = {"metadata": {"name": name, "labels": {names.ALLOCATION: name}}}
+    async def create_namespace(self, name: str) -> bool:
+        """Make a namespace that is marked as this master's; one that is there stays as it is.
 
-        async def make() -> None:
+        Its labels are `determined=<name>` and `determined.ai/cluster_id=<id>`.
+
+        Returns:
+            Whether it is this master's: made now or before. False: somebody else's.
+
+        Raises:
+            Unavailable: one of that name is being deleted, or the cluster does not answer.
+            PermissionDenied: it refuses the master this.
+        """
+        labels = {names.ALLOCATION: name, names.CLUSTER: self._owner}
+        body: Json = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": labels},
+        }
+
+        async def make() -> bool:
             try:
-                await self._api.call(
-                    "POST",
-                    "/api/v1/namespaces",
-                    body={"apiVersion": "v1", "kind": "Namespace", **meta},
-                )
+                await self._api.call("POST", "/api/v1/namespaces", body=body)
             except Refused as error:
                 if error.reason != "AlreadyExists":
                     raise
-                path = f"/api/v1/namespaces/{name}"
-                await self._api.call("PATCH", path, body=meta, content_type=MERGE_PATCH)
+                found = await self._find(name)
+                if found is None or _is_going(found):
+                    raise Unavailable(
+                        f"namespace {name!r} is being deleted by Kubernetes: ask again once it "
+                        "is gone"
+                    ) from error
+                return self._is_own(found)
+            return True
 
-        await _told(make)
+        return await _told(make)
 
-    async def delete_namespace(self, name: str) -> None:
-        """Delete a namespace with all that is in it; nothing when it is not there."""
+    async def delete_namespace(self, name: str) -> bool:
+        """Delete a namespace that this master has made, with all that is in it.
 
-        async def delete() -> None:
+        Returns:
+            Whether it is deleted, or was not there. False: it is somebody else's, and stays.
+        """
+
+        async def delete() -> bool:
+            found = await self._find(name)
+            if found is None:
+                return True
+            if not self._is_own(found):
+                return False
+            same = {"preconditions": {"uid": found["metadata"]["uid"]}}
+            body: Json = {"apiVersion": "v1", "kind": "DeleteOptions", **same}
             try:
-                await self._api.call("DELETE", f"/api/v1/namespaces/{name}")
+                await self._api.call("DELETE", f"/api/v1/namespaces/{name}", body=body)
             except Refused as error:
-                if error.status != 404:
+                # 404: gone meanwhile; 409: it is going already, or another has its name now
+                if error.status not in (404, 409):
                     raise
+            return True
 
-        await _told(delete)
+        return await _told(delete)
+
+    async def _find(self, name: str) -> Json | None:
+        try:
+            return await self._api.call("GET", f"/api/v1/namespaces/{name}")
+        except Refused as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _is_own(self, namespace: Json) -> bool:
+        labels = namespace["metadata"].get("labels") or {}
+        return bool(labels.get(names.CLUSTER) == self._owner)
 
     async def quotas(self, namespace: str) -> Sequence[Quota]:
         """Its quotas of GPUs (`requests.nvidia.com/gpu`), by name."""
@@ -124,6 +164,11 @@ async def _told(work: Callable[[], Awaitable[_T]]) -> _T:
                 "docs/kubernetes.md"
             ) from error
         raise Unavailable(f"Kubernetes refuses: {error}") from error
+
+
+def _is_going(namespace: Json) -> bool:
+    """Kubernetes empties a namespace that is deleted, and takes nothing new into it."""
+    return bool(namespace["metadata"].get("deletionTimestamp"))
 
 
 def _quota_name(namespace: str) -> str:

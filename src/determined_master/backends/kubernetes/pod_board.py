@@ -65,6 +65,10 @@ class PodBoard:
         """The pod with that uid."""
         return next((e.seen for e in self._entries.values() if e.seen.uid == uid), None)
 
+    def uids(self) -> set[str]:
+        """Of all pods, also of those that are gone and not forgotten."""
+        return {e.seen.uid for e in self._entries.values()}
+
     def reports_on(self, node: str) -> tuple[ContainerReport, ...]:
         """What is known of the containers that were planned for a node."""
         return tuple(e.report for e in self._entries.values() if e.seen.node == node)

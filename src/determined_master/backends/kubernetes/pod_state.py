@@ -24,6 +24,8 @@ STUCK_REASONS = frozenset(
 )
 """Why a container waits, when it is likely to wait for ever: two minutes are allowed."""
 STUCK = timedelta(minutes=2)
+CLOCKS = timedelta(seconds=10)
+"""So far may the clocks of a node and of the API server be apart."""
 NODE_REASONS = frozenset(
     {
         "NodeLost",
@@ -106,11 +108,8 @@ def observe(pod: Json, now: datetime) -> Observed | None:
 
 def gone(before: Observed) -> ContainerReport:
     """The end of a container whose pod has vanished before it told how it ended."""
-    text = (
-        f"its pod {before.namespace}/{before.name} was deleted by somebody else: an eviction, a "
-        "preemption, or by hand"
-    )
-    failure = Failure(type="agent_failed", message=text)
+    meta = {"namespace": before.namespace, "name": before.name}
+    failure = Failure(type="agent_failed", message=_deleted_text({"metadata": meta}))
     return msgspec.structs.replace(
         before.report, state="TERMINATED", failure=failure, exit_code=None, addresses=()
     )
@@ -131,7 +130,7 @@ def _state_of(pod: Json, main: Json, now: datetime) -> _Ended:
     status = pod.get("status") or {}
     phase = status.get("phase") or "Pending"
     if "terminated" in main:
-        return _after(main["terminated"], status)
+        return _after(pod, main["terminated"])
     if phase == "Failed":
         return _failed(pod, status)
     if phase == "Succeeded":
@@ -149,7 +148,8 @@ def _state_of(pod: Json, main: Json, now: datetime) -> _Ended:
     return ("STARTING" if is_up else "PULLING"), None, None
 
 
-def _after(end: Json, status: Json) -> _Ended:
+def _after(pod: Json, end: Json) -> _Ended:
+    status = pod.get("status") or {}
     code = int(end.get("exitCode") or 0)
     reason = str(end.get("reason") or "")
     if reason in ("ContainerCannotRun", "StartError"):
@@ -159,6 +159,8 @@ def _after(end: Json, status: Json) -> _Ended:
         return "TERMINATED", Failure("agent_failed", _reason_text(status), code), code
     if code == 0:
         return "TERMINATED", None, 0
+    if _was_ended(pod, end):
+        return "TERMINATED", Failure("agent_failed", _deleted_text(pod), code), code
     text = f"container failed with non-zero exit code: {code}"
     if reason == "OOMKilled":
         text += (
@@ -168,6 +170,24 @@ def _after(end: Json, status: Json) -> _Ended:
     elif status.get("reason") == "Evicted":
         text += f" ({_reason_text(status)})"
     return "TERMINATED", Failure("container_failed", text, code), code
+
+
+def _was_ended(pod: Json, end: Json) -> bool:
+    """Whether a container's end is that of a pod which somebody has deleted, as a drain does."""
+    meta = pod.get("metadata") or {}
+    goes_at, ended_at = instant(meta.get("deletionTimestamp")), instant(end.get("finishedAt"))
+    if goes_at is None:
+        return False
+    asked_at = goes_at - timedelta(seconds=int(meta.get("deletionGracePeriodSeconds") or 0))
+    return ended_at is None or ended_at >= asked_at - CLOCKS
+
+
+def _deleted_text(pod: Json) -> str:
+    meta = pod["metadata"]
+    return (
+        f"its pod {meta['namespace']}/{meta['name']} was deleted by somebody else: an eviction, a "
+        "preemption, or by hand"
+    )
 
 
 def _failed(pod: Json, status: Json) -> _Ended:

@@ -59,7 +59,6 @@ class Presence:
         self._joined: set[str] = set()
         self._away: dict[str, float] = {}
         """By node that is not ready, or not there: the seconds that it has left to come back."""
-        self._began_at = clock.now()
         self._knows_others = False
         """Whether it was looked what pods of others hold, since the cluster was reached."""
         self._told_events: set[tuple[str, int]] = set()
@@ -76,7 +75,6 @@ class Presence:
         Args:
             expected: nodes on which containers run as far as the database knows.
         """
-        self._began_at = clock.now()
         self._listed.clear()
         self._joined.clear()
         self._knows_others = False
@@ -144,6 +142,7 @@ class Presence:
             self._pods.replace_all(change.items)
             self._listed.add("pods")
             await self._meet()
+            await self._match_events(self._pods.uids())
         else:
             seen = observe(change.item, clock.now())
             if seen is None:
@@ -152,8 +151,7 @@ class Presence:
                 self._pods.removed(seen)
             else:
                 self._pods.note(seen, change.item)
-                for event in self._unmatched.pop(seen.uid, ()):
-                    await self._tell_event(event)
+                await self._match_events({seen.uid})
         self._nodes.set_own_slots(self._pods.own_slots())
 
     async def _meet(self) -> None:
@@ -227,9 +225,6 @@ class Presence:
         if isinstance(change, Changed) and change.kind == "DELETED":
             return
         for event in items:
-            at = event_lines.happened_at(event)
-            if at is None or at < self._began_at.replace(microsecond=0):
-                continue  # an earlier master has told of it
             about = event.get("involvedObject") or {}
             uid = str(about.get("uid") or "")
             if self._pods.find_uid(uid) is not None:
@@ -242,6 +237,12 @@ class Presence:
         self._unmatched.setdefault(uid, []).append(event)
         while len(self._unmatched) > _MAX_UNMATCHED:
             del self._unmatched[next(iter(self._unmatched))]
+
+    async def _match_events(self, uids: set[str]) -> None:
+        """Tell what came before its pod did."""
+        for uid in uids & self._unmatched.keys():
+            for event in self._unmatched.pop(uid):
+                await self._tell_event(event)
 
     async def _tell_event(self, event: Json) -> None:
         uid = str((event.get("involvedObject") or {}).get("uid") or "")
@@ -261,6 +262,8 @@ class Presence:
                 agent_id=pod.node,
                 text=text,
                 level=event_lines.level_of(event),
+                key=f"event:{mark[0]}:{mark[1]}",
+                at=event_lines.happened_at(event),
             )
         )
 

@@ -1,0 +1,176 @@
+"""Kubernetes clusters for tests of whole experiments: ours in memory, and real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from tests.e2e.cluster_api import PATIENCE_S, until
+from tests.fake_kubernetes.running import RunningCluster
+
+from determined_master.backends.kubernetes.client import KubernetesApi
+from determined_master.entropy import new_uuid
+
+KUBECONFIG = os.environ.get("DET_TEST_KUBECONFIG", "")
+ADDRESS = os.environ.get("DET_TEST_KUBERNETES_ADDRESS", "")
+IMAGE = os.environ.get("DET_TEST_KUBERNETES_IMAGE", "")
+SHARED = os.environ.get("DET_TEST_KUBERNETES_SHARED", "")
+"""A directory that the nodes have under the same path as this machine."""
+WHY_NOT = "DET_TEST_KUBECONFIG and DET_TEST_KUBERNETES_SHARED name no cluster"
+
+Json = dict[str, Any]
+_T = TypeVar("_T")
+
+
+class Pods(Protocol):
+    """A cluster of Kubernetes with two nodes of 4 slots, or with one of at least 8."""
+
+    image: str
+    host: str
+    """Where the master listens."""
+    limit_s: float
+    """How long anything may take."""
+    is_real: bool
+    shared: Path
+    """A directory that pods have under the same path."""
+
+    def settings(self, port: int) -> Json:
+        """Of a master at that port, but its pools."""
+
+    def all(self) -> list[Json]:
+        """All pods of tasks."""
+
+    def delete(self, pod: Json) -> None:
+        """Delete a pod as a drain of its node does."""
+
+
+class PodsInMemory:
+    """Ours: pods are processes of this machine."""
+
+    image, host, limit_s, is_real = "any", "127.0.0.1", PATIENCE_S, False
+
+    def __init__(self, running: RunningCluster, shared: Path) -> None:
+        self.running = running
+        self.shared = shared
+        for name in ("node-a", "node-b"):
+            running.do(running.kubelet.add_node(name, cpu=4))
+
+    def settings(self, port: int) -> Json:
+        return {"resource_manager": _manager(str(self.running.kubeconfig), "127.0.0.1", port, 1)}
+
+    def all(self) -> list[Json]:
+        async def found() -> list[Json]:
+            return self.running.server.store.list("pods", None, {})
+
+        return self.running.do(found())
+
+    def delete(self, pod: Json) -> None:
+        _in_its_own_loop(_deleted(str(self.running.kubeconfig), pod))
+
+
+class RealPods:
+    """Those of a cluster that DET_TEST_KUBECONFIG reaches, in a namespace of its own."""
+
+    image, host, limit_s, is_real = IMAGE, "0.0.0.0", 6 * PATIENCE_S, True
+
+    def __init__(self, shared: Path) -> None:
+        self.shared = shared
+        self.namespace = f"det-e2e-{new_uuid().hex[:8]}"
+        body = {"metadata": {"name": self.namespace}}
+        self._call("POST", "/api/v1/namespaces", body=body)
+
+    def settings(self, port: int) -> Json:
+        manager = {
+            **_manager(KUBECONFIG, ADDRESS, port, 0.2),
+            "default_namespace": self.namespace,
+        }
+        mount = {"name": "shared", "mountPath": str(self.shared)}
+        spec = {
+            "containers": [{"name": "determined-container", "volumeMounts": [mount]}],
+            "volumes": [{"name": "shared", "hostPath": {"path": str(self.shared)}}],
+        }
+        kinds = ("cpu_pod_spec", "gpu_pod_spec", "checkpoint_gc_pod_spec")
+        defaults = {"image": IMAGE, **{kind: {"spec": spec} for kind in kinds}}
+        return {"resource_manager": manager, "task_container_defaults": defaults}
+
+    def all(self) -> list[Json]:
+        found = self._call("GET", f"/api/v1/namespaces/{self.namespace}/pods")
+        items: list[Json] = found["items"]
+        return items
+
+    def delete(self, pod: Json) -> None:
+        _in_its_own_loop(_deleted(KUBECONFIG, pod))
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        self._call("DELETE", f"/api/v1/namespaces/{self.namespace}")
+        path = "/api/v1/namespaces"
+        query = {"fieldSelector": f"metadata.name={self.namespace}"}
+        until(lambda: not self._call("GET", path, query=query)["items"], self.limit_s, "removal")
+
+    def _call(self, method: str, path: str, **more: Any) -> Json:
+        return _in_its_own_loop(_called(KUBECONFIG, method, path, **more))
+
+
+@contextmanager
+def pods_in_memory(root: Path) -> Iterator[Pods]:
+    """Our cluster, with its files below a directory."""
+    with RunningCluster(root) as running:
+        yield PodsInMemory(running, root)
+
+
+@contextmanager
+def real_pods() -> Iterator[Pods]:
+    """The real cluster."""
+    shared = Path(tempfile.mkdtemp(prefix="det-e2e-", dir=SHARED))
+    made = RealPods(shared)
+    try:
+        yield made
+    finally:
+        made.remove()
+        shutil.rmtree(shared, ignore_errors=True)
+
+
+def _manager(kubeconfig: str, host: str, port: int, cpu: float) -> Json:
+    return {
+        "type": "kubernetes",
+        "kubeconfig_path": kubeconfig,
+        "slot_type": "cpu",
+        "slot_resource_requests": {"cpu": cpu},
+        "max_slots_per_pod": 4,
+        "determined_master_host": host,
+        "determined_master_port": port,
+    }
+
+
+async def _called(kubeconfig: str, method: str, path: str, **more: Any) -> Json:
+    api = KubernetesApi(kubeconfig)
+    try:
+        return await api.call(method, path, **more)
+    finally:
+        await api.close()
+
+
+async def _deleted(kubeconfig: str, pod: Json) -> Json:
+    meta = pod["metadata"]
+    path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
+    return await _called(kubeconfig, "DELETE", path)
+
+
+def _in_its_own_loop(work: Coroutine[Any, Any, _T]) -> _T:
+    return asyncio.run(work)
+
+
+def with_pools(settings: Json) -> str:
+    """A master.yaml in which the urgent make others leave."""
+    scheduler = {"type": "priority", "preemption": True}
+    return json.dumps({**settings, "resource_pools": [
+        {"pool_name": "default", "scheduler": scheduler},
+    ]})  # fmt: skip
