@@ -213,11 +213,7 @@ def _fit_whole(
 ) -> Parts | None:
     excluded = demand.excluded_agents
     idle = {g[0]: ring for g, ring in index.groups.items() if 0 < g[0] == g[1]}
-    sizes = {
-        size: len(ring) - (sum(m[1] in excluded for m in ring) if excluded else 0)
-        for size, ring in idle.items()
-    }
-    wanted = _whole_sizes(demand.slots, sizes, is_heterogeneous)
+    wanted = _whole_sizes(demand.slots, index.whole(excluded), is_heterogeneous)
     if wanted is None:
         return None
     hashed = hash_of(allocation_id)
