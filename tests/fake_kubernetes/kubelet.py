@@ -113,7 +113,7 @@ class FakeKubelet:
             await self.server.store.remove("pods", meta["namespace"], meta["name"])
 
     def _tell_deadline(self, pod: Json) -> None:
-        """As kubelets before 1.22: the pod has failed at once, and its program ends as it likes.
+        """As kubelet 1.20: the pod has failed at once, and its program ends as it likes.
 
         What becomes of that is never told, but where the pod is deleted.
         """
