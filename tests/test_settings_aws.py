@@ -74,6 +74,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"root_volume_size": 99}, "root_volume_size: must be >= 100 but found 99"),
     ({"instance_slots": -1}, "instance_slots: must be >= 0 but found -1"),
     ({"tag_key": ""}, "tag_key: must not be empty"),
+    ({"tag_key": "determined-resource-pool"}, 'tag_key: "determined-resource-pool" is taken'),
+    ({"tag_key": "determined-launch"}, 'tag_key: "determined-launch" is taken: the master'),
+    ({"tag_key": "aws:owner"}, 'tag_key: "aws:owner" is taken: the master and AWS'),
     ({"custom_tags": [{"key": "AWS:x", "value": ""}]}, 'custom_tags[0].key: "AWS:x" is no key'),
     ({"instance_typ": "x"}, "instance_typ: unknown option; did you mean instance_type?"),
 ]

@@ -119,6 +119,17 @@ WRONG = {
     "master_url: 'http://det:x'": (
         'master_url: "http://det:x" must have a number from 1 to 65535 as its port'
     ),
+    "master_url: 'http://det:0'": (
+        'master_url: "http://det:0" must have a number from 1 to 65535 as its port'
+    ),
+    "agent_docker_network: ''": (
+        "agent_docker_network: is empty: name the network of Docker's that agents are in, or "
+        "remove the option"
+    ),
+    "agent_docker_runtime: ''": (
+        "agent_docker_runtime: is empty: name the runtime of Docker's that runs agents, or remove "
+        "the option"
+    ),
     "master_url: 'http://a:b@det'": (
         'master_url: "http://a:b@det" must not have a user: agents join with a token'
     ),

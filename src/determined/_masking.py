@@ -6,6 +6,7 @@ from typing import Any, Dict, Mapping
 
 MASK = "********"
 _STORAGE_SECRETS = ("access_key", "secret_key", "connection_string", "credential")
+_REGISTRY_SECRETS = ("password", "identitytoken", "registrytoken", "auth")
 
 
 def mask_checkpoint_storage(d: Mapping[str, Any]) -> Dict[str, Any]:
@@ -16,7 +17,8 @@ def mask_checkpoint_storage(d: Mapping[str, Any]) -> Dict[str, Any]:
 def mask_config_dict(d: Mapping[str, Any]) -> Dict[str, Any]:
     """A copy of an experiment's configuration without its secrets.
 
-    These are the credentials of storage and registry, and every value under `data.secrets`.
+    These are the credentials of storage, registry and Pachyderm, and every value under
+    `data.secrets`.
     """
     masked = dict(d)
     if isinstance(d.get("checkpoint_storage"), Mapping):
@@ -24,9 +26,15 @@ def mask_config_dict(d: Mapping[str, Any]) -> Dict[str, Any]:
     environment = d.get("environment")
     if isinstance(environment, Mapping) and isinstance(environment.get("registry_auth"), Mapping):
         auth = dict(environment["registry_auth"])
-        auth.update({k: MASK for k in ("password", "identitytoken", "auth") if auth.get(k)})
+        auth.update({k: MASK for k in _REGISTRY_SECRETS if auth.get(k)})
         masked["environment"] = {**environment, "registry_auth": auth}
     data = d.get("data")
     if isinstance(data, Mapping) and isinstance(data.get("secrets"), Mapping):
         masked["data"] = {**data, "secrets": dict.fromkeys(data["secrets"], MASK)}
+    integrations = d.get("integrations")
+    pachyderm = integrations.get("pachyderm") if isinstance(integrations, Mapping) else None
+    dataset = pachyderm.get("dataset") if isinstance(pachyderm, Mapping) else None
+    if isinstance(dataset, Mapping) and dataset.get("token"):
+        hidden = {**pachyderm, "dataset": {**dataset, "token": MASK}}
+        masked["integrations"] = {**integrations, "pachyderm": hidden}
     return masked

@@ -379,7 +379,8 @@ class App:
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
         switches = self.services.agent_switches
-        lead = Lead(self.engine, self._pool, self.live, self._doors, switches, self.terms)
+        parts = self.engine, self._pool, self.live, self._doors, switches, self.terms
+        lead = Lead(*parts, self.machines.take_over)
         waits = CollectionWaits(self.engine, self._pool, self.backend)
         stays = AgentStays(self._pool, self.backend)
         idle = IdleTasks(self._pool, self._interactive, self.proxies)

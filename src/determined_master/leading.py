@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,10 @@ OPEN_ALLOCATIONS = f"""
 """
 
 
+async def _nothing(epoch: int) -> None:
+    """There are no machines on demand."""
+
+
 @dataclass(frozen=True)
 class Lead:
     """The loops of a leading master."""
@@ -40,13 +45,16 @@ class Lead:
     door: AgentDoor
     switches: AgentSwitches
     terms: JobTermsSync
+    take_machines_over: Callable[[int], Awaitable[None]] = _nothing
+    """Told the epoch when what runs is known and before agents are let in."""
 
-    async def _compare_until_done(self) -> None:
+    async def _compare_until_done(self, epoch: int) -> None:
         """At the begin of a lead: agents may only be let in against what the rows say."""
         while True:
             try:
                 await self._compare_live()
                 await self.switches.load()
+                await self.take_machines_over(epoch)
                 return
             except DATABASE_ERRORS:
                 log.warning("the database does not answer yet")
@@ -79,7 +87,7 @@ class Lead:
         try:
             while True:
                 epoch = await self.engine.wait_until_leading(timeout_s=None)
-                await self._compare_until_done()
+                await self._compare_until_done(epoch)
                 expected = {
                     container.agent_id: allocation.request.pool
                     for allocation in self.live.values()

@@ -13,6 +13,9 @@ from determined_master.settings_provider import Provider
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"
+POOL_TAG = "determined-resource-pool"
+LAUNCH_TAG = "determined-launch"
+"""The token of the launch that an instance or request came from."""
 Count = Annotated[int, Meta(ge=0)]
 
 
@@ -99,6 +102,12 @@ def check_aws(aws: AwsProvider, at: str, report: Report) -> None:
         report.problem(f"{at}.ssh_key_name", text)
     if not aws.tag_key:
         text = "must not be empty: the master knows its machines by this tag"
+        report.problem(f"{at}.tag_key", text)
+    elif aws.tag_key in (POOL_TAG, LAUNCH_TAG) or aws.tag_key.lower().startswith("aws:"):
+        text = (
+            f'"{aws.tag_key}" is taken: the master and AWS have tags of that name, and no machine '
+            "would be found again; use another, as managed_by"
+        )
         report.problem(f"{at}.tag_key", text)
     if aws.instance_type not in SLOTS and aws.instance_slots is None:
         text = (

@@ -9,11 +9,15 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema import type_name
 from determined_master.domain.gcp_machines import gpu_problem, machine_type_problem
 from determined_master.settings_provider import Provider
 from determined_master.settings_reader import Seconds
 
 Struct = msgspec.Struct
+POOL_LABEL = "determined-resource-pool"
+LAUNCH_LABEL = "determined-launch"
+"""The token of the launch that an instance came from."""
 _LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 _NAME_PREFIX = re.compile(r"[a-z][a-z0-9-]*")
@@ -122,6 +126,38 @@ def check_gcp(gcp: GcpProvider, at: str, report: Report) -> None:
         text = f"must be more than 0 s but found {gcp.operation_timeout_period_s:g}s"
         report.problem(f"{at}.operation_timeout_period", text)
     _check_names(gcp, at, report)
+    _check_base(gcp.base_config, f"{at}.base_config", report)
+
+
+_BASE_SHAPES = {
+    "labels": (dict, "object"),
+    "metadata": (dict, "object"),
+    "scheduling": (dict, "object"),
+    "disks": (list, "array"),
+    "networkInterfaces": (list, "array"),
+}
+"""Of what the options lie over."""
+OWN_ITEMS = {
+    "startup-script": "give provider.startup_script, which runs first",
+    "determined-master-address": "leave it out",
+}
+"""Metadata that the master gives each machine; GCP refuses a key that is there twice."""
+
+
+def _check_base(base: dict[str, Any], at: str, report: Report) -> None:
+    for key, (shape, name) in _BASE_SHAPES.items():
+        if key in base and not isinstance(base[key], shape):
+            text = f"expected {name}, but got {type_name(base[key])}"
+            report.problem(f"{at}.{key}", text)
+            return
+    items = base.get("metadata", {}).get("items", [])
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        report.problem(f"{at}.metadata.items", "expected a list of objects with key and value")
+        return
+    for i, item in enumerate(items):
+        if remedy := OWN_ITEMS.get(str(item.get("key", ""))):
+            text = f'"{item["key"]}" is the master\'s own: {remedy}'
+            report.problem(f"{at}.metadata.items[{i}].key", text)
 
 
 _LABEL_RULE = "use at most 63 lower-case letters, digits, dashes and underscores"
@@ -133,6 +169,12 @@ def _check_names(gcp: GcpProvider, at: str, report: Report) -> None:
         if not _LABEL_KEY.fullmatch(key):
             text = f'"{key}" is no key of a label: {_LABEL_RULE}, a letter first'
             report.problem(f"{at}.{where}", text)
+    if gcp.label_key in (POOL_LABEL, LAUNCH_LABEL):
+        text = (
+            f'"{gcp.label_key}" is taken: the master has a label of that name, and could not tell '
+            "its machines from others; use another, as managed-by"
+        )
+        report.problem(f"{at}.label_key", text)
     values = {"label_value": gcp.label_value}
     values |= {f"labels.{key}": value for key, value in gcp.labels.items()}
     for where, value in values.items():

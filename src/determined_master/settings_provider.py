@@ -84,6 +84,14 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     ] = 0
 
 
+_NEEDED = {
+    "agent_docker_image": "image that agents run in",
+    "agent_docker_network": "network of Docker's that agents are in",
+    "agent_docker_runtime": "runtime of Docker's that runs agents",
+}
+"""Without these no agent would start on any machine."""
+
+
 class MasterUrl(NamedTuple):
     """The parts of `master_url`; empty and 0 where it leaves one out."""
 
@@ -110,7 +118,9 @@ def split_master_url(url: str) -> MasterUrl:
     try:
         port = parts.port
     except ValueError:
-        raise ValueError(f'"{url}" must have a number from 1 to 65535 as its port') from None
+        port = 0
+    if port == 0:
+        raise ValueError(f'"{url}" must have a number from 1 to 65535 as its port')
     return MasterUrl(parts.scheme, parts.hostname or "", port or 0)
 
 
@@ -129,9 +139,10 @@ def check_common(provider: Provider, at: str, report: Report) -> None:
     for name in ("max_idle_agent_period", "max_agent_starting_period"):
         if getattr(provider, f"{name}_s") <= 0:
             report.problem(f"{at}.{name}", 'must be longer than 0, such as "20m"')
-    if not provider.agent_docker_image:
-        text = "is empty: name the image that agents run in, or remove the option"
-        report.problem(f"{at}.agent_docker_image", text)
+    for name, what in _NEEDED.items():
+        if not getattr(provider, name):
+            text = f"is empty: name the {what}, or remove the option"
+            report.problem(f"{at}.{name}", text)
     if provider.agent_fluent_image:
         text = "has no effect: agents send logs themselves; remove it"
         report.warn(f"{at}.agent_fluent_image", text)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
+import asyncpg
 from starlette.websockets import WebSocket
 
 from determined_master.api.app import Api
@@ -71,11 +72,13 @@ seen = Seen()
 
 @route("GET", "/api/v1/experiments/{experiment_id}")
 async def get_experiment(call: Call, request: GetExperimentRequest) -> GetExperimentResponse:
-    """Answers with a text of the length that the id says, but for two that fail."""
+    """Answers with a text of the length that the id says, but for three that fail."""
     if request.experiment_id == 0:
         raise RuntimeError("the password is hunter2")
     if request.experiment_id == 408:
         raise TimeoutError
+    if request.experiment_id == 507:
+        raise asyncpg.DiskFullError("No space left on device")
     config = {"text": "x" * request.experiment_id}
     return GetExperimentResponse(experiment=Experiment(id=request.experiment_id), config=config)
 

@@ -161,6 +161,13 @@ async def test_a_deadline_that_passed_is_told_as_worth_another_try(user: Client)
     assert (answer.status, answer.json()["error"]["code"]) == (503, 14)
 
 
+async def test_a_full_disk_is_told_as_worth_another_try_with_what_to_do(user: Client) -> None:
+    answer = await user("GET", "/api/v1/experiments/507")
+    assert (answer.status, answer.json()["error"]["code"]) == (503, 14)
+    assert "No space left on device" in answer.text
+    assert "free some space" in answer.text
+
+
 async def test_headers_gzip_and_pretty(user: Client) -> None:
     small = await user("GET", "/api/v1/experiments/1", headers={"accept-encoding": "gzip"})
     assert "content-encoding" not in small.headers

@@ -93,6 +93,22 @@ async def test_secrets_are_masked_wherever_a_configuration_is_shown(
         assert await conn.fetchval(query, made["id"]) == "topsecret"
 
 
+async def test_a_checkpoint_tells_how_it_is_stored_and_no_other_secret(world: World) -> None:
+    await scene.ended(world)
+    more = {
+        "data": {"secrets": {"a": "hidden"}},
+        "checkpoint_storage": {"type": "s3", "bucket": "b", "secret_key": "needed"},
+    }
+    async with world.services.users._pool.acquire() as conn:
+        query = "UPDATE experiments SET config = config || $2 WHERE id = $1"
+        await conn.execute(query, int(world.names["experiment_id"]), more)
+    path = f"/api/v1/checkpoints/{world.names['uuid']}"
+    answer = (await world.clients["admin"]("GET", path)).json()
+    shown = answer["checkpoint"]["training"]["experimentConfig"]
+    assert shown["data"] == {"secrets": {"a": "********"}}
+    assert shown["checkpoint_storage"]["secret_key"] == "needed"
+
+
 @covers("experiment-config 5.source_trial_id 5.source_checkpoint_uuid 25.source")
 async def test_a_search_from_what_is_not_there_is_refused_and_nothing_made(world: World) -> None:
     admin = world.clients["admin"]

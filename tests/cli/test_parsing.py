@@ -135,6 +135,25 @@ def test_an_unknown_command_is_wrong_usage(det: Det) -> None:
     assert det("experiment", "nosuch").status == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "usage", "hint"),
+    [
+        (("experimnt", "list"), "usage: det ", "did you mean experiment?"),
+        (("e", "descrbe", "1"), "usage: det experiment ", "did you mean describe?"),
+        (("e", "create", "c", ".", "--folow"), "usage: det experiment create ", "mean --follow-first-trial?"),
+        (("e", "create", "c", ".", "--confg=a"), "usage: det experiment create ", "mean --config?"),
+        (("job", "--jsn"), "usage: det job list ", "did you mean --json?"),
+    ],
+)
+def test_a_mistyped_word_is_told_with_what_it_may_have_meant(
+    det: Det, words: tuple[str, ...], usage: str, hint: str
+) -> None:
+    outcome = det(*words)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith(usage)
+    assert hint in outcome.err
+
+
 def test_a_missing_argument_is_wrong_usage(det: Det) -> None:
     assert det("experiment", "describe").status == 2
 

@@ -11,6 +11,7 @@ from determined_master.domain.launch_errors import (
     LaunchErrors,
     Patience,
     note_failure,
+    pause_after,
     standing_failure,
 )
 
@@ -25,6 +26,18 @@ def failures(*at_s: int, patience: Patience = SOON) -> LaunchErrors | None:
     for second in at_s:
         noted = note_failure(noted, f"at {second}", patience, T0 + second * SECOND)
     return noted
+
+
+def test_tries_come_less_and_less_often_and_soon_enough_to_be_in_a_row() -> None:
+    pauses = [pause_after(n, Patience()).total_seconds() for n in range(1, 7)]
+    assert pauses == [5, 10, 20, 40, 60, 60]
+    assert pause_after(5000, Patience()) == 60 * SECOND
+    assert pause_after(5, SOON) == 30 * SECOND
+    noted, now = None, T0
+    for number in range(1, 4):
+        noted = note_failure(noted, "no room", SOON, now)
+        now += pause_after(number, SOON)
+    assert standing_failure(noted, SOON, now) == "no room"
 
 
 @covers(f"{E} c.6.retries")

@@ -124,6 +124,14 @@ def test_work_ends_an_idle_time() -> None:
     assert gone(look(idle("m"), clocks=again.clocks, after=36 * MINUTE)) == {"m": "long idle"}
 
 
+@pytest.mark.parametrize("between", [away("m"), starting("m")])
+def test_an_idle_time_goes_on_while_the_agent_is_away(between: Seen) -> None:
+    first = look(idle("m"))
+    lost = look(between, clocks=first.clocks, after=15 * MINUTE)
+    assert gone(lost) == {}
+    assert gone(look(idle("m"), clocks=lost.clocks, after=21 * MINUTE)) == {"m": "long idle"}
+
+
 @covers(f"{E} c.2.long_idle")
 def test_idle_machines_stay_down_to_the_minimum_those_that_came_last() -> None:
     clocks = Clocks({"a": T0 - 40 * MINUTE, "b": T0 - 50 * MINUTE, "c": T0 - 30 * MINUTE})
@@ -195,6 +203,12 @@ def test_what_has_stopped_goes_and_costs_no_other_machine_its_place() -> None:
 def test_what_is_on_its_way_out_is_left_alone(state: str) -> None:
     decided = look(away(state=state), desired=1)
     assert (gone(decided), decided.machines, decided.launch) == ({}, 0, 1)
+
+
+def test_what_is_not_seen_but_may_cost_leaves_less_below_the_maximum() -> None:
+    decided = scale([busy()], 9, LIMITS, Clocks(), T0, held=2)
+    assert (decided.launch, gone(decided)) == (2, {})
+    assert scale([busy()], 9, LIMITS, Clocks(), T0, held=7).launch == 0
 
 
 @covers(f"{E} c.2.too_many")

@@ -1,11 +1,13 @@
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.engine import toy
+from tests.engine.conftest import make_engine
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Changed, Engine, InternalError, Posting, list_story
-from determined_master.store.pool import Pool
+from determined_master.store.pool import Address, Pool
 
 
 async def test_an_event_changes_the_state_and_its_rows(engine: Engine, toy_pool: Pool) -> None:
@@ -180,3 +182,15 @@ async def test_what_is_settled_by_its_cause_is_told_by_the_feed(engine: Engine) 
     outcome = await engine.post("tally", "a", toy.Added(3), cause="1")
     assert outcome.is_duplicate
     assert [(change.version, change.state.total) for change in told] == [(1, 3)]
+
+
+async def test_an_event_that_fails_first_in_a_new_month_does_not_cost_those_after_it(
+    database: Address, toy_pool: Pool
+) -> None:
+    ahead = timedelta(0)
+    async with make_engine(database, toy_pool, now=lambda: datetime.now(UTC) + ahead) as engine:
+        await engine.wait_until_leading()
+        ahead = timedelta(days=70)  # no upkeep has made the journal's partition yet
+        with pytest.raises(InternalError):
+            await engine.post("tally", "a", toy.Exploded(), cause="1")
+        assert (await engine.post("tally", "b", toy.Added(1), cause="1")).version == 1

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
+from tests.engine.refusing import DISK_FULL, refusing_updates, until_told
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Deferred, Engine, EngineSettings, outbox
@@ -82,6 +83,20 @@ async def test_an_effect_given_up_becomes_an_event_with_the_effects_fields(
     assert tally.failures == ("x",)
     told = await toy_pool.fetchval("SELECT event FROM journal WHERE version = 2")
     assert '"error":"never"' in told
+
+
+async def test_an_effect_given_up_while_the_disk_is_full_is_told_when_there_is_room(
+    database: Address, toy_pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with silent_engine(database, toy_pool) as engine:  # nobody carries the effect out
+        await engine.wait_until_leading()
+        await engine.post("tally", "a", toy.Added(1), cause="1")
+        await toy_pool.execute(refusing_updates(DISK_FULL, "new.total = old.total"))
+        await engine.post("tally", "a", toy.Added(1, echoes=("x",)), cause="2")
+        await until_told(caplog, "an aggregate could not be told of a failed effect", times=2)
+        await toy_pool.execute("DROP TRIGGER refusing ON tallies")
+        tally = await engine.wait_for("tally", "a", lambda tally: tally.failures, 60)
+    assert tally.failures == ("x",)
 
 
 async def test_an_effect_that_nobody_carries_out_is_given_up_at_once(

@@ -4,6 +4,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
+from tests.engine.refusing import (
+    DISK_FULL,
+    NO_SUCH_REFERENCE,
+    refusing_updates,
+    told,
+    until_told,
+)
 
 from determined_master.engine import Engine, timers
 from determined_master.store.pool import Address, Pool
@@ -67,16 +74,43 @@ async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
     await toy_pool.execute("""UPDATE timers SET due_at = now(), event = '{"event":"exploded"}'""")
     await engine.post("tally", "b", toy.Added(1, tick_s=0.0), cause="1")
 
-    def tries(words: str) -> int:
-        return sum(record.message == words for record in caplog.records)
-
-    async with asyncio.timeout(60):
-        while not tries("gave up a timer until the next start"):  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
+    await until_told(caplog, "gave up a timer until the next start")
     await engine.post("tally", "c", toy.Added(1, tick_s=0.0), cause="1")
     await engine.wait_for("tally", "c", lambda tally: tally.ticks, 60)
-    assert tries("a timer's event failed") == 2
+    assert told(caplog, "a timer's event failed") == 2
     assert await toy_pool.fetchval("SELECT id FROM timers") == "a"
+
+
+async def test_a_timer_whose_rows_the_database_refuses_is_tried_a_bounded_number_of_times(
+    engine: Engine,
+    toy_pool: Pool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(timers, "_RETRY_S", 0.0)
+    monkeypatch.setattr(timers, "_ATTEMPTS", 3)
+    await engine.post("tally", "a", toy.Added(1), cause="1")
+    await toy_pool.execute(refusing_updates(NO_SUCH_REFERENCE))  # what it refers to is gone
+    await engine.post("tally", "b", toy.Added(1, tick_s=0.0), cause="1")
+
+    await until_told(caplog, "gave up a timer until the next start")
+    assert told(caplog, "a timer's event failed") == 2
+
+
+async def test_a_timer_that_meets_a_full_disk_is_tried_at_a_distance_until_there_is_room(
+    engine: Engine,
+    toy_pool: Pool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(timers, "_RETRY_S", 0.01)
+    monkeypatch.setattr(timers, "_ATTEMPTS", 2)
+    await toy_pool.execute(refusing_updates(DISK_FULL))
+    await engine.post("tally", "a", toy.Added(1, tick_s=0.0), cause="1")
+
+    await until_told(caplog, "a timer's event failed", times=4)
+    await toy_pool.execute("DROP TRIGGER refusing ON tallies")
+    await engine.wait_for("tally", "a", lambda tally: tally.ticks == 1, 60)
 
 
 @pytest.mark.slow

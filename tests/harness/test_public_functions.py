@@ -84,14 +84,16 @@ def test_code_of_two_checkpoints_is_loaded_side_by_side(tmp_path: pathlib.Path) 
 def test_secrets_are_masked_wherever_they_stand() -> None:
     config = {
         "checkpoint_storage": {"type": "s3", "secret_key": "s", "access_key": None},
-        "environment": {"registry_auth": {"username": "u", "password": "s"}},
+        "environment": {"registry_auth": {"username": "u", "password": "s", "registrytoken": "s"}},
         "data": {"secrets": {"a": "s"}, "b": 1},
+        "integrations": {"pachyderm": {"dataset": {"token": "s", "repo": "r"}}},
         "name": "n",
     }
     masked = util.mask_config_dict(config)
     assert '"s"' not in json.dumps(masked)
     assert masked["checkpoint_storage"]["access_key"] is None
     assert masked["environment"]["registry_auth"]["username"] == "u"
+    assert masked["integrations"]["pachyderm"]["dataset"]["repo"] == "r"
     assert (masked["data"]["b"], masked["name"]) == (1, "n")
     assert config["data"]["secrets"] == {"a": "s"}  # type: ignore[index]  # untouched
 

@@ -81,6 +81,16 @@ class World:
         )
         self.loop = MachineLoop(config, self.fleet, scheduling)
 
+    async def raise_epoch(self) -> int:
+        """Another lead begins; its epoch."""
+        query = "UPDATE leader SET epoch = epoch + 1 RETURNING epoch"
+        return int(await self._db.fetchval(query))
+
+    async def lead(self) -> None:
+        """The master that was started last leads from now on."""
+        await self.loop.take_over(await self.raise_epoch())
+        await self.fleet.begin()
+
     async def tick(self, after: timedelta = timedelta(seconds=5), *, plans: bool = True) -> None:
         """That much later all look and act."""
         self.now += after

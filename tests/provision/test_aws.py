@@ -225,9 +225,10 @@ async def test_a_refusal_is_told_with_its_code_and_remedy(
 
 
 @covers("scheduling-and-provisioning c.7.errors")
-async def test_what_aws_could_not_look_at_is_open(place: AwsPlace) -> None:
+@pytest.mark.parametrize("code", ["RequestLimitExceeded", "IdempotentParameterMismatch"])
+async def test_what_aws_leaves_open_is_open(place: AwsPlace, code: str) -> None:
     await place.provider.open()
-    place.server.refusals["RunInstances"] = ("RequestLimitExceeded", "slow down")
+    place.server.refusals["RunInstances"] = (code, "slow down")
     with pytest.raises(ProviderFailed, match="slow down") as caught:
         await place.provider.launch(1, token())
     assert not isinstance(caught.value, LaunchFailed)
@@ -278,6 +279,21 @@ async def test_the_masters_host_is_what_the_cloud_says(
     script = base64.b64decode(call["UserData"]).decode()
     assert f"--env DET_MASTER_HOST={host} " in script
     assert ("--env DET_SECURITY_TLS_ENABLED=true" in script) == bool(alias)
+
+
+async def test_a_master_that_leads_anew_knows_its_machines_though_the_cloud_is_silent(
+    ec2_server: Ec2Server,
+) -> None:
+    items = {**ON_AWS, "instance-id": f"i-{token()}"}
+    with aws_metadata(items) as url:
+        machines = provider(url, ec2_server, tag_value="")
+        await machines.open()
+        launched = await machines.launch(1, token())
+        items.clear()
+        await machines.open()
+        assert [m.id for m in await machines.list_machines()] == [m.id for m in launched]
+        await machines.terminate([m.id for m in launched])
+        await machines.close()
 
 
 @covers("scheduling-and-provisioning c.7.host")

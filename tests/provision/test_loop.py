@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from tests.agent_link import until
 from tests.covers import covers
+from tests.domain.builders import alloc, run
+from tests.pools.test_live import snapshot
 from tests.provision.machine_world import World
 
 from determined_master.domain.allocation.messages import Refused
 from determined_master.domain.launch_errors import Patience
+from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision import loop as subject
 from determined_master.store.pool import Pool
@@ -71,6 +74,26 @@ async def test_a_gang_gets_all_of_its_machines_and_waits_for_the_last(
     assert state is not None
     assert len(state.containers) == 3
     assert len(world.machines) == 3
+
+
+async def test_an_agent_with_fewer_slots_than_its_machine_keeps_nobody_waiting(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    task = world.submit(slots=2)
+    await world.tick()
+    world.cloud.set_state("default-1", "running")
+    world.agents.append(snapshot("default-1", 1))
+    await world.tick()
+    await world.tick()
+    assert world.machines == ["default-1", "default-2"], "one that has both is started"
+    world.join("default-2")
+    await world.tick()
+    state = world.live.find(task)
+    assert state is not None
+    assert [c.agent_id for c in state.containers] == ["default-2"]
+    await world.tick(2 * MINUTE)
+    assert world.machines == ["default-2"]
 
 
 async def test_an_agent_that_came_after_the_last_plan_is_not_taken_for_idle(
@@ -180,6 +203,25 @@ async def test_an_end_that_the_provider_fails_is_asked_for_again(
     assert world.machines == []
 
 
+async def test_a_machine_that_cannot_be_ended_keeps_no_other_from_being_started(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE, max_machines=2)
+    world.end(await started(world))
+    await world.tick()
+
+    async def fails(machine_ids: Any) -> None:
+        raise ProviderFailed("default-1 is protected")
+
+    monkeypatch.setattr(world.fleet._provider, "terminate", fails)
+    assert not await world.loop._try(lambda: world.tick(2 * MINUTE))
+    world.submit(slots=4)
+    for _ in range(3):
+        assert not await world.loop._try(world.tick)
+    assert world.machines == ["default-1", "default-2"], "it counts: it still costs"
+    assert world.loop.news.trouble == "default-1 is protected"
+
+
 async def test_new_machines_count_before_the_list_has_them(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +232,7 @@ async def test_new_machines_count_before_the_list_has_them(
         await world.tick()
     assert len(world.machines) == 2
     world.begin()
-    await world.fleet.begin()
+    await world.lead()
     for _ in range(5):
         await world.tick()
     assert len(world.machines) == 2, "nor after a restart of the master"
@@ -210,7 +252,7 @@ async def test_an_order_whose_answer_was_lost_starts_nothing_twice(
     assert world.cloud.launches == [("default", 2)]
     world.cloud.loses_answers = False
     world.begin()
-    await world.fleet.begin()
+    await world.lead()
     assert not world.fleet.is_settled
     for _ in range(3):
         await world.tick()
@@ -229,7 +271,7 @@ async def test_an_old_order_is_not_given_again(
     world.cloud.loses_answers = False
     world.now += timedelta(hours=1)
     world.begin()
-    await world.fleet.begin()
+    await world.lead()
     assert world.fleet.is_settled
     assert await world.records.orders() == []
 
@@ -241,7 +283,7 @@ async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
     caplog.set_level(logging.INFO)
     assert subject.TICK_S == 5.0
     world = World(pool, monkeypatch)
-    await world.fleet.begin()
+    await world.lead()
     world.submit()
     await world.tick()
     came = [r for r in caplog.records if r.message == "the list of machines has changed"]
@@ -257,7 +299,7 @@ async def test_a_cloud_that_does_not_answer_is_told_once_and_nothing_is_done(
     for _ in range(3):
         assert not await world.loop._try(world.tick)
     assert [r.message for r in caplog.records] == [
-        "machines cannot be managed, it is tried again: the cloud does not answer"
+        "not all could be done for machines, it is tried again: the cloud does not answer"
     ]
     assert world.loop.news.trouble == "the cloud does not answer"
     assert len(world.machines) == 1
@@ -332,13 +374,105 @@ async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
     world.cloud.room = 0
     task = world.submit(slots=4)
     launches = count_launches(world, monkeypatch)
-    for _ in range(4):
+    tries = []
+    for _ in range(60):
         await world.tick()
-    assert launches == [2, 2, 2, 2]
+        tries.append(len(launches))
+    pauses = [tries.index(n + 1) - tries.index(n) for n in range(1, tries[-1])]
+    assert pauses == [1, 2, 4, 8, 12, 12, 12], "in ticks of 5 s: up to a minute"
+    assert set(launches) == {2}
     assert world.live.find(task) is not None
     assert world.loop.news.sentence() == (
         "no machine can be started at present: the quota of machines is used up"
     )
+
+
+async def test_a_failure_of_a_launch_that_nobody_waits_for_any_more_is_not_told(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.cloud.room = 0
+    task = world.submit()
+    await world.tick()
+    assert world.loop.news.failure
+    world.live.changed(
+        run(alloc.KillRequested(reason="by a user"), state=world.live.find(task))[0], 9
+    )
+    await world.tick()
+    assert world.loop.news.failure == ""
+
+
+async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_maximum(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Something outside takes the tags from them, say: each round would start as many again."""
+    world = World(pool, monkeypatch, max_machines=3)
+    world.cloud.is_lagging = True
+    world.submit(slots=4)
+    await world.tick()
+    assert len(world.machines) == 2
+    for _ in range(13):
+        await world.tick()
+    assert world.loop.news.failure.startswith("2 machines were started and never listed: ")
+    for _ in range(100):
+        await world.tick()
+    assert len(world.machines) == 3
+    assert "never listed" in caplog.text
+    world.cloud.show_all()
+    for _ in range(4):
+        await world.tick()
+    assert world.fleet.held == 0
+    assert world.loop.news.machines == 3
+    assert world.loop.news.failure == ""
+
+
+async def test_machines_whose_agents_never_come_are_told(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong image, say: each costs until it is given up, and another takes its place."""
+    world = World(pool, monkeypatch, max_starting=MINUTE)
+    world.submit()
+    for _ in range(14):
+        await world.tick(MINUTE)
+    assert "the last machine was ended because no agent came" in world.loop.news.sentence()
+    for _ in range(12):
+        await world.tick(MINUTE)
+    assert world.loop.news.silent > 1
+    assert f"{world.loop.news.silent} in a row were ended" in world.loop.news.sentence()
+    world.join(world.machines[-1])
+    await world.tick()
+    await world.tick()
+    assert world.loop.news.silent == 0
+
+
+async def test_a_master_that_leads_again_writes_down_what_another_has_struck_out(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.submit()
+    await world.tick()
+    await world.tick()
+    await pool.execute("UPDATE machine_stays SET ended_at = seen_at")
+    await world.lead()
+    await world.tick()
+    assert [ended for _, _, ended in await world.stays()][-1] is None
+
+
+async def test_machines_that_a_new_lead_does_not_find_are_told(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(pool, monkeypatch)
+    world.submit()
+    await world.tick()
+    await world.tick()
+    world.cloud._unlisted.add("default-1")
+    world.begin()
+    await world.lead()
+    caplog.clear()
+    for _ in range(3):
+        await world.tick(MINUTE)
+    told = [getattr(r, "machines", None) for r in caplog.records if "run on unseen" in r.message]
+    assert told == [["default-1"]]
 
 
 async def test_stays_are_from_the_launch_until_a_machine_was_seen_last(
@@ -373,10 +507,35 @@ async def test_what_was_asked_to_end_before_a_restart_is_not_used_again(
     with pytest.raises(ProviderFailed):
         await world.tick(2 * MINUTE)
     world.begin()
-    await world.fleet.begin()
+    await world.lead()
     assert set(world.fleet.leaving) == {"default-1"}
     await world.tick()
     assert world.machines == []
+
+
+async def test_idle_times_go_on_over_a_restart_and_end_with_work(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=10 * MINUTE)
+    first = await started(world)
+    world.submit(slots=2)
+    await world.tick()
+    world.join()
+    await world.tick()
+    await world.tick()
+    world.end(first)
+    await world.tick()
+    agents, world.agents = world.agents, []
+    for _ in range(3):  # a master that never lives for as long as a machine may idle
+        world.begin()
+        await world.lead()
+        await world.tick(4 * MINUTE)
+    assert world.machines == ["default-1", "default-2"]
+    world.agents = agents
+    await world.tick()
+    assert world.machines == ["default-2"], "what works has no idle time"
+    query = "SELECT machine_id, idle_since FROM machine_stays WHERE ended_at IS NULL"
+    assert [tuple(row) for row in await pool.fetch(query)] == [("default-2", None)]
 
 
 class Leads:
@@ -416,14 +575,71 @@ async def test_only_a_master_that_leads_looks_at_machines(
     task = asyncio.create_task(world.loop.run())
     await until(lambda: engine.asked == 1)
     assert steps == []
+    await world.loop.take_over(1)
     engine.epoch = 1
     await until(lambda: len(steps) >= 3)
     engine.epoch = None
     await until(lambda: engine.asked == 2)
+    steps.clear()
     engine.epoch = 2
+    await asyncio.sleep(0)
+    assert steps == [], "what runs is not known yet"
+    await world.loop.take_over(2)
     await until(lambda: ("tick", 2) in steps)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert steps[:2] == [("begin", 1), ("tick", 1)]
-    assert steps.index(("begin", 2)) < steps.index(("tick", 2))
+    assert steps[:2] == [("begin", 2), ("tick", 2)]
     assert all(epoch is not None for _, epoch in steps)
+
+
+async def test_a_lead_that_is_over_ends_and_starts_nothing(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    world.end(await started(world))
+    await world.tick()
+    launches = count_launches(world, monkeypatch)
+    await world.raise_epoch()
+    with pytest.raises(NotLeader):
+        await world.tick(2 * MINUTE)
+    assert world.machines == ["default-1"], "the new lead may have given it work"
+    assert not await world.loop._try(world.tick)
+    with pytest.raises(NotLeader):
+        await world.fleet.launch(1)
+    assert launches == []
+    assert await world.records.orders() == []
+
+
+async def test_an_old_lead_that_asks_again_for_an_end_is_held_up_too(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    world.end(await started(world))
+    await world.tick()
+    machines = await world.fleet.look()
+    asked: list[Any] = []
+
+    async def ends(machine_ids: Any) -> None:
+        asked.append(machine_ids)
+
+    monkeypatch.setattr(world.fleet._provider, "terminate", ends)
+    await world.fleet.end(machines)
+    await world.raise_epoch()
+    with pytest.raises(NotLeader):
+        await world.fleet.end([])
+    assert asked == [["default-1"]]
+
+
+async def test_what_was_asked_to_end_is_shut_before_a_new_lead_lets_agents_in(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    world.end(await started(world))
+    await world.records.note_leaving(["default-1"], world.now)
+    world.begin()
+    await world.loop.take_over(await world.raise_epoch())
+    task = world.submit()
+    await world.pool.tick()
+    state = world.live.find(task)
+    assert state is not None
+    assert state.state == "PENDING"

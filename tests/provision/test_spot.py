@@ -20,7 +20,8 @@ from tests.provision.aws_place import SpotPlace
 from tests.provision.ec2_server import Ec2Server
 
 from determined_master import clock
-from determined_master.ports import LaunchFailed
+from determined_master.ports import LaunchFailed, ProviderFailed
+from determined_master.provision import spot
 from determined_master.provision.spot import skew_of
 from determined_master.provision.spot_book import LOST_AFTER
 from determined_master.settings_aws import AwsTag
@@ -159,6 +160,19 @@ class Hours:
         return clock.now() + self.gone
 
 
+async def test_a_request_that_was_taken_and_is_not_listed_yet_is_not_made_twice(
+    place: SpotPlace,
+) -> None:
+    """The answer was lost; a second try begins later, and AWS will not have that by the token."""
+    await place.provider.open()
+    place.server.refusals["RequestSpotInstances"] = ("IdempotentParameterMismatch", "differs")
+    mine = token()
+    with pytest.raises(ProviderFailed, match="differs") as caught:
+        await place.provider.launch(1, mine)
+    assert not isinstance(caught.value, LaunchFailed), "the order is given again by its token"
+    await place.provider.close()
+
+
 @covers("scheduling-and-provisioning c.8.no_offer c.8.told c.8.no_fallback")
 async def test_what_cannot_be_had_now_is_told_once_and_asked_for_on(
     place: SpotPlace, caplog: pytest.LogCaptureFixture
@@ -210,6 +224,31 @@ async def test_an_instance_whose_request_was_cancelled_too_late_is_ended(place: 
     await place.provider.terminate([request])
     assert await listed(place.provider) == {}
     assert place.server.instance(instance)._state.name == "terminated"
+    await place.provider.close()
+
+
+async def test_a_stale_request_to_take_back_does_not_end_the_instance_it_has_got(
+    place: SpotPlace,
+) -> None:
+    """A new lead knows requests of the one before, which may have been granted meanwhile."""
+    [request] = await requested(place)
+    instance = place.server.fulfil(request)
+    await until_listed(place.provider, {instance})
+    await place.provider.terminate([request])
+    await until_listed(place.provider, {instance})
+    assert place.server.instance(instance)._state.name == "running"
+    await place.provider.close()
+
+
+async def test_more_machines_than_a_filter_takes_are_listed(
+    place: SpotPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spot, "MAX_VALUES", 2)
+    instances = {place.server.fulfil(request) for request in await requested(place, 3)}
+    await until_listed(place.provider, instances)
+    asked = [c for c in place.server.calls("DescribeInstances") if "Filter.1.Value.1" in c]
+    assert len(asked) == 2
+    assert all("Filter.1.Value.3" not in call for call in asked)
     await place.provider.close()
 
 

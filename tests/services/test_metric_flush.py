@@ -14,6 +14,7 @@ from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgu
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_summaries import Summaries
+from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Pool
 
 pytestmark = pytest.mark.slow
@@ -222,3 +223,26 @@ async def test_figures_of_the_machine_are_no_progress_and_take_nothing_back(
         ("gpu", 900),
         ("gpu", 1),
     }
+
+
+async def test_what_waits_while_a_connection_is_lost_is_stored_over_the_next_one(
+    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report whose connection goes is told so; none that waits behind it is forgotten."""
+    store_known, seen = flusher.store.store_known, []
+
+    async def store_or_lose(conn: Any, reports: Any) -> bool:
+        seen.append([r.steps for r, _ in reports])
+        if len(seen) == 1:
+            waiting.append(asyncio.create_task(flusher.report(report(2), FACTS)))
+            await asyncio.sleep(0)  # it is in the queue then
+            conn.terminate()
+        return bool(await store_known(conn, reports))
+
+    waiting: list[asyncio.Task[None]] = []
+    monkeypatch.setattr(flusher.store, "store_known", store_or_lose)
+    async with asyncio.timeout(30):
+        with pytest.raises(DATABASE_ERRORS):
+            await flusher.report(report(1), FACTS)
+        await waiting[0]
+    assert seen[:2] == [[1], [2]]

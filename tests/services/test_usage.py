@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from tests.api.master import ADMIN
 from tests.covers import covers
 from tests.services.test_pools import Here, agent
@@ -137,7 +138,9 @@ async def test_agents_are_there_from_their_coming_until_they_were_seen_last(pool
 
 
 @covers(f"{E} e.5.instances")
-async def test_machines_are_there_from_their_launch_until_they_were_seen_last(pool: Pool) -> None:
+async def test_machines_are_there_from_their_launch_until_they_were_seen_last(
+    pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
     def machine(id: str, state: MachineState = "running") -> Machine:
         return Machine(id=id, agent_name=id, state=state, launched_at=STARTED)
 
@@ -148,6 +151,8 @@ async def test_machines_are_there_from_their_launch_until_they_were_seen_last(po
     await records.note([machine("a")], second + timedelta(seconds=5))
     await MachineRecords(pool, "old", 2).note([machine("z")], second)
     await forget_other_pools(pool, ["default"])
+    told = [(r.pool, r.machines) for r in caplog.records if hasattr(r, "machines")]
+    assert told == [("old", ["z"])], "they run on, and cost"
     found: list[Any] = []
     window = Window(STARTED + timedelta(seconds=30), STARTED + timedelta(seconds=120))
     await Usage(pool).spans(ADMIN, window, found.extend)

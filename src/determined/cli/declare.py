@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import importlib
 import sys
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 _LEVELS = ("command", "subcommand", "subsubcommand", "subsubsubcommand")
 Run = Callable[[argparse.Namespace], Optional[int]]
@@ -63,6 +63,29 @@ def flag(*flags: str, **options: Any) -> Arg:
     return Arg(flags, {"action": "store_true", **options})
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser, as all of its subparsers are, that names what a mistyped word may have meant."""
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """End with the usage, and what options there are like the unknown ones."""
+        flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+        near = map(self._option_like, flags)
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(near)}")
+
+    def _option_like(self, flag: str) -> str:
+        """The option whose beginning is like it: a beginning is enough to name one."""
+        names = (name for action in self._actions for name in action.option_strings)
+        known = {name[: len(flag) + 1]: name for name in names}
+        return known.get(_nearest(flag, known), "")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = _nearest(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"{error.message}{_hint([near])}") from None
+
+
 def add(parser: argparse.ArgumentParser, command: Command, depth: int = 0) -> None:
     """Give a parser the arguments and subcommands of a command."""
     for item in command.args:
@@ -73,7 +96,7 @@ def add(parser: argparse.ArgumentParser, command: Command, depth: int = 0) -> No
         else:
             parser.add_argument(*item.flags, **item.options)
     if not command.commands:
-        parser.set_defaults(run=command.run, doing=command.help)
+        parser.set_defaults(run=command.run, doing=command.help, parser=parser)
         return
     parser.set_defaults(run="", parser=parser, default_command=_default_of(command))
     children = add_children(parser, depth)
@@ -128,3 +151,14 @@ class Formatter(argparse.HelpFormatter):
 
 def _default_of(command: Command) -> str:
     return next((child.name for child in command.commands if child.is_default), "")
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    import difflib  # only a mistake pays for it
+
+    return next(iter(difflib.get_close_matches(word, list(known), 1)), "")
+
+
+def _hint(near: Iterable[str]) -> str:
+    found = " ".join(word for word in near if word)
+    return f"; did you mean {found}?" if found else ""

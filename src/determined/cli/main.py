@@ -91,14 +91,16 @@ def _is_api_error(error: Exception) -> bool:
 
 def _parse(words: List[str]) -> argparse.Namespace:
     parser = build_parser(_named(words))
-    args = parser.parse_args(words)
+    args, unknown = parser.parse_known_args(words)
     if not args.run and args.default_command:
-        args = parser.parse_args([*words, args.default_command])
+        args, unknown = parser.parse_known_args([*words, args.default_command])
+    if unknown:
+        args.parser.refuse(unknown)
     return args
 
 
 def _parser(loaded: Sequence[declare.Command]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = declare.Parser(
         prog="det",
         description="Determined command-line client",
         formatter_class=declare.Formatter,

@@ -54,7 +54,7 @@ from determined_master.domain.errors import (
 from determined_master.ports import Authenticator
 from determined_master.services.catalog import Services
 from determined_master.store.losses import DATABASE_AWAY
-from determined_master.store.refusals import refusal_of
+from determined_master.store.refusals import refusal_of, shortage_of
 from determined_wire.proto import Endpoint, Message
 from determined_wire.rest.endpoints import ENDPOINTS
 
@@ -332,6 +332,10 @@ def _unexpected(http: Http, error: Exception) -> DetError:
     if isinstance(error, TimeoutError):  # of a connection or a wait: it may succeed later
         log.warning("a request took too long", extra={"path": http.path}, exc_info=error)
         return Unavailable("it took too long: send the same request again")
+    shortage = shortage_of(error)
+    if shortage is not None:
+        log.error("the database is short of something: %s", error, extra={"path": http.path})
+        return shortage
     request_id = str(entropy.new_uuid())
     where = {"request_id": request_id, "method": http.method, "path": http.path}
     refusal = refusal_of(error)

@@ -33,7 +33,6 @@ def find_service(http: Http, proxies: Proxies, service_id: str) -> tuple[Target 
     target = proxies.find(service_id)
     if target is None:
         return None, ""
-    proxies.note_request(target)
     sent = http.authorization
     shown = [sent[len(OWN_TOKEN) :].decode("latin-1")] if sent.startswith(OWN_TOKEN) else []
     shown.append(heads.query_token(http.raw_query))
@@ -50,6 +49,7 @@ async def proxy(call: Call, entry: Entry, receive: Receive, send: Send) -> None:
     may = partial(_check, call.services, target)
     if entry.caller is not None:
         await may(entry.caller)
+    proxies.note_request(target)
     takeover = call.http.takeover
     assert call.kept is not None
     errand = Errand(

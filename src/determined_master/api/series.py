@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.protojson import json_number, json_object, ready
+from determined_master.api.protojson import json_number, json_object, ready_list
 from determined_master.api.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.summary import as_number
@@ -54,9 +54,9 @@ async def get_validation_history(
     )
 
 
-def data_points(points: Sequence[PointRow]) -> list[DataPoint]:
+def data_points(points: Sequence[PointRow]) -> Sequence[DataPoint]:
     """Points as charts read them; as text, since there may be thousands."""
-    return [ready(DataPoint, _point_text(p)) for p in points]
+    return ready_list(DataPoint, msgspec.json.encode([_point(p) for p in points]))
 
 
 def one_metric(name: str, type_: MetricType, group: str) -> MetricName:
@@ -107,17 +107,22 @@ def _comparable(series: TrialSeries) -> wire.ComparableTrial:
     return wire.ComparableTrial(trial=trial, metrics=metrics)
 
 
-def _point_text(point: PointRow) -> bytes:
-    at = point.reported_at.astimezone(UTC).isoformat(timespec="milliseconds")[:23]
-    fields: dict[str, Any] = {
-        "batches": point.steps,
-        "values": json_object(point.metrics),
-        "time": f"{at.removesuffix('.000')}Z",
-    }
-    epoch = as_number(point.epoch)
-    if epoch is not None:
-        fields["epoch"] = json_number(epoch)
-    return msgspec.json.encode(fields)
+class _Point(msgspec.Struct, omit_defaults=True):
+    """A data point in the order and forms of its JSON."""
+
+    batches: int
+    values: Any
+    time: str
+    epoch: Any = None
+
+
+def _point(point: PointRow) -> _Point:
+    at = point.reported_at
+    if at.tzinfo is not UTC:
+        at = at.astimezone(UTC)
+    time = at.isoformat(timespec="milliseconds")[:23].removesuffix(".000")
+    values, epoch = json_object(point.metrics), as_number(point.epoch)
+    return _Point(point.steps, values, f"{time}Z", None if epoch is None else json_number(epoch))
 
 
 def _to_ms(at: datetime) -> datetime:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from determined_master import clock
+from determined_master.domain.config.masking import mask_but_storage
 from determined_master.domain.paging import Page, page_of
 from determined_master.store.checkpoints import CheckpointRow
 from determined_master.store.metrics import StoredReport
@@ -82,7 +83,7 @@ def checkpoint(row: CheckpointRow) -> Checkpoint:
     training = CheckpointTrainingMetadata(
         trial_id=row.trial_id,
         experiment_id=row.experiment_id,
-        experiment_config=row.experiment_config,
+        experiment_config=_shown(row.experiment_config),
         hparams=row.hparams,
         training_metrics=_metrics(row.training_metrics),
         validation_metrics=_metrics(row.validation_metrics),
@@ -99,6 +100,10 @@ def checkpoint(row: CheckpointRow) -> Checkpoint:
         training=training,
         storage_id=row.storage_id,
     )
+
+
+def _shown(config: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if config is None else mask_but_storage(config)
 
 
 def _metrics(values: dict[str, object] | None) -> Metrics:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from determined_master.domain.access import Caller
-from determined_master.store.losses import DATABASE_AWAY
+from determined_master.store.losses import DATABASE_SILENT
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Stay:
                 return
             try:
                 await self._check()
-            except DATABASE_AWAY as error:  # nobody is sent away because it cannot be asked
+            except DATABASE_SILENT as error:  # nobody is sent away because it cannot be asked
                 log.info("an open connection was not looked at", extra={"error": str(error)})
 
 

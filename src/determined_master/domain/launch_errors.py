@@ -6,6 +6,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+FIRST_PAUSE = timedelta(seconds=5)
+LONGEST_PAUSE = timedelta(minutes=1)
+
 
 class Patience(msgspec.Struct, frozen=True):
     """How failures are taken."""
@@ -32,6 +35,16 @@ def note_failure(
     if before is None or not follows or now - before.at > patience.timeout:
         return LaunchErrors(text, now)
     return LaunchErrors(text, now, before.repeats + 1)
+
+
+def pause_after(failures: int, patience: Patience) -> timedelta:
+    """How long the next try waits after so many failures in a row, at least 1.
+
+    Longer each time, up to a minute: clouds count refused requests too. Never so long that the
+    next failure would not be within the time of this one.
+    """
+    pause: timedelta = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE)
+    return min(pause, patience.timeout / 2) if patience.timeout > timedelta(0) else pause
 
 
 def standing_failure(errors: LaunchErrors | None, patience: Patience, now: datetime) -> str | None:

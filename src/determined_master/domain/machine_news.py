@@ -17,23 +17,31 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
     starting_since: datetime | None = None
     """When the first of these was launched."""
     failure: str = ""
-    """Why the last launch started nothing; empty after one that did."""
+    """Why the last launch started nothing; empty after one that did, and when none is wanted."""
     tried_again_at: datetime | None = None
     """Until then no machine is started; None when it is tried all the time."""
+    silent: int = 0
+    """So many in a row were ended because their agents never came."""
     trouble: str = ""
-    """Why the provider cannot be asked at present."""
+    """Why the provider does not do all that it is asked for at present."""
 
     def sentence(self) -> str:
         """What holds up who waits for a machine; empty when there is nothing to tell."""
         parts = []
         if self.trouble:
-            parts.append(f"its provider of machines cannot be asked: {self.trouble}")
+            parts.append(f"its provider of machines has trouble: {self.trouble}")
         if self.starting:
             who = "1 machine is" if self.starting == 1 else f"{self.starting} machines are"
             at = self.starting_since
             since = f" since {at.strftime('%H:%M:%S UTC')}" if at is not None else ""
             first = ", the first" if since and self.starting > 1 else ""
             parts.append(f"{who} starting{first}{since}")
+        if self.silent:
+            who = "the last machine was" if self.silent == 1 else f"{self.silent} in a row were"
+            parts.append(
+                f"{who} ended because no agent came from it: the cloud's console log of one tells "
+                "an admin why"
+            )
         if self.failure:
             at = self.tried_again_at
             when = f"until {at.strftime('%H:%M:%S UTC')}" if at else "at present"

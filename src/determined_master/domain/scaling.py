@@ -66,7 +66,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clocks(msgspec.Struct, frozen=True):
-    """Since when machines are idle or without their agent, by id: carried from look to look."""
+    """Since when machines are idle or without their agent, by id: carried from look to look.
+
+    Only work ends an idle time, for one whose agent comes and goes costs as much as another. An
+    agent's time away ends with a look that sees it, and with a lead: none could come without a
+    master.
+    """
 
     idle_since: dict[str, datetime] = msgspec.field(default_factory=dict)
     away_since: dict[str, datetime] = msgspec.field(default_factory=dict)
@@ -100,7 +105,13 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scale(
-    seen: Sequence[Seen], desired: int, limits: Limits, clocks: Clocks, now: datetime
+    seen: Sequence[Seen],
+    desired: int,
+    limits: Limits,
+    clocks: Clocks,
+    now: datetime,
+    *,
+    held: int = 0,
 ) -> Scaling:
     """Decide which machines go, and how many more are started.
 
@@ -115,10 +126,12 @@ def scale(
         limits: of the pool.
         clocks: of the look before.
         now: of this look.
+        held: more machines that may be there and cost, though nothing can run on them: asked to
+            end and still not on their way out, or started and never seen.
 
     Returns:
-        A launch after which there are at most `max_machines`, and at least `min_machines` where
-        the maximum leaves room for them.
+        A launch after which there are at most `max_machines`, with those held, and at least
+        `min_machines` where the maximum leaves room for them.
 
     Cost: O(n log n) in machines.
     """
@@ -129,7 +142,7 @@ def scale(
     soon = [s for s in groups["away"] if _age(later.away_since, s, now) <= limits.return_wait]
     ready = [s for s in groups["idle"] if s.is_wanted]
     starting = len(groups["pending"]) + len(groups["starting"])
-    lowest, highest = limits.min_machines - left, limits.max_machines - count
+    lowest, highest = limits.min_machines - left, limits.max_machines - count - held
     launch = min(max(desired - starting - len(soon) - len(ready), lowest), highest)
     return Scaling(
         launch=max(0, launch),
@@ -168,8 +181,10 @@ def _group_of(seen: Seen, limits: Limits, now: datetime) -> str:
 def _go_on(groups: _Groups, clocks: Clocks, now: datetime) -> Clocks:
     """The clocks run on for who is still idle or away, and begin for who has become it."""
     idle, away = ([s.machine.id for s in groups[name]] for name in ("idle", "away"))
+    unseen = {s.machine.id for name in ("pending", "starting", "away") for s in groups[name]}
+    before = {id: since for id, since in clocks.idle_since.items() if id in unseen}
     return Clocks(
-        idle_since={id: clocks.idle_since.get(id, now) for id in idle},
+        idle_since=before | {id: clocks.idle_since.get(id, now) for id in idle},
         away_since={id: clocks.away_since.get(id, now) for id in away},
     )
 

@@ -157,7 +157,8 @@ def _as_refusal(error: Exception, post: Post) -> Exception:
     if isinstance(error, DetError):
         return error
     about = {"kind": post.kind.name, "id": post.id, "cause": post.cause}
-    refusal = refusal_of(error)
+    # Nobody sent a timer: what is refused of it is a defect of ours.
+    refusal = refusal_of(error) if post.timer is None else None
     if refusal is not None:
         _log.warning("the database refused an event", exc_info=error, extra=about)
         refusal.__cause__ = error

@@ -146,8 +146,7 @@ class _Transaction:
             if key not in self._subjects:
                 self._subjects[key] = Subject(kind, key[1], 0, month, None, None, 0)
         if month not in self._term.partitions:
-            await ensure_partition(self._conn, month)
-            self._term.partitions.add(month)
+            await ensure_partition(self._conn, month)  # it is there once this has committed
         await self._find_timers([post for post in posts if post.timer is not None])
 
     async def lock_listed(self, posts: Sequence[Post], closings: Sequence[Closing]) -> None:
@@ -233,6 +232,7 @@ class _Transaction:
 
     def finish(self) -> Applied:
         """What the commit has made true."""
+        self._term.partitions.add(self._writes.at.date().replace(day=1))
         changed = self._changed()
         for subject in self._subjects.values():
             if subject.has_context:
@@ -368,7 +368,8 @@ def _as_refusal(error: Exception, post: Post) -> Exception:
     if isinstance(error, DetError):
         return error
     about = {"kind": post.kind.name, "id": post.id, "event": tag_of(post.event)}
-    refusal = refusal_of(error)
+    # Nobody sent a timer: what is refused of it is a defect of ours.
+    refusal = refusal_of(error) if post.timer is None else None
     if refusal is not None:
         _log.warning("the database refused the rows of an event", exc_info=error, extra=about)
     else:

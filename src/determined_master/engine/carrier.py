@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from determined_master.domain.errors import DetError
+from determined_master.domain.errors import DetError, Unavailable
 from determined_master.engine.apply import Term
 from determined_master.engine.batch import OpenEffect
 from determined_master.engine.errors import Deferred
@@ -199,21 +199,29 @@ class Carrier:
         return False
 
     async def _tell_failure(self, open_effect: OpenEffect, words: str) -> None:
+        """Let the aggregate know, however long the database is away or full; then close it."""
         id = open_effect.id
         event = None
         if open_effect.effect is not None:
             event = self._kinds[id.kind].codec.effect_failed(open_effect.effect, words)
-        if event is not None:
+        tries = 0
+        while event is not None:
             try:
                 await self._engine.post(
                     id.kind, id.aggregate, event, cause=f"failed:{id}", closes=id
                 )
                 return
+            except Unavailable as error:
+                tries += 1
+                facts = {"effect": str(id), "error": str(error)}
+                _log.warning("an aggregate could not be told of a failed effect", extra=facts)
+                await asyncio.sleep(self._patience.wait_s(tries))
             except DetError as error:
                 _log.error(
                     "an aggregate refused to hear of a failed effect",
                     extra={"effect": str(id), "error": str(error)},
                 )
+                break
         await self._engine.close(id)
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from determined_master import clock
+from determined_master.domain.errors import Unavailable
 from determined_master.engine.apply import Term
 from determined_master.engine.errors import InternalError, TermEnded
 from determined_master.engine.kind import Kind
@@ -131,10 +132,15 @@ class Timers:
     def _refused(self, timer: _Timer, error: Exception) -> None:
         """A refusal by the domain has spent the timer; after a defect it is tried again.
 
-        What still fails then stays in flight: it is not tried again in this term.
+        What still fails then stays in flight: it is not tried again in this term. What the
+        database has no room for is tried until it has.
         """
         kind, id, name, _ = timer
         facts = {"kind": kind, "id": id, "timer": name, "error": str(error)}
+        if isinstance(error, Unavailable):
+            _log.warning("a timer's event failed", extra=facts)
+            asyncio.get_running_loop().call_later(_RETRY_S, self._try_again, timer)
+            return
         if not isinstance(error, InternalError):
             _log.warning("a timer's event was refused", extra=facts)
             self._forget(timer)

@@ -123,6 +123,7 @@ class AwsMachines:
 
     def _find_out(self) -> Opened:
         aws, metadata = self._aws, self._metadata
+        before = self._opened
         region = (
             aws.region
             or metadata.find("placement/region")
@@ -159,12 +160,17 @@ class AwsMachines:
             aws=aws,
             pool=self._site.pool,
             region=region,
-            tag_value=aws.tag_value or metadata.find("instance-id") or requests.DEFAULT_TAG_VALUE,
+            # What it was known by before, it is known by now, whatever the service says.
+            tag_value=before.terms.tag_value if before is not None else self._own_tag_value(),
             master_address=master_address(boot),
             script=script,
             root_device=device,
         )
         return Opened(ec2, terms)
+
+    def _own_tag_value(self) -> str:
+        found = self._aws.tag_value or self._metadata.find("instance-id")
+        return found or requests.DEFAULT_TAG_VALUE
 
     def _root_device(self, ec2: Ec2) -> str:
         """What the image calls its disk: images disagree, and another name adds a disk."""

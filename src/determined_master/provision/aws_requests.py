@@ -12,12 +12,9 @@ import msgspec
 from determined_master.domain.aws_instances import accelerator, gpus_of
 from determined_master.domain.scaling import Machine, MachineState, MachineType
 from determined_master.provision.bootstrap import SlotType
-from determined_master.settings_aws import ON_DEMAND_PRICE, AwsProvider
+from determined_master.settings_aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
 
-POOL_TAG = "determined-resource-pool"
 MASTER_TAG = "determined-master-address"
-LAUNCH_TAG = "determined-launch"
-"""The token of the launch that an instance or request came from."""
 DEFAULT_TAG_VALUE = "determined-ai-determined"
 DEFAULT_ROOT_DEVICE = "/dev/sda1"
 MAX_USER_DATA_BYTES = 16 * 1024

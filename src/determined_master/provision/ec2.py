@@ -12,13 +12,16 @@ from determined_master.ports import LaunchFailed, ProviderFailed
 
 ROOM = "InsufficientInstanceCapacity"
 _UNDECIDED = (
+    # The token's first request was taken, and its answer lost; this one differs from it, as in
+    # the time at which a spot request begins. What it has started will be listed.
+    "IdempotentParameterMismatch",
     "InternalError",
     "InternalFailure",
     "RequestLimitExceeded",
     "ServiceUnavailable",
     "Unavailable",
 )
-"""Answers that say that AWS could not look at the request."""
+"""Answers that leave open what was, or will be, started."""
 _GONE = ("InvalidInstanceID.NotFound", "InvalidSpotInstanceRequestID.NotFound")
 _REMEDIES = {
     ROOM: "try another zone, type of instance, or wait",

@@ -2,7 +2,8 @@
 
 An order is written down before it is given and struck out when its answer is. A master that
 finds one without an answer gives it again with the same token, which starts nothing twice. What
-a provider is asked to end is written down before, too.
+a provider is asked to end is written down before, too. Both only under the epoch of the lead: an
+old one that wakes up late finds that it may not write, and asks for nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ LISTING_LAG = timedelta(minutes=1)
 """How long a new machine may be missing from the list."""
 ORDER_LIFE = timedelta(minutes=10)
 """After that the list tells what an order has started."""
+UNSEEN_HOLD = timedelta(minutes=10)
+"""How long a machine that was started and never listed counts against the maximum."""
 NOTE_EVERY = timedelta(seconds=30)
 ACTIVE = ("pending", "starting", "running")
 
@@ -46,7 +49,13 @@ class Fleet:
         self._orders: list[Order] = []
         self._new: dict[str, tuple[Machine, datetime]] = {}
         """Launched and not listed yet, with when."""
+        self._recalled: frozenset[str] = frozenset()
+        """Those of these that an earlier lead has seen."""
+        self._unseen: dict[str, datetime] = {}
+        """Launched and never listed, with when they were given up."""
         self._leaving: dict[str, Machine] = {}
+        self._idle_since: dict[str, datetime] = {}
+        """As it is written down."""
         self._listed: tuple[Machine, ...] = ()
         self._noted: tuple[tuple[Machine, ...], datetime] | None = None
 
@@ -60,15 +69,48 @@ class Fleet:
         """What was asked to end and is still listed, by id."""
         return self._leaving
 
+    @property
+    def idle_since(self) -> Mapping[str, datetime]:
+        """Since when machines are idle, by id, as far as that is written down."""
+        return self._idle_since
+
+    @property
+    def held(self) -> int:
+        """How many machines may be there beside those that `look` tells of as active.
+
+        The provider should have ended them and has not begun to, or was said to have started them
+        and never listed them.
+        """
+        return len(self._still_there()) + len(self._unseen)
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """Ids of machines that were started in the last minutes and never listed."""
+        return frozenset(self._unseen)
+
+    def _still_there(self) -> list[str]:
+        return [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
+
+    async def take_over(self, epoch: int) -> None:
+        """Know what was written down by the leads before; from now on only this one writes.
+
+        Raises what the database does.
+        """
+        self._records.take_over(epoch)
+        stays = await self._records.stays()
+        self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
+        self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
+        self._recalled, self._unseen = frozenset(self._new), {}
+        self._noted = None  # others may have written since
+        self._idle_since = {s.machine.id: s.idle_since for s in stays if s.idle_since is not None}
+
     async def begin(self) -> None:
-        """Go on where the lead before has ended.
+        """After `take_over`: find the provider, and the orders that have no answer.
 
         Raises ProviderFailed, and what the database does.
         """
         await _in_time(self._provider.open())
-        stays, now = await self._records.stays(), clock.now()
-        self._leaving = {s.machine.id: s.machine for s in stays if s.is_leaving}
-        self._new = {s.machine.id: (s.machine, s.seen_at) for s in stays if not s.is_leaving}
+        now = clock.now()
         self._orders = []
         for order in await self._records.orders():
             if now - order.asked_at <= ORDER_LIFE:
@@ -79,7 +121,7 @@ class Fleet:
     async def look(self) -> list[Machine]:
         """All machines now; those that were asked to end are `terminating`.
 
-        Raises ProviderFailed, and what the database does.
+        Raises ProviderFailed, NotLeader, and what the database does.
         """
         listed = tuple(await _in_time(self._provider.list_machines()))
         now, ids = clock.now(), {m.id for m in listed}
@@ -91,17 +133,22 @@ class Fleet:
             )
         self._listed = listed
         self._leaving = {id: m for id, m in self._leaving.items() if id in ids}
-        self._new = {
-            id: (machine, at)
-            for id, (machine, at) in self._new.items()
-            if id not in ids and now - at <= LISTING_LAG
-        }
+        self._give_up(ids, now)
         known = (*listed, *(machine for machine, _ in self._new.values()))
         await self._note(known, now)
         return [
             replace(m, state="terminating") if m.id in self._leaving and m.state in ACTIVE else m
             for m in known
         ]
+
+    async def note_idle(self, since: Mapping[str, datetime]) -> None:
+        """Write down since when machines are idle, for the next lead.
+
+        Raises NotLeader, and what the database does.
+        """
+        if since != self._idle_since:
+            await self._records.note_idle(since)
+            self._idle_since = dict(since)
 
     async def settle(self) -> None:
         """Give the orders again whose answer is not known.
@@ -120,6 +167,7 @@ class Fleet:
 
         Raises:
             LaunchFailed: none could be started. ProviderFailed: nobody knows; `settle` finds out.
+            NotLeader: another lead has begun; nothing was asked for.
         """
         order = Order(str(entropy.new_uuid()), count, clock.now())
         await self._records.begin(order)
@@ -130,13 +178,13 @@ class Fleet:
         """End machines, those again that were asked to end before and are still there.
 
         Raises ProviderFailed, and what the database does; then it is asked for again next time.
+        NotLeader: another lead has begun, which may have given them work; nothing is ended.
         """
-        again = [m.id for m in self._listed if m.id in self._leaving and m.state in ACTIVE]
+        again = self._still_there()
         ids = [m.id for m in machines if m.id not in again]
-        if ids:
-            await self._records.note_leaving(ids, clock.now())
-            self._leaving.update({m.id: m for m in machines})
         if ids or again:
+            await self._records.note_leaving([*ids, *again], clock.now())
+            self._leaving.update({m.id: m for m in machines})
             await _in_time(self._provider.terminate([*ids, *again]))
 
     def spare(self, machine_id: str) -> None:
@@ -146,6 +194,25 @@ class Fleet:
     async def close(self) -> None:
         """Let go of the provider."""
         await self._provider.close()
+
+    def _give_up(self, listed: set[str], now: datetime) -> None:
+        """Stop to wait for the listing of machines: it has them, or should have by now."""
+        waited = {id: entry for id, entry in self._new.items() if id not in listed}
+        self._new = {id: e for id, e in waited.items() if now - e[1] <= LISTING_LAG}
+        late = waited.keys() - self._new.keys()
+        self._unseen |= dict.fromkeys(late - self._recalled, now)
+        self._unseen = {
+            id: at
+            for id, at in self._unseen.items()
+            if id not in listed and now - at <= UNSEEN_HOLD
+        }
+        if gone := sorted(late & self._recalled):
+            log.warning(
+                "machines that were there before are not listed any more: they have ended, or run "
+                "on unseen where the provider's region, zone, tag or label, or the master's own "
+                "machine, has changed",
+                extra={"pool": self._pool, "machines": gone},
+            )
 
     async def _give(self, order: Order) -> Sequence[Machine]:
         try:

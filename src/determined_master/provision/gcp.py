@@ -24,7 +24,7 @@ from determined_master.provision.google_account import GoogleAccount
 from determined_master.provision.metadata import GCP_ALIASES, GcpMetadata
 from determined_master.provision.site import boot_of, master_address, resolve_host
 from determined_master.provision.threads import DEADLINE_S, Threads
-from determined_master.settings_gcp import GcpProvider
+from determined_master.settings_gcp import LAUNCH_LABEL, GcpProvider
 
 log = logging.getLogger(__name__)
 LAUNCH_PATIENCE = timedelta(seconds=25)
@@ -203,7 +203,12 @@ class GcpMachines:
                     f"GCP: the {key} is not known, for the master does not run there: set "
                     f"provider.{key}"
                 )
-        own_name = requests.default_name(metadata.find("instance/name"))
+        before = self._opened
+        if before is not None:  # it keeps the names it had, whatever the service says now
+            label, prefix = before.terms.label_value, before.terms.name_prefix
+        else:
+            own_name = requests.default_name(metadata.find("instance/name"))
+            label, prefix = gcp.label_value or own_name, gcp.name_prefix or f"{own_name}-"
         boot = boot_of(gcp, self._site)
         host = resolve_host(boot.master_host, GCP_ALIASES, metadata.find_host, "GCP")
         boot = replace(
@@ -218,8 +223,8 @@ class GcpMachines:
             site=self._site,
             project=project,
             zone=zone,
-            label_value=gcp.label_value or own_name,
-            name_prefix=gcp.name_prefix or f"{own_name}-",
+            label_value=label,
+            name_prefix=prefix,
             master_host=host,
             master_port=boot.master_port,
             master_address=master_address(boot),
@@ -230,4 +235,4 @@ class GcpMachines:
 
 
 def _of_launch(token: str) -> dict[str, str]:
-    return {requests.LAUNCH_LABEL: token}
+    return {LAUNCH_LABEL: token}

@@ -12,11 +12,8 @@ from determined_master.domain.gcp_machines import accelerator, label_value, min_
 from determined_master.domain.scaling import Machine, MachineState, MachineType
 from determined_master.ports import MachineSite
 from determined_master.provision.bootstrap import SlotType
-from determined_master.settings_gcp import GcpProvider
+from determined_master.settings_gcp import LAUNCH_LABEL, POOL_LABEL, GcpProvider
 
-POOL_LABEL = "determined-resource-pool"
-LAUNCH_LABEL = "determined-launch"
-"""The token of the launch that an instance came from."""
 DEFAULT_LABEL_VALUE = "determined-ai-determined"
 MAX_DEFAULT = 30
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"

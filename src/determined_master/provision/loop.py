@@ -18,14 +18,17 @@ from determined_master.domain.launch_errors import (
     LaunchErrors,
     Patience,
     note_failure,
+    pause_after,
     standing_failure,
 )
 from determined_master.domain.machine_demand import demand
 from determined_master.domain.machine_news import MachineNews
 from determined_master.domain.machine_size import Size
 from determined_master.domain.scaling import Clocks, Ending, Limits, Scaling, scale
+from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision.fleet import ACTIVE
+from determined_master.provision.joins import Joins
 from determined_master.provision.sight import held_of, see, waiting_of
 from determined_master.store.losses import DATABASE_ERRORS
 
@@ -87,12 +90,33 @@ class MachineLoop:
         self._pool = scheduling
         self._tick_s = tick_s
         self._clocks = Clocks()
+        self._joins = Joins(config.pool)
         self._errors: LaunchErrors | None = None
+        self._failures = 0
+        """Launches in a row of which nothing came."""
+        self._again_at: datetime | None = None
+        """Before that none is tried."""
+        self._known_unseen: frozenset[str] = frozenset()
         self._sent_away: set[str] = set()
         """Tasks that heard of the failure that counts now: they are told once."""
         self._shut: frozenset[str] = frozenset()
         self._told = ""
         self._complained_at: datetime | None = None
+        self._epoch: int | None = None
+        """Of the lead that has taken over."""
+
+    async def take_over(self, epoch: int) -> None:
+        """A lead has begun: what was asked to end gets nothing new.
+
+        To be called once what runs is known from the rows, and before the first agent is let in.
+        Raises what the database does.
+        """
+        await self._fleet.take_over(epoch)
+        await self._close({m.agent_name for m in self._fleet.leaving.values()} | self._shut)
+        self._clocks = Clocks(dict(self._fleet.idle_since))
+        self._joins = Joins(self.config.pool, self._fleet.idle_since)
+        self._forget_failures()
+        self._epoch = epoch
 
     async def run(self) -> None:
         """Look for ever, in every lead; cancelled at the master's end."""
@@ -100,12 +124,11 @@ class MachineLoop:
         try:
             while True:
                 epoch = await engine.wait_until_leading(timeout_s=None)
-                self._clocks, self._errors = Clocks(), None
                 has_begun = False
                 while engine.epoch == epoch:
                     if has_begun:
                         await self._try(self.tick)
-                    else:
+                    elif self._epoch == epoch:
                         has_begun = await self._try(self._fleet.begin)
                     await asyncio.sleep(self._tick_s)
         finally:
@@ -117,7 +140,10 @@ class MachineLoop:
             await step()
         except ProviderFailed as error:
             self.news = msgspec.structs.replace(self.news, trouble=str(error))
-            self._say(f"machines cannot be managed, it is tried again: {error}")
+            self._say(f"not all could be done for machines, it is tried again: {error}")
+            return False
+        except NotLeader as error:
+            log.info("%s: nothing is done", error, extra={"pool": self.config.pool})
             return False
         except DATABASE_ERRORS:
             self._say("machines wait until the database answers")
@@ -137,23 +163,33 @@ class MachineLoop:
     async def tick(self) -> None:
         """Look once and carry out what is decided.
 
-        Raises ProviderFailed, and what the database does.
+        Raises ProviderFailed, NotLeader, and what the database does.
         """
         config, pool = self.config, self._pool
         machines = await self._fleet.look()
+        self._note_unseen()
         decision = pool.decision()
         if decision is None:
             return
         waiting = waiting_of(decision)
         desired = demand(waiting, held_of(decision), config.size)
         seen = see(machines, decision, pool.agents(), self._is_busy, config.size)
-        decided = scale(seen, desired, config.limits, self._clocks, clock.now())
+        held = self._fleet.held
+        decided = scale(seen, desired, config.limits, self._clocks, clock.now(), held=held)
         self._clocks = decided.clocks
+        self._joins.note(seen, decided.endings)
+        await self._fleet.note_idle(decided.clocks.idle_since)
         self._note(decided, machines)
-        await self._end(decided.endings, machines)
+        unended: ProviderFailed | None = None
+        try:
+            await self._end(decided.endings, machines)
+        except ProviderFailed as error:  # who waits for a machine does not wait for that
+            unended = error
         launched = await self._launch(decided.launch)
         self._note(decided, [*machines, *launched])
         await self._send_away(decided.machines, waiting)
+        if unended is not None:
+            raise unended
 
     def _is_busy(self, agent_name: str) -> bool:
         return bool(self._pool.live.on_agent(agent_name))
@@ -186,7 +222,8 @@ class MachineLoop:
     async def _launch(self, count: int) -> Sequence[Machine]:
         """Start machines, unless a failure counts; what was started."""
         launched: Sequence[Machine] = ()
-        if self._standing() is not None:
+        waits = self._again_at is not None and clock.now() < self._again_at
+        if waits or self._standing() is not None:
             return launched
         try:
             if not self._fleet.is_settled:
@@ -198,13 +235,32 @@ class MachineLoop:
             else:
                 return launched
         except ProviderFailed as error:
-            self._errors = note_failure(
-                self._errors, str(error), self.config.patience, clock.now()
-            )
-            self._complain(str(error))
+            self._failed(str(error))
             return launched
-        self._errors = self._complained_at = None
+        if not self._fleet.unseen:  # what was started may have the fate of those before
+            self._forget_failures()
         return launched
+
+    def _note_unseen(self) -> None:
+        """A machine that the provider has started and never lists is a launch that failed."""
+        before, self._known_unseen = self._known_unseen, self._fleet.unseen
+        if count := len(self._known_unseen - before):
+            who = "1 machine was" if count == 1 else f"{count} machines were"
+            self._failed(
+                f"{who} started and never listed: the cloud's console tells whether it ended at "
+                "once and why, or has lost the tags or labels by which the master knows it"
+            )
+
+    def _failed(self, text: str) -> None:
+        now, patience = clock.now(), self.config.patience
+        self._errors = note_failure(self._errors, text, patience, now)
+        self._failures += 1
+        self._again_at = now + pause_after(self._failures, patience)
+        self._complain(text)
+
+    def _forget_failures(self) -> None:
+        self._errors = self._again_at = self._complained_at = None
+        self._failures = 0
 
     def _complain(self, failure: str) -> None:
         """Write a line now and then: a provider's text may have another number each time."""
@@ -252,9 +308,11 @@ class MachineLoop:
             and m.agent_name not in known
             and (m.state == "pending" or now - m.launched_at < limits.max_starting)
         ]
-        until = None
+        fleet, until = self._fleet, None
         if errors is not None and self._standing() is not None:
             until = errors.at + self.config.patience.timeout
+        elif not (decided.launch or fleet.held) and fleet.is_settled:
+            errors = None  # of a launch that nobody waits for any more
         self.news = MachineNews(
             machines=decided.machines,
             max_machines=limits.max_machines,
@@ -262,4 +320,5 @@ class MachineLoop:
             starting_since=min(on_the_way, default=None),
             failure=errors.text if errors is not None else "",
             tried_again_at=until,
+            silent=self._joins.silent,
         )

@@ -66,6 +66,11 @@ class MachineLoops:
         loop = self._loops.get(pool)
         return None if loop is None else loop.news
 
+    async def take_over(self, epoch: int) -> None:
+        """A lead has begun, and agents are about to be let in; raises what the database does."""
+        for loop in self._loops.values():
+            await loop.take_over(epoch)
+
     async def run(self) -> None:
         """Run all loops until cancelled; raises what the database does at the begin."""
         await self._around.engine.wait_until_leading(timeout_s=None)

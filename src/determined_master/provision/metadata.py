@@ -1,6 +1,6 @@
 """What a master in a cloud learns about its own machine, from the cloud's metadata service.
 
-Every call blocks; outside the cloud it finds nothing, after at most a second a question.
+Every call blocks; outside the cloud it finds nothing, after at most three seconds a question.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from determined_master.provision.bootstrap import Identity
 
 TIMEOUT_S = 1.0
+TRIES = 3
+"""Machines are known by what is said here: a service that stumbles is no other cloud."""
 _NOTHING: Mapping[str, str] = {}
 # The service is a neighbour: proxies of the environment are for what is far.
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -81,11 +83,15 @@ class GcpMetadata:
 
 def _ask(url: str, headers: Mapping[str, str] = _NOTHING, method: str = "GET") -> str:
     request = urllib.request.Request(url, headers=dict(headers), method=method)
-    try:
-        with _direct.open(request, timeout=TIMEOUT_S) as answer:
-            return str(answer.read(65536).decode()).strip()
-    except urllib.error.HTTPError as error:
-        error.close()
-        return ""
-    except (OSError, ValueError):
-        return ""
+    for _ in range(TRIES):
+        try:
+            with _direct.open(request, timeout=TIMEOUT_S) as answer:
+                return str(answer.read(65536).decode()).strip()
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code < 500 and error.code != 429:
+                return ""
+        except (OSError, ValueError) as error:
+            if not isinstance(getattr(error, "reason", error), TimeoutError):
+                return ""  # there is nobody who would answer later
+    return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from determined_master.domain.machine_wants import Wants
 from determined_master.domain.scaling import Machine, Seen
 
 if TYPE_CHECKING:
@@ -54,12 +55,7 @@ def see(
     connected = {a.id for a in agents if a.is_connected}
     offered = {a.id: a for a in decision.view.agents if a.id in connected}
     chosen = {name for start in decision.plan.starts for name, _ in start.placement}
-    asking = [
-        r.excluded_agents
-        for r in waiting_of(decision)
-        if size.may_hold(r.slots, is_single_node=r.is_single_node)
-    ]
-    excluded = frozenset.intersection(*asking) if asking else frozenset()
+    wants = Wants(waiting_of(decision), size)
 
     def seen(machine: Machine) -> Seen:
         name = machine.agent_name
@@ -67,7 +63,6 @@ def see(
             return Seen(machine=machine, agent="busy")
         if name not in offered:
             return Seen(machine=machine, agent="away")
-        is_wanted = bool(asking) and offered[name].is_accepting and name not in excluded
-        return Seen(machine=machine, agent="idle", is_wanted=is_wanted)
+        return Seen(machine=machine, agent="idle", is_wanted=wants.might_take(offered[name]))
 
     return [seen(machine) for machine in machines]

@@ -15,7 +15,7 @@ from typing import Any
 
 from determined_master import clock
 from determined_master.domain.scaling import Machine
-from determined_master.ports import LaunchFailed, MachineSite
+from determined_master.ports import LaunchFailed, MachineSite, ProviderFailed
 from determined_master.provision import aws_requests as requests
 from determined_master.provision.aws import AwsMachines, MakeClient, Opened
 from determined_master.provision.ec2 import Ec2, Refused, refusals_are
@@ -29,6 +29,8 @@ START = timedelta(seconds=10)
 MAX_TRIES = 6
 SKEW_STEP_S = 10
 _TOO_EARLY = "InvalidTime"
+MAX_VALUES = 200
+"""AWS refuses a filter that has more."""
 
 
 class SpotMachines(AwsMachines):
@@ -52,11 +54,15 @@ class SpotMachines(AwsMachines):
 
     def _find_out(self) -> Opened:
         opened = super()._find_out()
-        with refusals_are():
-            answer = opened.ec2.call(
-                "describe_spot_instance_requests",
-                Filters=requests.own_filters(opened.terms, state=LIVE),
-            )
+        try:
+            with refusals_are():
+                answer = opened.ec2.call(
+                    "describe_spot_instance_requests",
+                    Filters=requests.own_filters(opened.terms, state=LIVE),
+                )
+        except ProviderFailed:  # it is opened again, every few seconds
+            opened.ec2.close()
+            raise
         self._skew = skew_of(answer, self._now())
         if self._skew:
             log.warning(
@@ -95,6 +101,7 @@ class SpotMachines(AwsMachines):
     def _terminate(self, machine_ids: Sequence[str]) -> None:
         ec2 = self._ready().ec2
         asked = [id for id in machine_ids if id.startswith(PREFIX)]
+        asked = [id for id in asked if not self._book.is_granted(id)]
         with refusals_are():
             ec2.cancel_requests(asked)
             self._book.cancelled(asked)
@@ -107,9 +114,13 @@ class SpotMachines(AwsMachines):
             unseen = self._book.listed(live)
             over = []
             if unseen:  # a filter, for an id that AWS does not know yet would fail the call
-                answers = ec2.spot_requests(
-                    [{"Name": "spot-instance-request-id", "Values": unseen}]
-                )
+                answers = [
+                    answer
+                    for some in batched(unseen)
+                    for answer in ec2.spot_requests(
+                        [{"Name": "spot-instance-request-id", "Values": some}]
+                    )
+                ]
                 over = self._book.looked_up(unseen, answers, self._now())
             for request in self._book.to_report(over):
                 log.error(
@@ -127,7 +138,11 @@ class SpotMachines(AwsMachines):
         ids = self._book.instance_ids()
         if not ids:
             return []
-        found = ec2.instances([{"Name": "instance-id", "Values": ids}])
+        found = [
+            instance
+            for some in batched(ids)
+            for instance in ec2.instances([{"Name": "instance-id", "Values": some}])
+        ]
         here = [i for i in found if i["State"]["Name"] not in ("terminated", "shutting-down")]
         nameless = sorted({i["InstanceId"] for i in here} - self._named)
         if nameless:
@@ -144,7 +159,18 @@ class SpotMachines(AwsMachines):
         late = ec2.spot_requests(
             requests.own_filters(terms, state=["cancelled"], status_code=[RUNS_ON])
         )
-        ec2.end_instances(sorted(r["InstanceId"] for r in late if r.get("InstanceId")))
+        orphans = sorted(r["InstanceId"] for r in late if r.get("InstanceId"))
+        if orphans:
+            log.warning(
+                "spot machines are ended: their requests were cancelled after they were granted",
+                extra={"pool": terms.pool, "machines": orphans},
+            )
+        ec2.end_instances(orphans)
+
+
+def batched(ids: Sequence[str]) -> list[list[str]]:
+    """As many at once as AWS takes for one filter."""
+    return [list(ids[i : i + MAX_VALUES]) for i in range(0, len(ids), MAX_VALUES)]
 
 
 def skew_of(answer: dict[str, Any], now: datetime) -> timedelta:

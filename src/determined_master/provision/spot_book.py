@@ -104,6 +104,11 @@ class Book:
                 told.append(request)
         return sorted(told, key=lambda request: (request.made_at, request.id))
 
+    def is_granted(self, id: str) -> bool:
+        """Whether a request has got its instance: to take it back would end what runs there."""
+        request = self._requests.get(id)
+        return request is not None and not request.is_pending
+
     def instance_ids(self) -> list[str]:
         """Instances that requests have got."""
         return sorted(r.instance_id for r in self._requests.values() if r.instance_id)

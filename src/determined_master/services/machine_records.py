@@ -2,33 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from determined_master.domain.scaling import Machine
+from determined_master.engine.fence import hold_lead
 from determined_master.store import machines as rows
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Pool
+    from determined_master.store.pool import Conn, Pool
 
+log = logging.getLogger(__name__)
 THERE = ("pending", "starting", "running", "stopping")
 """States that are written down; reports leave requests out that were not granted."""
 
 
 async def forget_other_pools(db: Pool, pools: Sequence[str]) -> None:
-    """Nobody looks any more at the machines of pools other than these."""
+    """Nobody looks any more at the machines of pools other than these: the log names them once."""
     async with db.acquire() as conn:
-        await rows.end_stays_of_other_pools(conn, pools)
+        forgotten = await rows.end_stays_of_other_pools(conn, pools)
+    for pool, machines in forgotten.items():
+        log.warning(
+            "a pool has no provider any more, and its machines run on: end them in their cloud, "
+            "or give the pool its provider again",
+            extra={"pool": pool, "machines": machines},
+        )
 
 
 class MachineRecords:
-    """Stays and orders of one pool; every call raises what the database does."""
+    """Stays and orders of one pool; every call raises what the database does.
+
+    What writes also raises NotLeader, once another lead has begun than the one that took over
+    here last: what an old one would do then is never noted, and so never done.
+    """
 
     def __init__(self, db: Pool, pool: str, slots: int) -> None:
         self._db = db
         self._pool = pool
         self._slots = slots
+        self._epoch = 0
+        """Of no lead."""
+
+    def take_over(self, epoch: int) -> None:
+        """A lead has begun, under that epoch."""
+        self._epoch = epoch
 
     async def stays(self) -> list[rows.Stay]:
         """What is there, as far as is known."""
@@ -38,12 +58,17 @@ class MachineRecords:
     async def note(self, machines: Sequence[Machine], now: datetime) -> None:
         """Write down who is there; who is not any more has left when last seen."""
         here = [m for m in machines if m.state in THERE]
-        async with self._db.acquire() as conn, conn.transaction():
+        async with self._write() as conn:
             await rows.upsert_stays(conn, self._pool, here, self._slots, now)
+
+    async def note_idle(self, since: Mapping[str, datetime]) -> None:
+        """Write down since when machines are idle, by id; the others are not."""
+        async with self._write() as conn:
+            await rows.update_idle(conn, self._pool, since)
 
     async def note_leaving(self, machine_ids: Sequence[str], now: datetime) -> None:
         """Before a provider is asked to end machines: nothing shall start there any more."""
-        async with self._db.acquire() as conn:
+        async with self._write() as conn:
             await rows.mark_leaving(conn, self._pool, machine_ids, now)
 
     async def orders(self) -> list[rows.Order]:
@@ -53,10 +78,16 @@ class MachineRecords:
 
     async def begin(self, order: rows.Order) -> None:
         """Before an order is given."""
-        async with self._db.acquire() as conn:
+        async with self._write() as conn:
             await rows.insert_order(conn, self._pool, order)
 
     async def settle(self, order: rows.Order) -> None:
         """Its answer is known."""
-        async with self._db.acquire() as conn:
+        async with self._write() as conn:
             await rows.delete_order(conn, order.token)
+
+    @asynccontextmanager
+    async def _write(self) -> AsyncIterator[Conn]:
+        async with self._db.acquire() as conn, conn.transaction():
+            await hold_lead(conn, self._epoch)
+            yield conn

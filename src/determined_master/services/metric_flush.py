@@ -77,9 +77,12 @@ class Flusher:
             batch = [await queue.get()]
             try:
                 async with self._pool.acquire() as conn:
-                    while batch and not conn.is_closed():
+                    while batch:
                         await self._flush(conn, batch + _more(queue, batch))
-                        batch = [] if queue.empty() else [queue.get_nowait()]
+                        batch = []
+                        # Over a connection that was lost nothing more is taken up.
+                        if not conn.is_closed() and not queue.empty():
+                            batch = [queue.get_nowait()]
             except DATABASE_ERRORS as error:
                 _tell(batch, error)
 

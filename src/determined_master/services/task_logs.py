@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -167,23 +168,27 @@ class TaskLogs:
         """
         access.may(caller, "read", "task")
         sent = _Sent()
-        while True:
-            event = self._listen(task_ids)
-            async with self._pool.acquire() as conn:
-                is_over = await rows.is_complete(conn, task_ids)
-            async for page in self._pages_after(task_ids, wanted, sent):
-                if limit and sent.count + len(page) >= limit:
-                    yield page[: limit - sent.count]
+        try:
+            while True:
+                event = self._listen(task_ids)
+                async with self._pool.acquire() as conn:
+                    is_over = await rows.is_complete(conn, task_ids)
+                async for page in self._pages_after(task_ids, wanted, sent):
+                    if limit and sent.count + len(page) >= limit:
+                        yield page[: limit - sent.count]
+                        return
+                    sent.add(page)
+                    yield page
+                if is_over:
                     return
-                sent.add(page)
-                yield page
-            if is_over:
-                return
-            try:
-                async with asyncio.timeout(FOLLOW_POLL_S):
-                    await event.wait()
-            except TimeoutError:
-                continue
+                try:
+                    async with asyncio.timeout(FOLLOW_POLL_S):
+                        await event.wait()
+                except TimeoutError:
+                    continue
+        finally:
+            for task_id in task_ids:  # nothing is kept of a task that nobody follows
+                self.tell(task_id)
 
     async def fields(self, caller: Caller, task_ids: Sequence[str]) -> dict[str, list[Any]]:
         """Values that lines can be filtered by."""
@@ -216,16 +221,28 @@ class _Sent:
     """What a follower has sent: a count, and the ids of late."""
 
     OVERLAP = 20_000
+    """So many numbers below the newest is read again, at most."""
+    SETTLED_S = 60.0
+    """What was drawn before a line that was sent so long ago is committed by now."""
 
     def __init__(self) -> None:
         self.count = 0
         self.floor = 0
         self.recent: set[int] = set()
+        self._newest = 0
+        self._marks: deque[tuple[float, int]] = deque()
+        """When, at most once a second, and what had been the newest line then."""
 
     def add(self, page: Sequence[rows.LogRow]) -> None:
+        now_s = clock.monotonic_s()
         self.count += len(page)
         self.recent.update(row.id for row in page)
-        self.floor = max(self.floor, max(self.recent) - self.OVERLAP)
+        self._newest = max(self._newest, page[-1].id)
+        if not self._marks or self._marks[-1][0] < now_s - 1:
+            self._marks.append((now_s, self._newest))
+        self.floor = max(self.floor, self._newest - self.OVERLAP)
+        while self._marks and self._marks[0][0] < now_s - self.SETTLED_S:
+            self.floor = max(self.floor, self._marks.popleft()[1])
         if len(self.recent) > 2 * self.OVERLAP:
             self.recent = {i for i in self.recent if i > self.floor}
 

@@ -19,3 +19,6 @@ DATABASE_AWAY = (
     asyncpg.OperatorInterventionError,  # it is shutting down, or starting
 )
 """What says that the server has gone; the same request may succeed later."""
+
+DATABASE_SILENT = (*DATABASE_AWAY, TimeoutError, asyncpg.InsufficientResourcesError)
+"""What says nothing of what was asked: it is away, hangs, or takes no more connections."""

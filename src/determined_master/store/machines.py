@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -17,6 +17,7 @@ class Stay(msgspec.Struct, frozen=True):
     machine: Machine
     seen_at: datetime
     is_leaving: bool
+    idle_since: datetime | None = None
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -31,7 +32,7 @@ async def list_open_stays(conn: Conn, pool: str) -> list[Stay]:
     """The stays of a pool's machines that have not ended, the oldest first."""
     query = """
         SELECT machine_id, agent_name, state, is_spot, started_at, seen_at,
-               leaving_at IS NOT NULL AS is_leaving
+               leaving_at IS NOT NULL AS is_leaving, idle_since
           FROM machine_stays WHERE pool = $1 AND ended_at IS NULL ORDER BY id
     """
     return [
@@ -45,6 +46,7 @@ async def list_open_stays(conn: Conn, pool: str) -> list[Stay]:
             ),
             row["seen_at"],
             row["is_leaving"],
+            row["idle_since"],
         )
         for row in await conn.fetch(query, pool)
     ]
@@ -79,12 +81,18 @@ async def upsert_stays(
     await conn.execute(note, pool, *columns, slots, now)
 
 
-async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> None:
-    """End the stays of machines whose pool is none of these, when last seen."""
+async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> dict[str, list[str]]:
+    """End the stays of machines whose pool is none of these, when last seen; their ids by pool."""
     query = """
-        UPDATE machine_stays SET ended_at = seen_at WHERE ended_at IS NULL AND pool <> ALL ($1)
+        WITH ended AS (
+            UPDATE machine_stays SET ended_at = seen_at
+             WHERE ended_at IS NULL AND pool <> ALL ($1)
+            RETURNING pool, machine_id
+        )
+        SELECT pool, array_agg(machine_id ORDER BY machine_id) AS ids
+          FROM ended GROUP BY pool ORDER BY pool
     """
-    await conn.execute(query, pools)
+    return {row["pool"]: row["ids"] for row in await conn.fetch(query, pools)}
 
 
 async def mark_leaving(conn: Conn, pool: str, ids: Sequence[str], now: datetime) -> None:
@@ -95,6 +103,18 @@ async def mark_leaving(conn: Conn, pool: str, ids: Sequence[str], now: datetime)
            AND leaving_at IS NULL
     """
     await conn.execute(query, pool, ids, now)
+
+
+async def update_idle(conn: Conn, pool: str, since: Mapping[str, datetime]) -> None:
+    """Note since when machines of a pool are idle, by id; all of its others are not."""
+    query = """
+        UPDATE machine_stays s SET idle_since = i.since
+          FROM machine_stays o
+          LEFT JOIN unnest($2::text[], $3::timestamptz[]) AS i (id, since) ON i.id = o.machine_id
+         WHERE o.id = s.id AND o.pool = $1 AND o.ended_at IS NULL
+           AND o.idle_since IS DISTINCT FROM i.since
+    """
+    await conn.execute(query, pool, list(since), list(since.values()))
 
 
 async def insert_order(conn: Conn, pool: str, order: Order) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncpg
 
 from determined_master.domain.errors import Aborted, DetError, InvalidArgument
+from determined_master.store.errors import DatabaseUnavailable
 
 
 def refusal_of(error: BaseException) -> DetError | None:
@@ -34,6 +35,30 @@ def refusal_of(error: BaseException) -> DetError | None:
             return InvalidArgument(
                 "a value of the request cannot be stored: ids go to 2147483647, other numbers to "
                 "9223372036854775807, times from year 1 to 9999 in UTC"
+            )
+        case _:
+            return None
+
+
+def shortage_of(error: BaseException) -> DatabaseUnavailable | None:
+    """The error for whose request met a database that is full; None for any other.
+
+    It is worth another try, however long it takes: somebody has to make room.
+    """
+    match error:
+        case asyncpg.DiskFullError():
+            return DatabaseUnavailable(
+                f"the database has no room ({error}): free some space on its disk; the same "
+                "request can then be sent again"
+            )
+        case asyncpg.TooManyConnectionsError():
+            return DatabaseUnavailable(
+                f"the database takes no more connections ({error}): raise its max_connections, or "
+                "let other programs use fewer; the same request can then be sent again"
+            )
+        case asyncpg.InsufficientResourcesError():
+            return DatabaseUnavailable(
+                f"the database is short of something ({error}): send the same request again"
             )
         case _:
             return None

@@ -54,8 +54,7 @@ async def list_points(conn: Conn, wanted: SeriesWanted, limit: int) -> list[Poin
          ORDER BY steps, id LIMIT {limit:d}
     """
     steps = (wanted.from_steps, wanted.to_steps)
-    rows = await conn.fetch(query, *_values(wanted), *steps, *wanted.names)
-    return [_point(row, wanted.names) for row in rows]
+    return _points(await conn.fetch(query, *_values(wanted), *steps, *wanted.names), wanted.names)
 
 
 async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int]) -> list[PointRow]:
@@ -64,8 +63,7 @@ async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int])
         SELECT {_columns(wanted, 6)} FROM metrics WHERE {_WHERE} AND steps = ANY ($5::int[])
          ORDER BY steps, id
     """
-    rows = await conn.fetch(query, *_values(wanted), steps, *wanted.names)
-    return [_point(row, wanted.names) for row in rows]
+    return _points(await conn.fetch(query, *_values(wanted), steps, *wanted.names), wanted.names)
 
 
 async def list_between(
@@ -91,13 +89,23 @@ async def list_between(
 def _columns(wanted: SeriesWanted, first: int) -> str:
     """Columns of a point; names of metrics are parameters from `first` on."""
     metrics = "".join(f", metrics->${n}" for n in range(first, first + len(wanted.names)))
-    return f"id, steps, reported_at, metrics->'epoch'{metrics}"
+    return f"id, steps, reported_at, jsonb_build_array(metrics->'epoch'{metrics})::text"
 
 
-def _point(row: Any, names: Sequence[str]) -> PointRow:
+def _points(rows: Sequence[Any], names: Sequence[str]) -> list[PointRow]:
     """A metric that is null is left out, as one that is not there."""
-    values = {n: v for n, v in zip(names, row[4:], strict=True) if v is not None}
-    return PointRow(row[0], row[1], row[2], values, row[3])
+    # There may be thousands: all values are parsed at once.
+    found = msgspec.json.decode(f"[{','.join([row[3] for row in rows])}]")
+    return [
+        PointRow(
+            row[0],
+            row[1],
+            row[2],
+            {n: v for n, v in zip(names, values, strict=True) if v is not None},
+            epoch,
+        )
+        for row, (epoch, *values) in zip(rows, found, strict=True)
+    ]
 
 
 def _values(wanted: SeriesWanted) -> tuple[Any, ...]:

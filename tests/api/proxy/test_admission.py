@@ -49,7 +49,8 @@ async def test_a_token_of_the_service_itself_is_passed_on(
 
 
 async def test_nobody_gets_in_without_a_token(master: Master, backend: Backend) -> None:
-    path = f"/proxy/{master.task(backend).id}:8080/a?b=c&d=e"
+    task = master.task(backend)
+    path = f"/proxy/{task.id}:8080/a?b=c&d=e"
     none = await ask(master.port, path)
     assert (none.status, json.loads(none.body)) == (401, {"message": "Unauthorized"})
     page = await ask(master.port, path, "Accept: text/html,*/*")
@@ -58,6 +59,8 @@ async def test_nobody_gets_in_without_a_token(master: Master, backend: Backend) 
     for answer in (page, bad):
         assert (answer.status, answer.headers["location"]) == (303, quoted)
     assert backend.heads == []
+    last = master.services.proxies.last_request_at(task.id)
+    assert last is None, "a stranger does not keep an idle task running"
 
 
 async def test_a_token_in_the_address_lets_nobody_in(master: Master, backend: Backend) -> None:
@@ -122,6 +125,28 @@ async def test_a_service_cannot_change_who_its_user_is(master: Master, backend: 
     assert head[0].startswith("http/1.1 204 ")
     assert [line for line in head if line.startswith("set-cookie")] == ["set-cookie: own=1"]
     assert not any(line.startswith("upgrade") for line in head)
+
+
+async def test_a_service_cannot_speak_for_the_masters_other_pages(
+    master: Master, backend: Backend
+) -> None:
+    path = f"/proxy/{master.task(backend).id}:8080/"
+    allowed = ("/", path, f"{path}lab/", f"{path}../", f"{path}%2e%2e/", "http://m/")
+
+    async def claim(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await backend.head(reader)
+        writer.write(b"HTTP/1.1 204 None\r\nStrict-Transport-Security: max-age=9\r\n")
+        writer.write(b'Clear-Site-Data: "*"\r\nAlt-Svc: h2=":1"\r\n')
+        writer.write("".join(f"Service-Worker-Allowed: {a}\r\n" for a in allowed).encode())
+        writer.write(b"\r\n")
+
+    backend.serve = claim
+    request = f"GET {path} HTTP/1.1\r\nHost: m\r\n{master.bearer}\r\nConnection: close\r\n\r\n"
+    head = lines_of(await exchange(master.port, request.encode()))
+    assert head[0].startswith("http/1.1 204 ")
+    names = ("strict-transport", "clear-site", "alt-svc", "service-worker")
+    told = [line for line in head if line.startswith(names)]
+    assert told == [f"service-worker-allowed: {a}" for a in (path, f"{path}lab/")]
 
 
 async def test_services_follow_the_life_of_their_allocation(

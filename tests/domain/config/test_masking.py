@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from tests.covers import covers
 
-from determined_master.domain.config.masking import MASK, mask_config
+from determined_master.domain.config.masking import (
+    MASK,
+    keep_masked_config,
+    mask_but_storage,
+    mask_config,
+)
 
 CONFIG = {
     "name": "n",
     "checkpoint_storage": {"type": "s3", "bucket": "b", "access_key": "a", "secret_key": "s"},
-    "environment": {"image": "i", "registry_auth": {"username": "u", "password": "p"}},
+    "environment": {
+        "image": "i",
+        "registry_auth": {"username": "u", "password": "p", "registrytoken": "r"},
+    },
+    "integrations": {
+        "pachyderm": {"pachd": {"host": "h"}, "dataset": {"commit": "c", "token": "t"}},
+        "webhooks": {},
+    },
     "data": {"url": "x", "secrets": {"one": "1", "two": "2"}},
 }
 
@@ -24,7 +36,14 @@ def test_credentials_and_secrets_are_masked_and_the_rest_is_kept() -> None:
             "access_key": MASK,
             "secret_key": MASK,
         },
-        "environment": {"image": "i", "registry_auth": {"username": "u", "password": MASK}},
+        "environment": {
+            "image": "i",
+            "registry_auth": {"username": "u", "password": MASK, "registrytoken": MASK},
+        },
+        "integrations": {
+            "pachyderm": {"pachd": {"host": "h"}, "dataset": {"commit": "c", "token": MASK}},
+            "webhooks": {},
+        },
         "data": {"url": "x", "secrets": {"one": MASK, "two": MASK}},
     }
     assert CONFIG["data"]["secrets"] == {"one": "1", "two": "2"}  # type: ignore[index]  # as it was
@@ -38,3 +57,12 @@ def test_what_is_not_set_stays_unset() -> None:
     }
     assert mask_config(unset) == unset
     assert mask_config({}) == {}
+
+
+def test_a_checkpoint_tells_its_storage_and_no_other_secret() -> None:
+    expected = {**mask_config(CONFIG), "checkpoint_storage": CONFIG["checkpoint_storage"]}
+    assert mask_but_storage(CONFIG) == expected
+
+
+def test_masks_that_come_back_are_the_secrets_again() -> None:
+    assert keep_masked_config(mask_config(CONFIG), CONFIG) == CONFIG

@@ -7,6 +7,7 @@ from determined_master.api.protojson.encode import (
     json_object,
     raw_json,
     ready,
+    ready_list,
     to_json,
 )
 from determined_master.api.protojson.parameters import PathParameter, read_query
@@ -21,5 +22,6 @@ __all__ = [
     "raw_json",
     "read_query",
     "ready",
+    "ready_list",
     "to_json",
 ]

@@ -9,7 +9,7 @@ first turned into a dict by a plan that is made once for its class.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -82,6 +82,11 @@ def json_object(value: Any) -> Any:
     return value
 
 
+def ready_list(cls: type[M], text: bytes) -> Sequence[M]:
+    """JSON text that is written in place of a list of messages of that class, as it is."""
+    return cast(Sequence[M], msgspec.Raw(text))
+
+
 @cache
 def _converter(cls: type[Message]) -> Convert | None:
     if not _is_special(cls, set()):
@@ -126,7 +131,11 @@ def _field(field: FieldShape) -> Convert | None:
     if field.container == "list":
         if one is None:
             return None
-        return lambda values: [v if type(v) is msgspec.Raw else one(v) for v in values]
+        return lambda values: (
+            values
+            if type(values) is msgspec.Raw
+            else [v if type(v) is msgspec.Raw else one(v) for v in values]
+        )
     if field.container == "map":
         each = one or (lambda value: value)
         return lambda values: {k: each(v) for k, v in sorted(values.items())}

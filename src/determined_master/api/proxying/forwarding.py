@@ -150,6 +150,11 @@ def head_of(errand: Errand, more: tuple[Header, ...]) -> bytes:
     return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
+def path_of(errand: Errand) -> bytes:
+    """Where the service lies on the master, as the client names it."""
+    return b"/".join(errand.http.raw_path.split(b"/", 3)[:3]) + b"/"
+
+
 async def pass_back(
     errand: Errand, upstream: Upstream, send: Send, status: int, headers: list[Header]
 ) -> None:
@@ -170,7 +175,7 @@ async def _answer(errand: Errand, upstream: Upstream, send: Send) -> None:
     status, headers = await upstream.read_head(errand.http.method)
     if status == 101:
         raise BadGateway(f"{errand.target.where} changed to another protocol unasked")
-    await pass_back(errand, upstream, send, status, heads.sent_back(headers))
+    await pass_back(errand, upstream, send, status, heads.sent_back(headers, path_of(errand)))
 
 
 async def _upload(

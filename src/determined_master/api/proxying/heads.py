@@ -34,6 +34,9 @@ _ONCE = (b"host", b"authorization")
 TOKEN_HEADER = b"grpc-metadata-x-allocation-token"
 SERVICE_KEY = b"x-determined-service-key"
 """What the master shows to services that let in nobody else."""
+_OF_THE_ORIGIN = frozenset({b"alt-svc", b"clear-site-data", b"strict-transport-security"})
+"""Of an answer: what browsers would apply to the master as a whole, and for longer than it runs."""
+_WORKER_SCOPE = b"service-worker-allowed"
 _BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _AUTH = COOKIE.encode()
 
@@ -97,15 +100,28 @@ def with_origin(headers: list[Header], client: str, scheme: str) -> list[Header]
     return others
 
 
-def sent_back(headers: Iterable[Header]) -> list[Header]:
-    """The headers of an answer that the client is given."""
+def sent_back(headers: Iterable[Header], path: bytes) -> list[Header]:
+    """The headers of an answer that the client is given.
+
+    Args:
+        headers: as they came, names in lower case.
+        path: of the service on the master, with which all of its paths begin.
+    """
     return [
         (name, value)
         for name, value in _of_the_message(headers)
+        if name not in _OF_THE_ORIGIN
+        # Else a script of the task could answer for the master's own pages, also when it is over.
+        and (name != _WORKER_SCOPE or _is_below(value, path))
         # Browsers send a cookie without a name as its value alone, which may look like another.
-        if not (name == b"set-cookie" and _cookie_name(value.lstrip(b"= \t")) == _AUTH)
+        and not (name == b"set-cookie" and _cookie_name(value.lstrip(b"= \t")) == _AUTH)
         and not _BAD_VALUE.search(value)
     ]
+
+
+def _is_below(value: bytes, path: bytes) -> bool:
+    """Whether a scope is a plain path below another."""
+    return value.startswith(path) and b".." not in value and b"%" not in value[len(path) :]
 
 
 def without_tokens(query: bytes, tokens: Collection[str]) -> bytes:

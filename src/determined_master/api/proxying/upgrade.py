@@ -17,6 +17,7 @@ from determined_master.api.proxying.forwarding import (
     Errand,
     head_of,
     pass_back,
+    path_of,
     while_both,
 )
 from determined_master.api.proxying.upstream import PIECE_BYTES, Upstream, dial
@@ -55,7 +56,7 @@ async def _carry(errand: Errand, upstream: Upstream, takeover: Takeover, send: S
     with contextlib.suppress(OSError):  # it may have answered already
         await upstream.send(head_of(errand, more))
     status, headers = await upstream.read_head("GET")
-    headers = heads.sent_back(headers)
+    headers = heads.sent_back(headers, path_of(errand))
     if status != 101:
         closing = [*headers, (b"connection", b"close")]
         await pass_back(errand, upstream, send, status, closing)

@@ -7,19 +7,26 @@ from typing import Any
 
 MASK = "********"
 STORAGE_SECRETS = ("access_key", "secret_key", "connection_string", "credential")
-REGISTRY_SECRETS = ("password", "identitytoken", "auth")
+REGISTRY_SECRETS = ("password", "identitytoken", "registrytoken", "auth")
+PACHYDERM = ("integrations", "pachyderm", "dataset")
 
 
 def mask_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy without the credentials of storage and registry and the values of `data.secrets`.
+    """A copy without the credentials of storage, registry and Pachyderm, and `data.secrets`.
 
     Everybody may read experiments; only tasks are given what these unlock. What is not set
     stays unset, so that it can be seen.
     """
-    masked = dict(config)
+    masked = mask_but_storage(config)
     storage = config.get("checkpoint_storage")
     if isinstance(storage, Mapping):
         masked["checkpoint_storage"] = _without(storage, STORAGE_SECRETS)
+    return masked
+
+
+def mask_but_storage(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with the storage as it is: clients download checkpoints with it."""
+    masked = dict(config)
     environment = config.get("environment")
     if isinstance(environment, Mapping) and isinstance(environment.get("registry_auth"), Mapping):
         auth = _without(environment["registry_auth"], REGISTRY_SECRETS)
@@ -27,6 +34,9 @@ def mask_config(config: Mapping[str, Any]) -> dict[str, Any]:
     data = config.get("data")
     if isinstance(data, Mapping) and isinstance(data.get("secrets"), Mapping):
         masked["data"] = {**data, "secrets": dict.fromkeys(data["secrets"], MASK)}
+    dataset = _find(config, PACHYDERM)
+    if isinstance(dataset, Mapping) and dataset.get("token"):
+        masked = _with(masked, PACHYDERM, {**dataset, "token": MASK})
     return masked
 
 
@@ -50,16 +60,19 @@ def keep_masked(given: Mapping[str, Any], stored: Mapping[str, Any] | None) -> d
 def keep_masked_config(given: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
     """The same for all that `mask_config` masks."""
     kept = dict(given)
-    for path in (("checkpoint_storage",), ("environment", "registry_auth"), ("data", "secrets")):
+    sections = ("checkpoint_storage",), ("environment", "registry_auth"), ("data", "secrets")
+    for path in (*sections, PACHYDERM):
         section, known = _find(given, path), _find(stored, path) or {}
-        if not isinstance(section, Mapping):
-            continue
-        real = {k: known[k] if v == MASK and k in known else v for k, v in section.items()}
-        if len(path) == 1:
-            kept[path[0]] = real
-        else:
-            kept[path[0]] = {**kept[path[0]], path[1]: real}
+        if isinstance(section, Mapping):
+            real = {k: known[k] if v == MASK and k in known else v for k, v in section.items()}
+            kept = _with(kept, path, real)
     return kept
+
+
+def _with(config: Mapping[str, Any], path: tuple[str, ...], section: Any) -> dict[str, Any]:
+    """A copy with another section at a path that there is."""
+    inner = section if len(path) == 1 else _with(config[path[0]], path[1:], section)
+    return {**config, path[0]: inner}
 
 
 def _find(config: Any, path: tuple[str, ...]) -> Any:

@@ -1,0 +1,44 @@
+"""Which idle machines might still be given what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from determined_master.domain.machine_size import Size
+    from determined_master.domain.schedule.view import AgentView, RequestView
+
+
+class Wants:
+    """What requests ask of a single machine: made once, asked for every machine.
+
+    Cost: O(n) in requests to make, O(1) to ask.
+    """
+
+    def __init__(self, waiting: Iterable[RequestView], size: Size) -> None:
+        """
+        Args:
+            waiting: what got no place in the last plan.
+            size: of machines; what they could never hold asks for none.
+        """
+        self._excluded: dict[int, frozenset[str]] = {}
+        """By slots of one machine: the agents that nobody wants who needs so many."""
+        for request in waiting:
+            if not size.may_hold(request.slots, is_single_node=request.is_single_node):
+                continue
+            # A gang takes whole machines of one size.
+            need = min(request.slots, size.slots)
+            known = self._excluded.get(need, request.excluded_agents)
+            self._excluded[need] = known & request.excluded_agents
+
+    def might_take(self, agent: AgentView) -> bool:
+        """Whether an idle agent has all that some request asks of it.
+
+        One that has fewer slots than its machine should (a device is broken or disabled) can
+        serve small requests alone: else a large one would wait for it for ever.
+        """
+        return agent.is_accepting and any(
+            need <= agent.slots and agent.id not in excluded
+            for need, excluded in self._excluded.items()
+        )

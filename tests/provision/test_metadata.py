@@ -1,0 +1,30 @@
+"""What a master learns about its own machine from a cloud that stumbles."""
+
+from __future__ import annotations
+
+from tests.provision.http_servers import Quiet, serving
+
+from determined_master.provision.metadata import TRIES, GcpMetadata
+
+
+def asked(failures: int, status: int) -> tuple[str, int]:
+    """What is found after so many failures, and how often the service was asked."""
+    calls = []
+
+    class Handler(Quiet):
+        def do_GET(self) -> None:
+            calls.append(self.path)
+            self.reply(status if len(calls) <= failures else 200, b"det-master", "text/plain")
+
+    with serving(Handler) as url:
+        return GcpMetadata(url).find("instance/name"), len(calls)
+
+
+def test_a_service_that_stumbles_is_asked_again() -> None:
+    assert asked(failures=1, status=503) == ("det-master", 2)
+    assert asked(failures=1, status=429) == ("det-master", 2)
+    assert asked(failures=9, status=503) == ("", TRIES)
+
+
+def test_what_a_service_does_not_have_is_not_asked_for_again() -> None:
+    assert asked(failures=9, status=404) == ("", 1)
