@@ -107,6 +107,7 @@ async def test_idle_times_go_on_over_a_restart_and_end_with_work(
     world.agents = agents
     await world.tick()
     assert world.machines == ["default-2"], "what works has no idle time"
+    await world.tick()
     query = "SELECT machine_id, idle_since FROM machine_stays WHERE ended_at IS NULL"
     assert [tuple(row) for row in await pool.fetch(query)] == [("default-2", None)]
 
