@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.certificates import Authority
 from tests.covers import covers
+from tests.master_settings import HOME, errors, read
 
 from determined_master.domain.config.storage import STORAGE
 from determined_master.services.defaults import config_layers
-from determined_master.settings import Settings, SettingsError, load
+from determined_master.settings import load
 
 E = "scheduling-and-provisioning"
-HOME = {"HOME": "/home/ada"}
 WIRE = Path(__file__).parent / "data" / "wire.json"
-
-
-def read(
-    tmp_path: Path,
-    text: str = "",
-    *argv: str,
-    env: Mapping[str, str] = HOME,
-    is_root: bool = False,
-) -> Settings:
-    file = tmp_path / "master.yaml"
-    file.write_text(text)
-    return load(["--config-file", str(file), *argv], env, is_root=is_root)
-
-
-def errors(tmp_path: Path, text: str, *argv: str, env: Mapping[str, str] = HOME) -> list[str]:
-    with pytest.raises(SettingsError) as caught:
-        read(tmp_path, text, *argv, env=env)
-    head, *lines = str(caught.value).split("\n")
-    assert head == f"Check Failed! {len(lines)} errors found:"
-    return [line.strip() for line in lines]
 
 
 def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Path) -> None:
@@ -68,168 +47,6 @@ def test_the_command_is_run_unless_another_is_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize("argv", [["version"], ["--version"]])
 def test_the_version_needs_no_settings(argv: list[str]) -> None:
     assert load(argv, {"DET_PORT": "zip"}).command == "version"
-
-
-@covers(f"{E} e.1.unique")
-def test_every_error_is_told_with_its_path_and_source(tmp_path: Path) -> None:
-    text = """
-prot: 1
-db: {host: x, ssl_mode: zip, pass: 1}
-resource_pools: [{pool_name: a}, {pool_name: a, agent_reconnect_wait: 5x}]
-log: zip
-"""
-    found = errors(tmp_path, text, "--port", "99999")
-    assert found == [
-        "root.db.name: must be set when db.host is",
-        "root.db.pass: unknown option",
-        'root.db.ssl_mode: value must be one of "disable", "require", "verify-ca", "verify-full" '
-        'but found "zip"',
-        "root.db.user: must be set when db.host is",
-        "root.log: expected object, but got string",
-        "root.port: must be <= 65535 but found 99999 (from --port)",
-        "root.prot: unknown option; did you mean root?",
-        'root.resource_manager.default_aux_resource_pool: there is no pool "default"; pools: a',
-        'root.resource_manager.default_compute_resource_pool: there is no pool "default"; '
-        "pools: a",
-        'root.resource_pools[1].agent_reconnect_wait: must be a time such as "25s" or "1m30s" '
-        'but found "5x"',
-        'root.resource_pools[1].pool_name: "a" is the name of another pool: names must be unique',
-    ]
-
-
-def section(line: str) -> str:
-    return line.partition(":")[0].split(".")[1]
-
-
-CASES = {
-    "1 a number": ("port: zip", "root.port: expected integer"),
-    "3 a password that is a number": (
-        "db: {host: h, user: u, name: n, password: 1234}",
-        "root.db.password: expected string",
-    ),
-    "3 a user without a host": ("db: {user: u}", "root.db.host: must be set"),
-    "4 half of TLS": ("security: {tls: {key: /k}}", "root.security.tls.cert: cert and key must"),
-    "4 a certificate that is not there": (
-        "security: {tls: {cert: /nope, key: /nope}}",
-        "root.security.tls.cert: /nope cannot be read: No such file",
-    ),
-    "4 RSA": ("security: {ssh: {key_type: RSA}}", "root.security.ssh.rsa_key_size: must be from"),
-    "4 authz": (
-        "security: {authz: {type: zip}}",
-        'root.security.authz.type: "zip" is none of the known types: basic, rbac',
-    ),
-    "4 fallback": (
-        "security: {authz: {fallback: zip}}",
-        'root.security.authz.fallback: "zip" is none of the known types: basic, rbac',
-    ),
-    "4 a creator's role": (
-        "security: {authz: {workspace_creator_assign_role: {role_id: 1}}}",
-        "root.security.authz.workspace_creator_assign_role.role_id: is no role that can be given",
-    ),
-    "4 lifespan": (
-        "security: {token: {default_lifespan_days: 60}}",
-        "root.security.token.default_lifespan_days: must be <= max_lifespan_days (30)",
-    ),
-    "4 ours": ("security: {agent_join: zip}", "root.security.agent_join: value must be one of"),
-    "5 oidc": ("oidc: {enabled: true}", "root.oidc.enabled: is not in this version"),
-    "5 saml": ("saml: {enabled: true}", "root.saml.enabled: is not in this version"),
-    "5 scim": ("scim: {enabled: true}", "root.scim.enabled: is not in this version"),
-    "6 elastic": ("logging: {type: elastic}", 'root.logging.type: "elastic" is not in this'),
-    "6 retention": (
-        "retention_policy: {log_retention_days: -2}",
-        "root.retention_policy.log_retention_days: must be from -1 to 32767",
-    ),
-    "6 schedule": (
-        "retention_policy: {schedule: often}",
-        "root.retention_policy.schedule: must be a time",
-    ),
-    "6 cron": (
-        "retention_policy: {schedule: 61 * * * *}",
-        "root.retention_policy.schedule: the minute field must be 0 to 59, it has 61",
-    ),
-    "7 logos": (
-        "ui_customization: {logo_paths: {dark_vertical: /nope}}",
-        "root.ui_customization.logo_paths.dark_vertical: there is no file",
-    ),
-    "8 storage": (
-        "checkpoint_storage: {type: shared_fs, host_path: a}",
-        "root.checkpoint_storage.host_path: must be an absolute path",
-    ),
-    "8 half a storage": (
-        "checkpoint_storage: {type: s3}",
-        "root.checkpoint_storage: bucket is a required property",
-    ),
-    "9 defaults": (
-        "task_container_defaults: {bind_mounts: [{host_path: a, container_path: b}]}",
-        "root.task_container_defaults.bind_mounts[0].host_path: must be an absolute path",
-    ),
-    "9 defaults of a pool": (
-        "resource_pools: [{pool_name: default, task_container_defaults: {zip: 1}}]",
-        'root.resource_pools[0].task_container_defaults: additionalProperties "zip"',
-    ),
-    "10 slurm": (
-        "resource_manager: {type: slurm}",
-        'root.resource_manager.type: "slurm" is not in this version: use agent, and start',
-    ),
-    "10 no default pools": (
-        "resource_manager: {no_default_resource_pools: true}",
-        "root.resource_manager.no_default_resource_pools: works only with Kubernetes",
-    ),
-    "10 round robin": (
-        "resource_manager: {scheduler: {type: round_robin}}",
-        "root.resource_manager.scheduler.type: round_robin is not available any more",
-    ),
-    "10 priority": (
-        "resource_manager: {scheduler: {default_priority: 100}}",
-        "root.resource_manager.scheduler.default_priority: must be <= 99",
-    ),
-    "10 client certificates": (
-        "resource_manager: {require_authentication: true}",
-        "root.resource_manager.require_authentication: needs HTTPS: set security.tls.cert",
-    ),
-    "13 what is needed": (
-        "additional_resource_managers: [{}]",
-        "root.additional_resource_managers[0].resource_manager.cluster_name: is required, and",
-    ),
-    "15 hpc": (
-        "resource_pools: [{pool_name: default, provider: {type: hpc, partition: gpu}}]",
-        "root.resource_pools[0].provider.type: Slurm and PBS partitions are not in this version",
-    ),
-    "15 a type": (
-        "resource_pools: [{pool_name: default, provider: {type: zip}}]",
-        'root.resource_pools[0].provider.type: "zip" is no type of provider',
-    ),
-    "15 no type": (
-        "resource_pools: [{pool_name: default, provider: {max_instances: 3}}]",
-        "root.resource_pools[0].provider.type: is required",
-    ),
-    "1 the older shape": ("scheduler: {fit: best}", "root.scheduler: is an older form"),
-}
-
-
-@pytest.mark.parametrize(("text", "start"), CASES.values(), ids=CASES)
-def test_a_mistake_is_refused_with_its_path(tmp_path: Path, text: str, start: str) -> None:
-    found = errors(tmp_path, text)
-    assert [line for line in found if line.startswith(start)], found
-    assert {section(line) for line in found} == {section(start)}
-
-
-def test_a_file_that_was_named_must_be_there() -> None:
-    with pytest.raises(SettingsError, match=r"file /nope/master\.yaml does not exist"):
-        load(["--config-file", "/nope/master.yaml"], HOME)
-
-
-@pytest.mark.parametrize("text", ["a: [", "- a", "port: 1\nport: 2"])
-def test_a_file_that_is_no_map_is_named(tmp_path: Path, text: str) -> None:
-    with pytest.raises(SettingsError, match=r"configuration file .*master\.yaml"):
-        read(tmp_path, text)
-
-
-def test_an_unknown_flag_ends_the_program(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        load(["--bogus"], HOME)
-    assert caught.value.code == 2
-    assert "--bogus" in capsys.readouterr().err
 
 
 def test_help_tells_commands_flags_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.covers import covers
-from tests.test_master_settings import errors, read
+from tests.master_settings import errors, read
 
 from determined_master.domain.config.layers import chosen_pool
 from determined_master.domain.config.problems import Report

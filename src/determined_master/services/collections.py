@@ -17,6 +17,7 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.states import TERMINAL
 from determined_master.services.checkpoints import checked_uuid
+from determined_master.services.experiment_control import controlled
 from determined_master.services.registered import check_unregistered
 from determined_master.store import checkpoints, experiments
 from determined_master.store import collections as rows
@@ -113,16 +114,8 @@ class Collections:
             NotFound: there is none of that id. FailedPrecondition: it still writes them.
         """
         async with self._pool.acquire() as conn:
-            row = await experiments.find_experiment(conn, experiment_id)
-        if row is None:
-            raise NotFound(f"experiment '{experiment_id}' not found")
-        access.may(
-            caller,
-            "control",
-            "experiment",
-            owner_id=row.user_id,
-            workspace_id=row.workspace_id,
-        )
+            found = await experiments.find_experiment(conn, experiment_id)
+        row = controlled(caller, found, experiment_id)
         if row.state not in TERMINAL:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is {row.state} and still writes TensorBoard files: "

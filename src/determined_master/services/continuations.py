@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
-from determined_master.domain import access
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.states import TERMINAL
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
+from determined_master.services.experiment_control import controlled
 from determined_master.services.search_sources import check_source
 from determined_master.store import experiments as rows
 from determined_master.store import trials
@@ -75,17 +75,9 @@ class Continuations:
                 workspace may not use its pool any more.
         """
         async with self._pool.acquire() as conn:
-            row = await rows.find_experiment(conn, experiment_id)
-            if row is None:
-                raise NotFound(f"experiment '{experiment_id}' not found")
+            found = await rows.find_experiment(conn, experiment_id)
+            row = controlled(caller, found, experiment_id)
             closed = await trials.list_ends(conn, experiment_id)
-        access.may(
-            caller,
-            "control",
-            "experiment",
-            owner_id=row.user_id,
-            workspace_id=row.workspace_id,
-        )
         if row.state not in TERMINAL:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is {row.state}: only an experiment in terminal "

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain import access
 from determined_master.domain.config.edits import edit_section
 from determined_master.domain.config.policy import check_change
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.states import LEAVING, TERMINAL
 from determined_master.services.config_policies import policies_of
+from determined_master.services.experiment_control import controlled
 from determined_master.store import experiments as rows
 from determined_master.store import log_retention
 
@@ -101,16 +101,8 @@ class ExperimentEdits:
 
 
 async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.ExperimentRow:
-    row = await rows.lock_experiment(conn, experiment_id)
-    if row is None:
-        raise NotFound(f"experiment '{experiment_id}' not found")
-    access.may(
-        caller,
-        "control",
-        "experiment",
-        owner_id=row.user_id,
-        workspace_id=row.workspace_id,
-    )
+    found = await rows.lock_experiment(conn, experiment_id)
+    row = controlled(caller, found, experiment_id)
     if row.state in LEAVING:
         raise FailedPrecondition(f"experiment {experiment_id} is being deleted ({row.state})")
     return row

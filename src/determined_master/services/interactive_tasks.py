@@ -177,14 +177,7 @@ class InteractiveTasks:
         Raises:
             NotFound: there is no such task of that kind.
         """
-        row = await self.get(caller, kind, task_id)
-        access.may(
-            caller,
-            "control",
-            "task",
-            owner_id=row.user_id,
-            workspace_id=row.workspace_id or access.NOWHERE,
-        )
+        await self._controlled(caller, kind, task_id)
         await self.end(task_id, f"request:{caller.user_id}:{entropy.new_uuid()}", USER_KILL)
         return await self.get(caller, kind, task_id)
 
@@ -201,14 +194,7 @@ class InteractiveTasks:
             NotFound: there is no such task of that kind.
             InvalidArgument: it is not from 1 to 99, or more urgent than a policy allows.
         """
-        row = await self.get(caller, kind, task_id)
-        access.may(
-            caller,
-            "control",
-            "task",
-            owner_id=row.user_id,
-            workspace_id=row.workspace_id or access.NOWHERE,
-        )
+        row = await self._controlled(caller, kind, task_id)
         if not 1 <= priority <= 99:
             raise InvalidArgument(f"priority must be between 1 and 99, but found {priority}")
         if row.state == "OVER":
@@ -256,6 +242,19 @@ class InteractiveTasks:
         async with self._pool.acquire() as conn:
             linked = await workspaces.find_agent_user(conn, row.user_id, row.workspace_id or 0)
         return msgspec.structs.replace(self.secrets.defaults.user, **linked)
+
+    async def _controlled(
+        self, caller: Caller, kind: InteractiveKind | None, task_id: str
+    ) -> rows.InteractiveRow:
+        row = await self.get(caller, kind, task_id)
+        access.may(
+            caller,
+            "control",
+            "task",
+            owner_id=row.user_id,
+            workspace_id=row.workspace_id or access.NOWHERE,
+        )
+        return row
 
     async def _port(self, conn: Conn, kind: InteractiveKind) -> int | None:
         """A port for its server that no other task has; any when all are used."""

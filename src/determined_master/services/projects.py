@@ -24,6 +24,7 @@ from determined_master.domain.naming import (
     made_up_key,
 )
 from determined_master.domain.states import LEAVING
+from determined_master.services.experiment_control import controlled
 from determined_master.store import experiments, workspaces
 from determined_master.store import projects as rows
 from determined_master.store.row_locks import lock_experiment_with_runs
@@ -230,16 +231,8 @@ class Projects:
         async with self._pool.acquire() as conn, conn.transaction():
             place = await rows.find_place(conn, project_id)
             await lock_experiment_with_runs(conn, experiment_id)
-            row = await experiments.lock_experiment(conn, experiment_id)
-            if row is None:
-                raise NotFound(f"experiment '{experiment_id}' not found")
-            access.may(
-                caller,
-                "control",
-                "experiment",
-                owner_id=row.user_id,
-                workspace_id=row.workspace_id,
-            )
+            found = await experiments.lock_experiment(conn, experiment_id)
+            row = controlled(caller, found, experiment_id)
             if place is None:
                 raise NotFound(f"project '{project_id}' not found")
             if row.parent_archived:

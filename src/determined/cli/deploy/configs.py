@@ -143,18 +143,12 @@ def read(path: str) -> Dict[str, Any]:
     Raises:
         CliError: it is not there, not YAML, or no mapping.
     """
-    from determined.common import config_text  # 80 ms, and few give a file
+    from determined.cli import config_file  # 80 ms, and few give a file
+    from determined.common import config_text
 
+    text = config_file.read(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
         return _plain(config_text.load(text, path)) if text.strip() else {}
-    except OSError as error:
-        raise errors.CliError(f"config file '{path}': {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise errors.CliError(
-            f"config file '{path}': byte {error.start + 1} is not UTF-8 text"
-        ) from None
     except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
 

@@ -1,0 +1,30 @@
+"""Who may change an experiment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from determined_master.domain import access
+from determined_master.domain.errors import NotFound
+
+if TYPE_CHECKING:
+    from determined_master.domain.access import Caller
+    from determined_master.store.experiments import ExperimentRow
+
+
+def controlled(caller: Caller, row: ExperimentRow | None, experiment_id: int) -> ExperimentRow:
+    """The row of that id as it was read, which the caller may change.
+
+    Raises:
+        NotFound: there is none, or the caller may not know of it. PermissionDenied.
+    """
+    if row is None:
+        raise NotFound(f"experiment '{experiment_id}' not found")
+    access.may(
+        caller,
+        "control",
+        "experiment",
+        owner_id=row.user_id,
+        workspace_id=row.workspace_id,
+    )
+    return row
