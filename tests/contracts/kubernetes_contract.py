@@ -13,6 +13,7 @@ import pytest
 from tests.backends.kubernetes.objects import order, spec
 from tests.backends.kubernetes.recorder import Recorder
 
+from determined_master import clock
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.client import KubernetesApi
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
@@ -140,6 +141,23 @@ class KubernetesContract:
         await world.until(lambda: made.container_id in world.events.closed, "the last line")
         assert world.events.text(made.container_id) == ["before"]
         assert world.events.reports[made.container_id].failure is not None
+
+    async def test_a_container_that_is_killed_is_over_once_its_program_is(
+        self, world: World
+    ) -> None:
+        leaves = "trap 'sleep 1; echo after; exit 0' TERM"
+        made = world.order(f"{leaves}; echo before; while :; do sleep 0.1; done")
+        await world.backend.start_container(made)
+        await world.until(lambda: world.events.text(made.container_id), "its output")
+        killed_at_s = clock.monotonic_s()
+        await world.backend.signal_container(made.agent_id, made.container_id, 9)
+        await world.state(made.container_id, "TERMINATED")
+        assert clock.monotonic_s() - killed_at_s > 0.9
+        failure = world.events.reports[made.container_id].failure
+        assert failure is not None
+        assert failure.type == "container_aborted"
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert world.events.text(made.container_id) == ["before", "after"]
 
     async def test_one_that_was_never_started_is_reported_as_ended(self, world: World) -> None:
         made = world.order("true")

@@ -33,6 +33,7 @@ class FakeKubelet:
         self.root = root
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._processes: dict[str, asyncio.subprocess.Process] = {}
+        self._signalled: set[tuple[str, int]] = set()
         server.store.listeners.append(self._heard)
 
     async def add_node(self, name: str, cpu: int = 4, **spec: Any) -> None:
@@ -70,7 +71,11 @@ class FakeKubelet:
         elif what == "DELETED" or _is_to_end(item):
             process = self._processes.get(uid)
             if process is not None and process.returncode is None:
-                _kill(process, signal.SIGKILL if what == "DELETED" else signal.SIGTERM)
+                self._tell_deadline(item)
+                number = signal.SIGKILL if what == "DELETED" else signal.SIGTERM
+                if (uid, number) not in self._signalled:
+                    self._signalled.add((uid, number))
+                    _kill(process, number)
             elif what != "DELETED" and self._tasks[uid].done():
                 self._tasks[uid] = asyncio.get_running_loop().create_task(self._end(item))
 
@@ -106,6 +111,19 @@ class FakeKubelet:
         if pod["metadata"].get("deletionTimestamp"):
             meta = pod["metadata"]
             await self.server.store.remove("pods", meta["namespace"], meta["name"])
+
+    def _tell_deadline(self, pod: Json) -> None:
+        """As kubelet 1.20: the pod has failed at once, and its program ends as it likes.
+
+        What becomes of that is never told, but where the pod is deleted.
+        """
+        is_killed = pod["spec"].get("activeDeadlineSeconds") is not None
+        if is_killed and pod["status"].get("phase") == "Running":
+            text = "Pod was active on the node longer than the specified deadline"
+            failed = self._set(pod, phase="Failed", reason="DeadlineExceeded", message=text)
+            self._tasks[f"{pod['metadata']['uid']} killed"] = (
+                asyncio.get_running_loop().create_task(failed)
+            )
 
     async def _end(self, pod: Json) -> None:
         """A pod of which nothing runs is to end."""
@@ -165,11 +183,14 @@ class FakeKubelet:
             stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
             log += stamp.encode() + b" " + line
         code = await process.wait()
+        self.server.ended.add(uid)
+        shutil.rmtree(self._home(pod), ignore_errors=True)
+        if pod["status"].get("reason") == "DeadlineExceeded":
+            return
         end = {"exitCode": code if code >= 0 else 128 - code, "finishedAt": now_text()}
         ended = {"name": names.MAIN, "state": {"terminated": end}}
         phase = "Succeeded" if code == 0 else "Failed"
         await self._set(pod, phase=phase, containerStatuses=[ended])
-        shutil.rmtree(self._home(pod), ignore_errors=True)
 
     async def _set(self, pod: Json, **status: Any) -> None:
         meta = pod["metadata"]

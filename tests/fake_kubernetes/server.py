@@ -29,6 +29,8 @@ class FakeServer:
         """Every call is answered by 503."""
         self.logs: dict[str, bytearray] = {}
         """By uid of pods: with times, as the API gives them."""
+        self.ended: set[str] = set()
+        """Uids of pods whose program has ended."""
         self.expired = 0
         """Watches that were told that their version is gone."""
         self.calls: list[tuple[str, str]] = []
@@ -233,7 +235,7 @@ class FakeServer:
         sent = 0
         try:
             while True:
-                is_over = _is_over(self.store.find("pods", namespace, name))
+                is_over = uid in self.ended or self.store.find("pods", namespace, name) is None
                 data = bytes(self.logs.get(uid, b"")[sent:])
                 if data:
                     await response.write(data)

@@ -111,6 +111,21 @@ def test_what_ends_because_its_pod_is_deleted_is_lost(ended_s: int, kind: str) -
     assert (report.failure.type, report.exit_code) == (kind, 143)
 
 
+KILLED = {"phase": "Failed", "reason": "DeadlineExceeded"}
+
+
+def test_a_pod_that_was_told_to_end_may_still_run() -> None:
+    assert seen(pod(**KILLED, **main_state(running={}))).is_ending
+    assert not seen(pod(**KILLED, **main_state(terminated={"exitCode": 143}))).is_ending
+    assert not seen(pod(phase="Running", **main_state(running={}))).is_ending
+
+
+def test_a_program_that_is_killed_has_not_succeeded_whatever_it_says() -> None:
+    report = seen(pod(**KILLED, **main_state(terminated={"exitCode": 0}))).report
+    assert report.failure is not None
+    assert (report.failure.type, report.exit_code) == ("container_aborted", 0)
+
+
 def test_exit_code_0_is_no_failure() -> None:
     report = seen(pod(phase="Succeeded", **main_state(terminated={"exitCode": 0}))).report
     assert (report.state, report.exit_code, report.failure) == ("TERMINATED", 0, None)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from determined_master import clock
 from determined_master.backends.kubernetes.client import KubernetesApi, Refused, Unreachable
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
@@ -21,6 +23,8 @@ log = logging.getLogger(__name__)
 
 _ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
 _LONGEST_PAUSE_S = 15.0
+KILL_S = 1.0
+"""From the end by force to where nothing runs any more."""
 
 
 @dataclass
@@ -31,6 +35,8 @@ class _Entry:
     report: ContainerReport
     """What is to be told of it: only ever goes forward."""
     raw: Json = field(default_factory=dict)
+    ends_at_s: float | None = None
+    """When a program that was told to end has ended for sure, by the monotonic clock."""
     told: int = 0
     was_killed: bool = False
     is_gone: bool = False
@@ -99,13 +105,26 @@ class PodBoard:
         container_id = seen.report.container_id
         entry = self._entries.get(container_id)
         if entry is None:
-            entry = self._entries[container_id] = _Entry(seen, seen.report)
+            begun = seen.report
+            if seen.is_ending:
+                begun = msgspec.structs.replace(begun, state="RUNNING", failure=None)
+            entry = self._entries[container_id] = _Entry(seen, begun)
         entry.seen, entry.raw = seen, raw or entry.raw
+        if seen.is_ending and not self._has_ended(entry):
+            self._go_on(entry)
+            return
         if _ORDER[seen.report.state] > _ORDER[entry.report.state]:
             entry.report = seen.report
         if seen.is_stopped:
             entry.stopped.set()
         self._go_on(entry)
+
+    def _has_ended(self, entry: _Entry) -> bool:
+        """Whether the time is over that a program has which was told to end."""
+        now_s = clock.monotonic_s()
+        if entry.ends_at_s is None:
+            entry.ends_at_s = now_s + self._times.grace_s + KILL_S
+        return now_s >= entry.ends_at_s
 
     def removed(self, seen: Observed) -> None:
         """A pod is gone; this is the last that is known of it."""
@@ -143,6 +162,8 @@ class PodBoard:
         now, late = clock.now(), []
         for entry in self._entries.values():
             seen = entry.seen
+            if seen.is_ending and not entry.is_gone:
+                self.note(seen, entry.raw)
             if entry.is_gone or seen.has_output or entry.report.state == "TERMINATED":
                 continue
             again = observe(entry.raw, now) if entry.raw else None

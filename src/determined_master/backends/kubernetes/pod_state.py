@@ -61,6 +61,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Its task's container has started: it has a log."""
     is_stopped: bool
     """Its task's container has ended: its log is whole."""
+    is_ending: bool
+    """It was told to end, and older kubelets call that its end: its program may still run."""
     created_at: datetime | None
     waits_for: str
     """Why it is not placed, in Kubernetes' words."""
@@ -101,6 +103,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         is_deleted=bool(meta.get("deletionTimestamp")),
         has_output="running" in main or "terminated" in main,
         is_stopped="terminated" in main or status.get("phase") in ("Failed", "Succeeded"),
+        is_ending="running" in main and _is_past_deadline(status),
         created_at=instant(meta.get("creationTimestamp")),
         waits_for="" if is_scheduled else _condition(status, "PodScheduled"),
     )
@@ -157,6 +160,9 @@ def _after(pod: Json, end: Json) -> _Ended:
         return "TERMINATED", Failure("task_error", text, code), code
     if status.get("reason") in NODE_REASONS:
         return "TERMINATED", Failure("agent_failed", _reason_text(status), code), code
+    if code == 0 and _is_past_deadline(status):
+        text = "it was told to end, and did"
+        return "TERMINATED", Failure("container_aborted", text, code), code
     if code == 0:
         return "TERMINATED", None, 0
     if _was_ended(pod, end):
@@ -170,6 +176,11 @@ def _after(pod: Json, end: Json) -> _Ended:
     elif status.get("reason") == "Evicted":
         text += f" ({_reason_text(status)})"
     return "TERMINATED", Failure("container_failed", text, code), code
+
+
+def _is_past_deadline(status: Json) -> bool:
+    """Whether it was killed: the backend gives a pod that is to end a deadline."""
+    return status.get("phase") == "Failed" and status.get("reason") == "DeadlineExceeded"
 
 
 def _was_ended(pod: Json, end: Json) -> bool:
@@ -199,7 +210,7 @@ def _failed(pod: Json, status: Json) -> _Ended:
             said = str(end.get("message") or end.get("reason") or "").strip()
             text = f"the pod's init container {init.get('name')} failed with exit code {code}"
             return "TERMINATED", Failure("task_error", f"{text}: {said}", code), code
-    if status.get("reason") == "DeadlineExceeded":
+    if _is_past_deadline(status):
         text = "it was told to end, and has told no exit code"
         return "TERMINATED", Failure("container_aborted", text), None
     reason = str(status.get("reason") or "")
