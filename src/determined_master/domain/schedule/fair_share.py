@@ -87,7 +87,7 @@ class _Job:
         limits = set(map(_limit_of, members)) - {None}
         return Share(
             job_id=job_id,
-            submitted_at=min(map(_submitted_of, members)),
+            submitted_at=min(map(_submitted_of, [*self.pending[:1], *self.running])),
             weight=max(map(_weight_of, members)),
             demand=min([fixed + sum(loose), *limits]),
             fixed=fixed,
@@ -215,6 +215,9 @@ class _Shares:
                 continue
             if request.slots > left:
                 waits.append(Wait(request.allocation_id, "share"))
+                continue
+            if demand_of(request) in self.line.full:
+                waits.append(Wait(request.allocation_id, "full"))
                 continue
             parts = self.line.fit(request, Demand.of(request))
             if parts is None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.line import Pass
@@ -68,11 +67,9 @@ class _Queue:
         self._victims = Victims(self.line) if self._preempts else None
         self._hopeless: set[Demand] = set()
         """Demands that neither leaving nor preempted tasks can meet in this pass."""
-        self._settled: set[Demand] = set()
-        """Those for which nothing but agents that are drained can be had in this pass."""
-        self._undrainable: set[Demand] = set()
-        self._next_time: set[Demand] = set()
-        """Those for which others are asked to leave in the next pass, if at all."""
+        self._settled: dict[tuple[int, bool, frozenset[str]], bool] = {}
+        """By demand for which nothing can be had in this pass: False where agents may be drained
+        for somebody who has waited too long."""
 
     def serve(self, requests: Iterable[RequestView]) -> None:
         """Serve all in their order, one priority after the other."""
@@ -94,9 +91,8 @@ class _Queue:
     def _serve_equals(self, members: Sequence[RequestView], ahead: str) -> str:
         """Serve all of one priority; the first that waits, `ahead` when somebody does already."""
         waits, first = self.line.waits, ahead
-        is_settled = self._is_settled
         for request in members:
-            if request.max_slots is None and is_settled(request):
+            if request.max_slots is None and self._is_settled(request):
                 waits.append(Wait(request.allocation_id, "full"))
                 first = first or request.allocation_id
                 continue
@@ -107,26 +103,17 @@ class _Queue:
 
     def _all_can_only_wait(self, members: Sequence[RequestView]) -> bool:
         """Whether nothing that these ask for can be had in this pass, patient or not."""
+        if not self._settled.get(demand_of(members[0])):  # as with the most urgent ones
+            return False
         return all(
-            max_slots is None and self._is_closed(demand)
+            max_slots is None and self._settled.get(tuple(demand))
             for *demand, max_slots in set(map(_terms_of, members))
         )
 
-    def _is_closed(self, demand: Sequence[Any]) -> bool:
-        known = Demand(*demand)
-        if known in self._next_time:
-            return True
-        # A single slot is never awaited for too long, see `is_impatient`.
-        return known in self._settled and (known.slots <= 1 or known in self._undrainable)
-
     def _is_settled(self, request: RequestView) -> bool:
         """Whether one that asks for the same has shown that it can only wait."""
-        key = demand_of(request)
-        if key in self._next_time:
-            return True
-        if key not in self._settled:
-            return False
-        return key in self._undrainable or not self.line.is_impatient(request)
+        is_for_all = self._settled.get(demand_of(request))
+        return is_for_all or (is_for_all is False and not self.line.is_impatient(request))
 
     def _in_order(self, members: list[RequestView]) -> list[RequestView]:
         """Of one priority, those who have waited too long before equals that came later.
@@ -191,7 +178,7 @@ class _Queue:
             if parts is None and self._victims is not None:
                 if self._victims.has_served_enough:
                     # Nobody else leaves in this pass, so what can be promised only gets less.
-                    self._next_time.add(demand)
+                    self._settled[demand] = True
                     line.wait(request, "full")
                     return True
                 parts = self._victims.make_room(request, demand)
@@ -205,9 +192,8 @@ class _Queue:
             line.wait(request, "kept", agents=kept)
             return True
         if not self._preempts or demand in self._hopeless:
-            self._settled.add(demand)
-        if line.is_undrainable(demand):
-            self._undrainable.add(demand)
+            # A single slot is never awaited for too long, see `is_impatient`.
+            self._settled[demand] = demand.slots <= 1 or line.is_undrainable(demand)
         line.wait(request, "full")
         return True
 
