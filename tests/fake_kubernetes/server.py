@@ -11,8 +11,6 @@ from aiohttp import web
 from tests.fake_kubernetes.store import Json, Store, matches, now_text
 
 TOKEN = "fake"
-NAMESPACE_STAYS_S = 0.3
-"""So long is a namespace that is deleted being emptied."""
 GRACE_S = 30
 """Of a pod that is deleted, where nothing says otherwise."""
 CLUSTER_WIDE = {"nodes", "namespaces", "priorityclasses"}
@@ -203,10 +201,11 @@ class FakeServer:
         await self.store.put("namespaces", item)
 
         async def empty() -> None:
-            await asyncio.sleep(NAMESPACE_STAYS_S)
-            for kind, where, inside in list(self.store.objects):
-                if where == name:
-                    await self.store.remove(kind, where, inside)
+            inside = [key for key in self.store.objects if key[1] == name]
+            for key in inside:
+                while self.store.objects.get(key, {"metadata": {}})["metadata"].get("finalizers"):
+                    await asyncio.sleep(0.02)
+                await self.store.remove(*key)
             await self.store.remove("namespaces", "", name)
 
         task = asyncio.create_task(empty())
