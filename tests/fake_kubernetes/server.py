@@ -201,11 +201,15 @@ class FakeServer:
         await self.store.put("namespaces", item)
 
         async def empty() -> None:
-            inside = [key for key in self.store.objects if key[1] == name]
-            for key in inside:
-                while self.store.objects.get(key, {"metadata": {}})["metadata"].get("finalizers"):
-                    await asyncio.sleep(0.02)
-                await self.store.remove(*key)
+            def is_held() -> bool:
+                inside = [i for key, i in self.store.objects.items() if key[1] == name]
+                return any(item["metadata"].get("finalizers") for item in inside)
+
+            async with self.store.news:
+                await self.store.news.wait_for(lambda: not is_held())
+            for kind, where, inside in list(self.store.objects):
+                if where == name:
+                    await self.store.remove(kind, where, inside)
             await self.store.remove("namespaces", "", name)
 
         task = asyncio.create_task(empty())
