@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest_plugins = ["tests.docker_fixture", "tests.midnight", "tests.postgres"]
+pytest_plugins = ["tests.docker_fixture", "tests.postgres"]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -59,8 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
-        _remove(Path(os.environ.pop(_ENV)))
-        _watchdogs.pop().dismiss()
+        try:
+            _remove(Path(os.environ.pop(_ENV)))
+        finally:
+            _watchdogs.pop().dismiss()
     for child in (server.child for server in _started if server.child is not None):
         if is_worker:
             child.returncode = 0  # others use it still: the run's own process stops it

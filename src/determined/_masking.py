@@ -32,9 +32,15 @@ def mask_config_dict(d: Mapping[str, Any]) -> Dict[str, Any]:
     if isinstance(data, Mapping) and isinstance(data.get("secrets"), Mapping):
         masked["data"] = {**data, "secrets": dict.fromkeys(data["secrets"], MASK)}
     integrations = d.get("integrations")
-    pachyderm = integrations.get("pachyderm") if isinstance(integrations, Mapping) else None
-    dataset = pachyderm.get("dataset") if isinstance(pachyderm, Mapping) else None
-    if isinstance(dataset, Mapping) and dataset.get("token"):
-        hidden = {**pachyderm, "dataset": {**dataset, "token": MASK}}
-        masked["integrations"] = {**integrations, "pachyderm": hidden}
+    if isinstance(integrations, Mapping):
+        masked["integrations"] = _without_token(integrations)
     return masked
+
+
+def _without_token(integrations: Mapping[str, Any]) -> Dict[str, Any]:
+    pachyderm = integrations.get("pachyderm")
+    dataset = pachyderm.get("dataset") if isinstance(pachyderm, Mapping) else None
+    if not isinstance(pachyderm, Mapping) or not isinstance(dataset, Mapping):
+        return dict(integrations)
+    hidden = {**dataset, "token": MASK} if dataset.get("token") else dataset
+    return {**integrations, "pachyderm": {**pachyderm, "dataset": hidden}}

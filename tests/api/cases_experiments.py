@@ -258,9 +258,14 @@ async def post(world: World, names: dict[str, str], event: Any) -> None:
 
 async def session_token(world: World, names: dict[str, str]) -> str:
     """The token of the task's allocation."""
+    return (await task_tokens(world)).session_token(names["allocation_id"])
+
+
+async def task_tokens(world: World) -> TaskTokens:
+    """What the tokens of tasks follow from."""
     async with world.services.users._pool.acquire() as conn:
         secret = await conn.fetchval("SELECT secret FROM cluster")
-    return TaskTokens(secret).session_token(names["allocation_id"])
+    return TaskTokens(secret)
 
 
 LIST_DEFECT = "the list's values everywhere (wire.md 13, defect 9)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.api import cases_experiments as scene
+from tests.api.client import Client
 from tests.api.samples import World
 
 from determined_master.domain.allocation import messages as alloc
@@ -31,3 +32,18 @@ async def test_killing_what_has_ended_changes_nothing_of_it(world: World) -> Non
     for late in (alloc.BecameReady(), alloc.KillRequested(reason="late")):
         await scene.post(world, names, late)
     assert await ends() == before
+
+
+async def test_what_a_tasks_tokens_open_is_shut_at_once_when_its_allocation_ends(
+    world: World,
+) -> None:
+    await scene.running(world)
+    names, app = world.names, world.clients["admin"].app
+    tokens = await scene.task_tokens(world)
+    task = Client(app, tokens.session_token(names["allocation_id"]))
+    owner = Client(app, tokens.user_token(names["allocation_id"]))
+    for client in (task, owner):
+        assert (await client("GET", "/api/v1/me")).status == 200
+    await scene.container(world, names, "TERMINATED", exit_code=0)
+    for client in (task, owner):
+        assert (await client("GET", "/api/v1/me")).status == 401

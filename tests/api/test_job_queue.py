@@ -291,12 +291,13 @@ async def test_a_page_of_a_queue_has_100_jobs_unless_another_is_asked_for(world:
     assert (await admin("GET", f"{QUEUES}?limit=-1")).status == 400
 
 
-@pytest.mark.usefixtures("one_day")
 @covers("scheduling-and-provisioning a.6.pool_counts a.6.stats_days a.6.stats_names")
-async def test_statistics_count_jobs_and_tell_the_mean_wait_of_each_day(world: World) -> None:
+async def test_statistics_count_jobs_and_tell_the_mean_wait_of_each_day(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = clock.now()
     running, _ = await submit(world), await submit(world)
     await run(world, running.allocation_id)
-    now = clock.now()
     noon = now.replace(hour=12, minute=0, second=0, microsecond=0)
     async with world.services.users._pool.acquire() as conn:
         for days, wait_s in ((1, 10), (1, 30), (30, 7), (32, 99)):
@@ -307,12 +308,14 @@ async def test_statistics_count_jobs_and_tell_the_mean_wait_of_each_day(world: W
                 " $1, $2, $2 FROM tasks LIMIT 1",
                 *(at, at + timedelta(seconds=wait_s)),
             )
+    monkeypatch.setattr(clock, "now", lambda: now)  # the days asked for stay those counted from
     path = f"{QUEUES}/stats?resourcePools=default&resourcePools=nowhere"
     [found] = (await world.clients["admin"]("GET", path)).json()["results"]
     assert found["resourcePool"] == "default"
     assert found["stats"] == {"queuedCount": 1, "scheduledCount": 1}
     days = {a["periodStart"]: a["seconds"] for a in found["aggregates"]}
     assert days.pop(str(now.date())) < 60
+    assert days.pop(str((now + timedelta(days=1)).date()), 0.0) < 60, "should midnight pass"
     assert days == {
         str((now - timedelta(days=1)).date()): 20,
         str((now - timedelta(days=30)).date()): 7,

@@ -173,4 +173,5 @@ async def test_patterns_of_many_tasks_are_bounded_in_memory(
     for task_id in (trial["taskId"], "nosuch", trial["taskId"], "other"):
         await policies.look_at(task_id, "a1", ["illegal address"])
     assert list(policies._known) == ["other"]
+    assert not any(kept for kept in vars(policies).values() if isinstance(kept, set))
     assert (await machine(world, trial)).retries_canceled is not None

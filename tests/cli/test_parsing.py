@@ -140,8 +140,16 @@ def test_an_unknown_command_is_wrong_usage(det: Det) -> None:
     [
         (("experimnt", "list"), "usage: det ", "did you mean experiment?"),
         (("e", "descrbe", "1"), "usage: det experiment ", "did you mean describe?"),
-        (("e", "create", "c", ".", "--folow"), "usage: det experiment create ", "mean --follow-first-trial?"),
-        (("e", "create", "c", ".", "--confg=a"), "usage: det experiment create ", "mean --config?"),
+        (
+            ("e", "create", "c", ".", "--folow"),
+            "usage: det experiment create ",
+            "mean --follow-first-trial?",
+        ),
+        (
+            ("e", "create", "c", ".", "--confg=a"),
+            "usage: det experiment create ",
+            "mean --config?",
+        ),
         (("job", "--jsn"), "usage: det job list ", "did you mean --json?"),
     ],
 )

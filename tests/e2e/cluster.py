@@ -106,6 +106,7 @@ class Cluster(ClusterApi):
         self._slots = slots
         self._agents = [f"agent-{n}" for n in range(agents)]
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._twins: list[subprocess.Popen[bytes]] = []
 
     def _trust(self, https: Https) -> None:
         self.master_options = (
@@ -167,7 +168,8 @@ class Cluster(ClusterApi):
         The way of process `twin` is its own.
         """
         self._start_agent_as("twin", agent, "twins")
-        return self.processes.pop("twin")
+        self._twins.append(self.processes.pop("twin"))
+        return self._twins[-1]
 
     def start_agent(self, name: str = "agent-0") -> None:
         """Start an agent; returns at once."""
@@ -253,6 +255,8 @@ class Cluster(ClusterApi):
             left.append(" ".join(process.info["cmdline"] or ()))
             with suppress(psutil.NoSuchProcess):  # it has just ended by itself
                 process.kill()
+        for twin in self._twins:  # a test that failed may have waited for none
+            twin.wait()
         for directory in self.root.glob("*/agent-*/*"):
             remove_group(directory.name.removeprefix("gone-"))
         if self._watchdog is not None:

@@ -118,7 +118,12 @@ class Task:
 
 
 def _finish(p: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
-    out, err = p.communicate(timeout=60)
+    try:
+        out, err = p.communicate(timeout=60)
+    finally:
+        if p.poll() is None:
+            p.kill()
+            p.communicate()
     return subprocess.CompletedProcess(p.args, p.returncode, out, err)
 
 

@@ -9,6 +9,8 @@ from tests.provision.ec2_server import Ec2Server, ec2_server
 from tests.provision.gcp_server import GcpServer, gcp_server
 from tests.provision.metadata_server import aws_metadata, gcp_metadata
 
+from determined_master.provision import gcp
+
 __all__ = ["Ec2Server", "GcpServer", "ec2_server", "gcp_server"]
 
 
@@ -24,3 +26,9 @@ def gcp_metadata_url() -> Iterator[str]:
     """The metadata service of a master on Compute Engine."""
     with gcp_metadata() as url:
         yield url
+
+
+@pytest.fixture
+def fast_gcp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operations of GCP are asked about without a wait."""
+    monkeypatch.setattr(gcp, "POLL_S", 0.01)

@@ -141,3 +141,29 @@ class World:
         """Machine, begin and end of each stay."""
         query = "SELECT machine_id, started_at, ended_at FROM machine_stays ORDER BY id"
         return [tuple(row) for row in await self._db.fetch(query)]
+
+
+async def started(world: World) -> str:
+    """A task that runs on the first machine."""
+    task = world.submit()
+    await world.tick()
+    world.join()
+    await world.tick()
+    await world.tick()
+    state = world.live.find(task)
+    assert state is not None
+    assert state.state == "ASSIGNED"
+    return task
+
+
+def count_launches(world: World, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many machines each launch from now on asks for."""
+    asked: list[int] = []
+    real = world.fleet._provider.launch
+
+    async def counted(count: int, token: str) -> Any:
+        asked.append(count)
+        return await real(count, token)
+
+    monkeypatch.setattr(world.fleet._provider, "launch", counted)
+    return asked

@@ -6,7 +6,18 @@ import argparse
 import dataclasses
 import importlib
 import sys
-from typing import Any, Callable, Dict, Iterable, Mapping, NoReturn, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Mapping,
+    NoReturn,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 _LEVELS = ("command", "subcommand", "subsubcommand", "subsubsubcommand")
 Run = Callable[[argparse.Namespace], Optional[int]]

@@ -12,8 +12,9 @@ import hmac
 import os
 import socket
 import threading
-from types import TracebackType
-from typing import List, Optional, Set, Tuple, Type
+from typing import List, Set, Tuple
+
+from determined.exec._listening import Listening
 
 HEADER = b"x-determined-service-key"
 HEAD_S = 10.0
@@ -27,7 +28,7 @@ REFUSED = (
 )
 
 
-class Door:
+class Door(Listening):
     """Listens while it is open: `with Door(port, key) as door`."""
 
     def __init__(self, port: int, key: str) -> None:
@@ -41,28 +42,18 @@ class Door:
         """
         self._key = key.encode()
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-        self._listener = socket.create_server(
-            ("", port), family=family, dualstack_ipv6=family == socket.AF_INET6
-        )
+        both = family == socket.AF_INET6
+        listener = socket.create_server(("", port), family=family, dualstack_ipv6=both)
+        super().__init__(listener, "det-door")
         self.inner_port = _free_port()
         """Where the server behind it has to listen."""
         self._lock = threading.Lock()
         self._open: Set[socket.socket] = set()
         self._places = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
-    def __enter__(self) -> Door:
-        threading.Thread(target=self._accept, name="det-door", daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+    def close(self) -> None:
+        """Accept nobody any more, and end the connections."""
+        super().close()
         with self._lock:
             left = list(self._open)
         for one in left:

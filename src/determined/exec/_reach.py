@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 import socket
-import threading
-from types import TracebackType
-from typing import List, Optional, Tuple, Type
+from typing import List, Tuple
+
+from determined.exec._listening import Listening
 
 CONNECT_S = 5.0
 AT_ONCE = 32
 
 
-class Listener:
+class Listener(Listening):
     """A port of the system's choice that greets whoever connects, until it is closed."""
 
     def __init__(self) -> None:
-        self._server = socket.create_server(("", 0), backlog=512)
-        self.port = int(self._server.getsockname()[1])
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+        super().__init__(socket.create_server(("", 0), backlog=512), "det-reach")
+        self.port = int(self._listener.getsockname()[1])
 
-    def __enter__(self) -> Listener:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self._server.shutdown(socket.SHUT_RDWR)  # wakes the thread
+    def close(self) -> None:
+        """Greet nobody any more."""
+        super().close()
         self._thread.join()
-        self._server.close()
 
-    def _serve(self) -> None:
+    def _accept(self) -> None:
         while True:
             try:
-                peer, _ = self._server.accept()
+                peer, _ = self._listener.accept()
             except OSError:
                 return
             with peer:

@@ -9,16 +9,14 @@ from typing import Any, Protocol
 
 import asyncpg
 
-from determined_master.domain.errors import DetError
 from determined_master.engine import inbox_codec, statements
 from determined_master.engine.apply import Poisoned, Term, apply_batch
 from determined_master.engine.batch import Applied
 from determined_master.engine.connection import Connect, is_connection_loss
-from determined_master.engine.errors import InternalError, StaleEpoch, TermEnded
+from determined_master.engine.errors import StaleEpoch, TermEnded
 from determined_master.engine.queue import Closing, Post, PostQueue, end_all
-from determined_master.store.errors import DatabaseUnavailable
+from determined_master.engine.refusing import as_refusal
 from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.refusals import refusal_of
 
 _log = logging.getLogger(__name__)
 _RECONNECT_S = (0.0, 0.05, 0.2, 0.5, 1.0)
@@ -90,7 +88,7 @@ class Applier:
                 for closing in closings:
                     await self._settle([], [closing])
             elif posts:
-                await self._refuse(posts[0], _as_refusal(error, posts[0]))
+                await self._refuse(posts[0], as_refusal(error, posts[0]))
             else:
                 closings[0].answer(error)
         else:
@@ -151,27 +149,3 @@ class Applier:
                 statements.SETTLE_INBOX, [post.inbox_seq], [outcome], self._term.now()
             )
         post.answer(error)
-
-
-def _as_refusal(error: Exception, post: Post) -> Exception:
-    if isinstance(error, DetError):
-        return error
-    about = {"kind": post.kind.name, "id": post.id, "cause": post.cause}
-    # Nobody sent a timer: what is refused of it is a defect of ours.
-    refusal = refusal_of(error) if post.timer is None else None
-    if refusal is not None:
-        _log.warning("the database refused an event", exc_info=error, extra=about)
-        refusal.__cause__ = error
-        return refusal
-    _log.error("an event could not be stored", exc_info=error, extra=about)
-    where = f"{post.kind.name} {post.id}"
-    if isinstance(error, asyncpg.InsufficientResourcesError):
-        refusal = DatabaseUnavailable(
-            f"the database has no room for an event of {where}: {error}; free some space"
-        )
-    else:
-        refusal = InternalError(
-            f"an event of {where} could not be stored; the master's log says why"
-        )
-    refusal.__cause__ = error
-    return refusal

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +16,13 @@ from determined_master.engine import inbox_codec, statements
 from determined_master.engine.batch import Applied, Subject, Writes, columns
 from determined_master.engine.closing import close_all
 from determined_master.engine.connection import abandon, is_connection_loss
-from determined_master.engine.errors import InternalError, StaleEpoch
-from determined_master.engine.kind import Key, Outcome, Rows, RowWriter, tag_of
+from determined_master.engine.errors import StaleEpoch
+from determined_master.engine.kind import Key, Outcome, Rows, RowWriter
 from determined_master.engine.queue import Closing, Post
+from determined_master.engine.refusing import as_refusal
 from determined_master.store.pool import Conn
-from determined_master.store.refusals import refusal_of
 from determined_master.store.row_locks import lock_rows
 
-_log = logging.getLogger(__name__)
 _YIELD_S = 0.005
 
 
@@ -186,7 +184,7 @@ class _Transaction:
             except Exception as error:
                 if len(posts) > 1 or is_connection_loss(self._conn, error):
                     raise
-                raise Poisoned(posts[0], _as_refusal(error, posts[0])) from error
+                raise Poisoned(posts[0], as_refusal(error, posts[0])) from error
             for (cause, _), refusal in zip(group, refusals, strict=True):
                 if refusal is not None:
                     self._refused[cause] = refusal
@@ -271,7 +269,7 @@ class _Transaction:
         except Exception as error:
             if is_connection_loss(self._conn, error):
                 raise
-            refusal = _as_refusal(error, post)
+            refusal = as_refusal(error, post)
             if post.within is not None or not isinstance(error, DetError):
                 raise Poisoned(post, refusal) from error
             return refusal
@@ -311,7 +309,7 @@ class _Transaction:
         except Exception as error:
             if is_connection_loss(self._conn, error):
                 raise
-            raise Poisoned(post, _as_refusal(error, post)) from error
+            raise Poisoned(post, as_refusal(error, post)) from error
 
     async def _load_context(self, subject: Subject) -> None:
         loader = subject.kind.context
@@ -361,25 +359,6 @@ class _Transaction:
             await self._conn.execute(statements.SET_TIMERS, *columns(kept, 6))
         if dropped:
             await self._conn.execute(statements.DROP_TIMERS, *columns(dropped, 3))
-
-
-def _as_refusal(error: Exception, post: Post) -> Exception:
-    """What the caller gets: its own mistake as it is, ours without the details."""
-    if isinstance(error, DetError):
-        return error
-    about = {"kind": post.kind.name, "id": post.id, "event": tag_of(post.event)}
-    # Nobody sent a timer: what is refused of it is a defect of ours.
-    refusal = refusal_of(error) if post.timer is None else None
-    if refusal is not None:
-        _log.warning("the database refused the rows of an event", exc_info=error, extra=about)
-    else:
-        _log.error("an event failed", exc_info=error, extra=about)
-        refusal = InternalError(
-            f"the event {tag_of(post.event)} failed on {post.kind.name} {post.id}; the master's "
-            "log says why"
-        )
-    refusal.__cause__ = error
-    return refusal
 
 
 def _has_parts(subject: Subject) -> bool:

@@ -142,8 +142,9 @@ class LiveAllocations:
             return
         before = self._states.get(state.id)
         self._resting.changed(before, state)
-        self._keep(state, version)
-        if before is None or _matters(before, state):
+        is_news = before is None or _matters(before, state)
+        self._keep(state, version, is_news=is_news)
+        if is_news:
             self._nudge(state.request.pool)
 
     def known(self) -> frozenset[str]:
@@ -167,7 +168,7 @@ class LiveAllocations:
             self._drop(state)
             self._nudge(state.request.pool)
 
-    def _keep(self, state: Allocation, version: int) -> None:
+    def _keep(self, state: Allocation, version: int, *, is_news: bool) -> None:
         if state.state == "TERMINATED":
             self._drop(state)
             return
@@ -183,7 +184,7 @@ class LiveAllocations:
             queue.gone.pop(state.request.task_id, None)
         else:
             queue.pending.drop(state.id)
-            if before is None or _matters(before, state):
+            if is_news:
                 queue.running[state.id] = running_view(state)
         if before is None:
             self._of_job.setdefault(state.request.job_id, set()).add(state.id)
@@ -235,8 +236,8 @@ def _forget(of: dict[_K, set[str]], key: _K, id: str) -> None:
 def _matters(before: Allocation, after: Allocation) -> bool:
     """Whether the scheduler would see a difference."""
     return (
-        len(held(before)) != len(held(after))
-        or before.state != after.state
+        before.state != after.state
+        or len(held(before)) != len(held(after))
         or before.request != after.request
         or (before.preempt_reason, before.kill_cause) != (after.preempt_reason, after.kill_cause)
     )

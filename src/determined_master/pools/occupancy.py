@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from determined_master.domain.schedule.view import AgentView
@@ -51,8 +51,10 @@ class Occupancy:
         self._seen[agent.id] = agent, max_zero_slot_tasks, made
         return made
 
-    def forget_others(self, agents: Iterable[AgentSnapshot]) -> None:
-        """Keep nothing of agents that are not among these."""
+    def forget_others(self, agents: Sequence[AgentSnapshot]) -> None:
+        """Keep no more agents than there are: nothing is looked at while there are no more."""
+        if len(self._seen) <= len(agents):
+            return
         known = {a.id for a in agents}
         for agent_id in [a for a in self._seen if a not in known]:
             del self._seen[agent_id]

@@ -308,7 +308,8 @@ class MachineLoop:
             and m.agent_name not in known
             and (m.state == "pending" or now - m.launched_at < limits.max_starting)
         ]
-        fleet, until = self._fleet, None
+        fleet = self._fleet
+        until = None
         if errors is not None and self._standing() is not None:
             until = errors.at + self.config.patience.timeout
         elif not (decided.launch or fleet.held) and fleet.is_settled:

@@ -67,7 +67,7 @@ from determined_master.services.workspaces import Workspaces
 
 @dataclass(frozen=True)
 class Services:
-    """One attribute a resource; made once by `app.py`."""
+    """One attribute a resource; made once by `composition/services.py`."""
 
     auth: Auth
     users: Users

@@ -29,6 +29,8 @@ class _Compiled(msgspec.Struct, frozen=True):
     sieve: Any
     """Tells quickly whether any of many lines may match; None where that cannot be told."""
     trial_id: int
+    matched: set[tuple[int, str]] = msgspec.field(default_factory=set)
+    """Index and agent of each match that was acted on; forgotten with the task."""
 
 
 class LogPolicies:
@@ -38,7 +40,6 @@ class LogPolicies:
         self._engine = engine
         self._pool = pool
         self._known: OrderedDict[str, _Compiled | None] = OrderedDict()
-        self._matched: set[tuple[str, int, str]] = set()
 
     async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
         """Act on the policies that match one of these lines; each once a task and agent."""
@@ -52,10 +53,10 @@ class LogPolicies:
             if CONFIG_ECHO in line:
                 continue
             for index in compiled.matcher.Match(line) or ():
-                match = (task_id, index, agent_id or "")
-                if match not in self._matched:
-                    await self._act(compiled, match, line)
-                    self._matched.add(match)
+                match = (index, agent_id or "")
+                if match not in compiled.matched:
+                    await self._act(compiled, task_id, match, line)
+                    compiled.matched.add(match)
 
     async def has_seen_all(self, task_id: str, container_ids: Sequence[str]) -> bool:
         """Whether nothing that these containers have said can still change what the trial does.
@@ -68,8 +69,10 @@ class LogPolicies:
         async with self._pool.acquire() as conn:
             return await task_logs.have_completed(conn, container_ids)
 
-    async def _act(self, compiled: _Compiled, match: tuple[str, int, str], line: str) -> None:
-        task_id, index, agent_id = match
+    async def _act(
+        self, compiled: _Compiled, task_id: str, match: tuple[int, str], line: str
+    ) -> None:
+        index, agent_id = match
         policy = compiled.policies[index]
         said = line.rstrip("\n")[:2000]
         event: TrialEvent | None = None

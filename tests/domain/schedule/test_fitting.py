@@ -174,8 +174,12 @@ def test_agents_are_drained_where_the_least_is_in_use() -> None:
 
 
 def test_could_fit_knows_gangs_and_single_agents() -> None:
-    room = Room([agent("a", 4), agent("b", 4)], (), BEST, "slots")
-    assert could_fit(demand(8), room, {"a": 4, "b": 4})
-    assert not could_fit(demand(8), room, {"a": 4, "b": 3})
-    assert could_fit(demand(3), room, {"a": 0, "b": 3})
-    assert not could_fit(demand(3, excluded=("b",)), room, {"a": 0, "b": 3})
+    def could(wanted: Demand, *free: int) -> bool:
+        agents = [agent(name, 4, free=n) for name, n in zip("ab", free, strict=True)]
+        return could_fit(wanted, Room(agents, (), BEST, "slots").soon, BEST.is_heterogeneous)
+
+    assert could(demand(8), 4, 4)
+    assert not could(demand(8), 4, 3)
+    assert could(demand(3), 0, 3)
+    assert not could(demand(3, excluded=("b",)), 0, 3)
+    assert not could(demand(8, excluded=("b",)), 4, 4)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 from itertools import permutations
+from random import Random
 
 import pytest
 from tests.covers import covers
 from tests.domain.builders import T0, pending
 
-from determined_master.domain.schedule.ordering import age_key, queue_key
+from determined_master.domain.schedule.ordering import age_key, drawn_forward, queue_key
 from determined_master.domain.schedule.view import RequestView, position_of
 
 LATER = T0 + timedelta(seconds=1)
@@ -61,3 +62,27 @@ def test_the_smaller_position_is_ahead_and_one_that_is_not_set_is_that_of_its_ag
 @covers("scheduling-and-provisioning a.3.start")
 def test_a_position_begins_as_the_microseconds_since_1970() -> None:
     assert position_of(T0 + timedelta(microseconds=3)) == int(T0.timestamp()) * 1_000_000 + 3
+
+
+def one_after_the_other(members: list[RequestView], waiting: list[RequestView]) -> list[str]:
+    """What `drawn_forward` says, word for word."""
+    order: list[str] = []
+    for request in members:
+        before = [r for r in waiting if r.requested_at < request.requested_at]
+        for one in (*sorted(before, key=lambda r: r.requested_at), request):
+            if one.allocation_id not in order:
+                order.append(one.allocation_id)
+    return order
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_who_waits_too_long_goes_before_all_that_came_later(seed: int) -> None:
+    chance = Random(seed)
+    members = [
+        pending(f"r{n}", requested_at=T0 + timedelta(seconds=chance.randrange(12)))
+        for n in range(chance.randrange(25))
+    ]
+    until = T0 + timedelta(seconds=chance.randrange(12))
+    waiting = [r for r in members if r.requested_at <= until and chance.random() < 0.6]
+    made = drawn_forward(members, waiting)
+    assert [r.allocation_id for r in made] == one_after_the_other(members, waiting)

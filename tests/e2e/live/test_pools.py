@@ -54,7 +54,6 @@ def bound(person: Person) -> list[str]:
     return [line.strip() for line in lines[2:]]
 
 
-@pytest.mark.usefixtures("one_day")
 @live("resources raw", "resources allocations", "resources aggregated")
 def test_usage_is_reported(person: Person, finished_id: int) -> None:
     now = datetime.now(UTC)
@@ -75,7 +74,10 @@ def test_usage_is_reported(person: Person, finished_id: int) -> None:
     assert header == "experiment_id,kind,username,labels,slots,start_time,end_time,seconds"
     day, month = f"{now:%Y-%m-%d}", f"{now:%Y-%m}"
     header = "aggregation_type,aggregation_key,date,seconds\n"
-    assert person.det("res", "agg", day, day).out == header  # today is summed up tomorrow
-    assert person.det("res", "agg", month, month, "--monthly", "--json").json() == []
+    told = person.det("res", "agg", day, day).out
+    months = person.det("res", "agg", month, month, "--monthly", "--json").json()
+    assert told.startswith(header)
+    if datetime.now(UTC).date() == now.date():  # today is summed up tomorrow
+        assert (told, months) == (header, [])
     said = person.det("res", "agg", month, month, code=1).err
     assert "a daily report takes YYYY-MM-DD" in said

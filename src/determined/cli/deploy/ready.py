@@ -36,7 +36,8 @@ def wait_master(cluster: layout.Layout, address: str, limit_s: float) -> None:
         if time.monotonic() > deadline:
             raise errors.CliError(
                 f"the master does not answer at {address} after {limit_s:.0f} s; "
-                f"its log is {cluster.log('master')}"
+                f"its log is {cluster.log('master')}. It is still being started: run the same "
+                "command again to wait on, or 'det deploy local cluster-down' to end it"
             )
         time.sleep(_PAUSE_S)
 

@@ -35,7 +35,7 @@ TOKEN_HEADER = b"grpc-metadata-x-allocation-token"
 SERVICE_KEY = b"x-determined-service-key"
 """What the master shows to services that let in nobody else."""
 _OF_THE_ORIGIN = frozenset({b"alt-svc", b"clear-site-data", b"strict-transport-security"})
-"""Of an answer: what browsers would apply to the master as a whole, and for longer than it runs."""
+"""Of an answer: what browsers would apply to the master as a whole, and remember."""
 _WORKER_SCOPE = b"service-worker-allowed"
 _BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _AUTH = COOKIE.encode()

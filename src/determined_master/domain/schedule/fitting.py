@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby, islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from determined_master.domain.schedule.room import Group, Index, Parts, Room, score
@@ -35,6 +36,10 @@ class Demand(NamedTuple):
     def may_spread(self) -> bool:
         """Whether it may take several agents."""
         return self.slots > 1 and not self.is_single_node
+
+
+demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
+"""What equals a request's Demand, at a fraction of the cost."""
 
 
 def fit(demand: Demand, allocation_id: str, room: Room, *, is_soon: bool = False) -> Parts | None:
@@ -100,58 +105,60 @@ def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
     return best[1] if best else None
 
 
-def could_fit(demand: Demand, room: Room, places: dict[str, int]) -> bool:
-    """Whether the request would fit if each agent had so many places to promise."""
-    sizes: dict[int, int] = {}
-    wanted, excluded, seats = demand.places, demand.excluded_agents, room.seats
-    for agent_id, count in places.items():
-        if count <= 0 or agent_id in excluded:
-            continue
-        if count >= wanted:
-            return True
-        if count == seats[agent_id].total:
-            sizes[count] = sizes.get(count, 0) + 1
+def could_fit(demand: Demand, index: Index, is_heterogeneous: bool) -> bool:
+    """Whether the request would fit into the places by which agents are indexed.
+
+    Cost: O(groups), and O(1) an agent that is excluded.
+    """
+    wanted, excluded = demand.places, demand.excluded_agents
+    if any(g[0] >= wanted and index.count(g, excluded) for g in index.groups):
+        return True
     if not demand.may_spread:
         return False
-    return _whole_sizes(demand.slots, sizes, room.rules.is_heterogeneous) is not None
+    return _whole_sizes(demand.slots, index.whole(excluded), is_heterogeneous) is not None
 
 
 class Gathered:
     """What agents could promise as one task after the other leaves, until a request would fit."""
 
-    def __init__(self, demand: Demand, room: Room, places: dict[str, int]) -> None:
+    def __init__(self, demand: Demand, room: Room) -> None:
         """Begin with what each agent could promise now, which is not enough."""
         self._demand = demand
+        self._wanted, self._may_spread = demand.places, demand.may_spread
         self._room = room
-        self._places = dict(places)
-        self._whole: dict[int, int] = {}
+        self._places: dict[str, int] = {}
+        """Of agents to which something was given back."""
+        self._whole = room.soon.whole(demand.excluded_agents) if demand.may_spread else {}
         """Idle agents of each size."""
-        if demand.may_spread:
-            for agent_id, count in places.items():
-                self._count_whole(agent_id, count)
 
     def is_enough_with(self, held: Parts) -> bool:
         """Whether the request would fit when this is given back, too. Cost: O(its agents)."""
-        demand, is_new_whole = self._demand, False
+        seats, places, excluded = self._room.seats, self._places, self._demand.excluded_agents
+        is_enough = is_new_whole = False
         for agent_id, count in held:
-            if agent_id not in self._places or agent_id in demand.excluded_agents:
+            seat = seats.get(agent_id)
+            if seat is None:
                 continue
-            self._places[agent_id] += count
-            now = self._places[agent_id]
-            if now >= demand.places:
-                return True
-            is_new_whole |= demand.may_spread and self._count_whole(agent_id, now)
-        if not is_new_whole:
-            return False
+            now = places[agent_id] = places.get(agent_id, seat.soon) + count
+            if agent_id in excluded:
+                continue
+            is_enough |= now >= self._wanted
+            if self._may_spread and 0 < now == seat.total:
+                self._whole[now] = self._whole.get(now, 0) + 1
+                is_new_whole = True
+        if is_enough or not is_new_whole:
+            return is_enough
         is_heterogeneous = self._room.rules.is_heterogeneous
-        return _whole_sizes(demand.slots, self._whole, is_heterogeneous) is not None
+        return _whole_sizes(self._demand.slots, self._whole, is_heterogeneous) is not None
 
-    def _count_whole(self, agent_id: str, count: int) -> bool:
-        is_excluded = agent_id in self._demand.excluded_agents
-        if count <= 0 or is_excluded or count != self._room.seats[agent_id].total:
-            return False
-        self._whole[count] = self._whole.get(count, 0) + 1
-        return True
+    def useful_agents(self) -> set[str]:
+        """Those where what was given back makes room for the request, or for a part of it."""
+        seats = self._room.seats
+        return {
+            agent_id
+            for agent_id, now in self._places.items()
+            if now >= self._wanted or (self._may_spread and now == seats[agent_id].total)
+        }
 
 
 def could_hold(demand: Demand, sizes: dict[int, int], is_heterogeneous: bool) -> bool:
@@ -206,11 +213,7 @@ def _fit_whole(
 ) -> Parts | None:
     excluded = demand.excluded_agents
     idle = {g[0]: ring for g, ring in index.groups.items() if 0 < g[0] == g[1]}
-    sizes = {
-        size: len(ring) - (sum(m[1] in excluded for m in ring) if excluded else 0)
-        for size, ring in idle.items()
-    }
-    wanted = _whole_sizes(demand.slots, sizes, is_heterogeneous)
+    wanted = _whole_sizes(demand.slots, index.whole(excluded), is_heterogeneous)
     if wanted is None:
         return None
     hashed = hash_of(allocation_id)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Context, Decimal
+from operator import attrgetter
 
 from determined_master.domain.priorities import urgency
 from determined_master.domain.schedule.view import RequestView, Rules, RunningView, position_of
@@ -19,6 +22,7 @@ _EXACT = Context(prec=200)
 
 
 SMALLER_FIRST = Rules()
+_asked_at = attrgetter("requested_at")
 
 
 def rank(one: RequestView | RunningView) -> Rank:
@@ -42,9 +46,38 @@ def queue_key(request: RequestView, rules: Rules = SMALLER_FIRST) -> Key:
     )
 
 
-def age_key(request: RequestView) -> tuple[datetime, datetime, str]:
-    """The order of age: the job's submission, the request, the id."""
-    return request.submitted_at, request.requested_at, request.allocation_id
+age_key = attrgetter("submitted_at", "requested_at", "allocation_id")
+"""The order of waiting requests by age: the job's submission, the request, the id."""
+
+
+def drawn_forward(
+    members: Sequence[RequestView], waiting: Sequence[RequestView]
+) -> list[RequestView]:
+    """Each of those who wait too long before the first member that came later than it.
+
+    Args:
+        members: all of one priority, in the order of the queue.
+        waiting: those of them that nobody may pass, in the same order.
+    """
+    # Stable: who began to wait at the same instant keeps the order of the queue.
+    drawn = sorted(waiting, key=_asked_at)
+    since = list(map(_asked_at, drawn))
+    order: list[RequestView] = []
+    served: set[str] = set()
+    begin = 0
+    for n, request in enumerate(members):
+        end = bisect_left(since, request.requested_at, begin)
+        if end > begin:
+            order += [r for r in drawn[begin:end] if r.allocation_id not in served]
+            served.update([r.allocation_id for r in drawn[begin:end]])
+            begin = end
+        if begin == len(drawn):
+            order += [r for r in members[n:] if r.allocation_id not in served]
+            break
+        if request.allocation_id not in served:
+            served.add(request.allocation_id)
+            order.append(request)
+    return order
 
 
 def between(ahead: Position | None, behind: Position | None) -> Decimal:

@@ -13,14 +13,14 @@ Source: scheduling-and-provisioning b.3, b.4.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
-from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.line import Pass
-from determined_master.domain.schedule.ordering import queue_key
+from determined_master.domain.schedule.ordering import drawn_forward, queue_key
 from determined_master.domain.schedule.plan import Plan, Wait
 from determined_master.domain.schedule.room import Kind
 from determined_master.domain.schedule.victims import Victims
@@ -34,7 +34,10 @@ def plan(view: PoolView) -> Plan:
 
     Cost: O(n log n) in requests, O(log agents) a start, O(1) a request like one that did not fit.
     """
-    slots, aux = _served(view, "slots"), _served(view, "aux")
+    requests = [r for r in view.pending if r.slots > 0]
+    has_aux = len(requests) < len(view.pending)
+    slots = _served(view, requests, "slots")
+    aux = _served(view, [r for r in view.pending if r.slots < 1] if has_aux else [], "aux")
     return Plan(
         starts=(*slots.starts, *aux.starts),
         preemptions=(*slots.preemptions, *aux.preemptions),
@@ -42,9 +45,8 @@ def plan(view: PoolView) -> Plan:
     )
 
 
-def _served(view: PoolView, kind: Kind) -> Plan:
-    """The decisions on one kind; none at little cost when nothing of it waits."""
-    requests = [r for r in view.pending if (r.slots > 0) is (kind == "slots")]
+def _served(view: PoolView, requests: Sequence[RequestView], kind: Kind) -> Plan:
+    """The decisions on the requests of one kind; none at little cost when nothing of it waits."""
     if not requests:
         return Plan()
     queue = _Queue(view, kind)
@@ -53,8 +55,7 @@ def _served(view: PoolView, kind: Kind) -> Plan:
     return Plan(tuple(line.starts), tuple(line.preemptions), tuple(line.waits))
 
 
-_demand_of = attrgetter("slots", "is_single_node", "excluded_agents")
-"""The same as a request's Demand, at a fraction of the cost."""
+_terms_of = attrgetter("slots", "is_single_node", "excluded_agents", "max_slots")
 
 
 class _Queue:
@@ -74,76 +75,88 @@ class _Queue:
         """Those for which others are asked to leave in the next pass, if at all."""
 
     def serve(self, requests: Iterable[RequestView]) -> None:
-        """Serve all in their order."""
-        waits_from: int | None = None
-        """The most urgent priority at which somebody waits."""
-        first = ""
-        waits, is_settled, preempts = self.line.waits, self._is_settled, self._preempts
-        for request in self._in_order(requests):
-            is_behind = waits_from is not None and request.priority > waits_from
-            # Most requests of a long queue end here, so this costs as little as can be.
-            if is_behind and not preempts:
-                waits.append(Wait(request.allocation_id, "behind", first))
-                continue
+        """Serve all in their order, one priority after the other."""
+        line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
+        waits_from = ""
+        """Who waits at the most urgent priority at which somebody waits."""
+        for _, equals in groupby(line, key=attrgetter("priority")):
+            members = self._in_order(list(equals))
+            # Most of a long queue can only wait, and is not looked at one by one.
+            if waits_from and not self._preempts:
+                waits = [Wait(r.allocation_id, "behind", waits_from) for r in members]
+                self.line.waits += waits
+            elif self._all_can_only_wait(members):
+                self.line.waits += [Wait(r.allocation_id, "full") for r in members]
+                waits_from = waits_from or members[0].allocation_id
+            else:
+                waits_from = self._serve_equals(members, waits_from)
+
+    def _serve_equals(self, members: Sequence[RequestView], ahead: str) -> str:
+        """Serve all of one priority; the first that waits, `ahead` when somebody does already."""
+        waits, first = self.line.waits, ahead
+        is_settled = self._is_settled
+        for request in members:
             if request.max_slots is None and is_settled(request):
                 waits.append(Wait(request.allocation_id, "full"))
-                is_served, is_blocking = False, True
-            else:
-                is_served, is_blocking = self._serve(request, is_behind, first)
-            if not is_served and is_blocking and waits_from is None:
-                waits_from, first = request.priority, request.allocation_id
+                first = first or request.allocation_id
+                continue
+            is_served, is_blocking = self._serve(request, ahead)
+            if not is_served and is_blocking:
+                first = first or request.allocation_id
+        return first
+
+    def _all_can_only_wait(self, members: Sequence[RequestView]) -> bool:
+        """Whether nothing that these ask for can be had in this pass, patient or not."""
+        return all(
+            max_slots is None and self._is_closed(demand)
+            for *demand, max_slots in set(map(_terms_of, members))
+        )
+
+    def _is_closed(self, demand: Sequence[Any]) -> bool:
+        known = Demand(*demand)
+        if known in self._next_time:
+            return True
+        # A single slot is never awaited for too long, see `is_impatient`.
+        return known in self._settled and (known.slots <= 1 or known in self._undrainable)
 
     def _is_settled(self, request: RequestView) -> bool:
         """Whether one that asks for the same has shown that it can only wait."""
-        key = _demand_of(request)
+        key = demand_of(request)
         if key in self._next_time:
             return True
         if key not in self._settled:
             return False
         return key in self._undrainable or not self.line.is_impatient(request)
 
-    def _in_order(self, requests: Iterable[RequestView]) -> Iterator[RequestView]:
-        """By priority and position; who has waited too long goes before equals that came later.
+    def _in_order(self, members: list[RequestView]) -> list[RequestView]:
+        """Of one priority, those who have waited too long before equals that came later.
 
         A search that was submitted earlier may ask for its next trials for days: their place in
         the queue is before a gang that waits all the time, and without this they would pass it
         for ever. What these agents could never hold passes nobody and is passed by nobody: it
         comes last, so that the others have the same order without it.
         """
-        line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
         at = self.line.impatient_at
-        for _, equals in groupby(line, key=attrgetter("priority")):
-            members = list(equals)
-            # As `is_impatient` says, without calling it for each of a long queue.
-            waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
-            if not waiting:
-                yield from members
-                continue
-            never: list[RequestView] = []
-            possible = self.line.is_possible
-            hopeless = {d for d in set(map(_demand_of, members)) if not possible(Demand(*d))}
-            if hopeless:
-                never = [r for r in members if _demand_of(r) in hopeless]
-                members = [r for r in members if _demand_of(r) not in hopeless]
-                waiting = [r for r in waiting if _demand_of(r) not in hopeless]
-            # Stable: who began to wait at the same instant keeps the order of the queue.
-            impatient = sorted(waiting, key=attrgetter("requested_at"))
-            served: set[str] = set()
-            queue = deque(impatient)
-            for request in members:
-                while queue and queue[0].requested_at < request.requested_at:
-                    drawn = queue.popleft()
-                    if drawn.allocation_id not in served:
-                        served.add(drawn.allocation_id)
-                        yield drawn
-                if request.allocation_id not in served:
-                    if queue:
-                        served.add(request.allocation_id)
-                    yield request
-            yield from never
+        # As `is_impatient` says, without calling it for each of a long queue.
+        waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
+        if not waiting:
+            return members
+        possible = self.line.is_possible
+        hopeless = {d for d in set(map(demand_of, members)) if not possible(Demand(*d))}
+        if not hopeless:
+            return drawn_forward(members, waiting)
+        never = [r for r in members if demand_of(r) in hopeless]
+        members = [r for r in members if demand_of(r) not in hopeless]
+        waiting = [r for r in waiting if demand_of(r) not in hopeless]
+        return drawn_forward(members, waiting) + never
 
-    def _serve(self, request: RequestView, is_behind: bool, first: str) -> tuple[bool, bool]:
-        """Whether it was served, and whether less urgent ones must wait because it was not."""
+    def _serve(self, request: RequestView, ahead: str) -> tuple[bool, bool]:
+        """Whether it was served, and whether less urgent ones must wait because it was not.
+
+        Args:
+            request: the next one.
+            ahead: who waits and is more urgent; empty when nobody does.
+        """
         line = self.line
         if request.max_slots is not None and self._is_over_limit(request):
             line.wait(request, "limit")
@@ -155,11 +168,11 @@ class _Queue:
         parts = line.fit(request, demand)
         if parts is None:
             return False, self._wait(request, demand)
-        if is_behind and not request.is_preemptible:
+        if ahead and not request.is_preemptible:
             line.room.promise(parts)
-            line.wait(request, "behind", first)
+            line.wait(request, "behind", ahead)
             return False, False
-        line.start(request, parts, is_backfill=is_behind)
+        line.start(request, parts, is_backfill=bool(ahead))
         self._active[request.job_id] = self._active.get(request.job_id, 0) + request.slots
         return True, False
 

@@ -11,12 +11,16 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from determined_master.domain.schedule.ties import Ring, agent_hash
 from determined_master.domain.schedule.view import AgentView, Rules, RunningView
 
 Kind = Literal["slots", "aux"]
+Measure = Literal["open", "soon", "most"]
+"""Of an agent's places: what can be used now, what can be promised, and what could be if everybody
+left who may be asked to."""
 Parts = tuple[tuple[str, int], ...]
 """How many places on which agents, summing to what was asked for."""
 Group = tuple[int, int, float | None]
@@ -31,49 +35,72 @@ class Seat:
     """The places of one agent in the course of a pass."""
 
     id: str
-    hash: int
+    member: tuple[int, str]
+    """Its hash and its id: what rings are made of."""
     total: int
     free: list[int]
     """Numbers of the free slots, ascending; for tasks without slots only their count matters."""
     soon: int
+    """Places that can be promised: no more of the free ones can be used without breaking one."""
     fixed: float | None
     """A score that does not depend on its places."""
-
-    @property
-    def open(self) -> int:
-        """Places that can be used now without breaking a promise."""
-        return max(0, min(len(self.free), self.soon))
+    held: int = 0
+    """Places of those who could be asked to leave."""
 
 
 class Index:
     """Agents by how many places they have: which is best for a request, in O(log agents)."""
 
-    def __init__(self, seats: Iterable[Seat], *, is_soon: bool) -> None:
-        self._is_soon = is_soon
+    def __init__(self, seats: Iterable[Seat], measure: Measure) -> None:
+        """
+        Args:
+            seats: in the order of their hashes.
+            measure: which of their places count.
+        """
+        self._measure = measure
         self.groups: dict[Group, Ring] = {}
         self._of: dict[str, Group] = {}
         for seat in seats:
-            group = self._group(seat)
-            self._of[seat.id] = group
-            self.groups.setdefault(group, []).append((seat.hash, seat.id))
-        for ring in self.groups.values():
-            ring.sort()
+            group = self._of[seat.id] = self._group(seat)
+            ring = self.groups.get(group)
+            if ring is None:
+                ring = self.groups[group] = []
+            ring.append(seat.member)
+
+    def count(self, group: Group, excluded: frozenset[str] = frozenset()) -> int:
+        """How many agents a group has, without those that are excluded."""
+        ring = self.groups[group]
+        return len(ring) - sum(self._of.get(agent_id) == group for agent_id in excluded)
+
+    def whole(self, excluded: frozenset[str] = frozenset()) -> dict[int, int]:
+        """How many agents have all of their places, by how many these are."""
+        sizes: dict[int, int] = {}
+        for group in self.groups:
+            places, total, _ = group
+            if 0 < places == total:
+                sizes[total] = sizes.get(total, 0) + self.count(group, excluded)
+        return sizes
 
     def moved(self, seat: Seat) -> None:
         """Take note of a seat that has changed."""
         before, after = self._of[seat.id], self._group(seat)
         if before == after:
             return
-        member = (seat.hash, seat.id)
         ring = self.groups[before]
-        del ring[bisect_left(ring, member)]
+        del ring[bisect_left(ring, seat.member)]
         if not ring:
             del self.groups[before]
-        insort(self.groups.setdefault(after, []), member)
+        insort(self.groups.setdefault(after, []), seat.member)
         self._of[seat.id] = after
 
     def _group(self, seat: Seat) -> Group:
-        return (seat.soon if self._is_soon else seat.open, seat.total, seat.fixed)
+        soon = seat.soon
+        if self._measure == "open":
+            free = len(seat.free)
+            places = max(0, free if free < soon else soon)
+        else:
+            places = soon + seat.held if self._measure == "most" else soon
+        return places, seat.total, seat.fixed
 
 
 class Room:
@@ -90,18 +117,35 @@ class Room:
             if one.is_leaving and not one.is_gone:
                 for agent_id, places in self.held(one):
                     leaving[agent_id] = leaving.get(agent_id, 0) + places
-        self.seats = {
-            a.id: _seat(a, kind, rules, leaving.get(a.id, 0)) for a in agents if a.is_accepting
-        }
-        self.now = Index(self.seats.values(), is_soon=False)
+        seats = [_seat(a, kind, rules, leaving.get(a.id, 0)) for a in agents if a.is_accepting]
+        seats.sort(key=attrgetter("member"))
+        self.seats = {seat.id: seat for seat in seats}
+        self.now = Index(self.seats.values(), "open")
         self._soon: Index | None = None
+        self._most: Index | None = None
 
     @property
     def soon(self) -> Index:
         """By what can be promised; made when it is first asked for."""
         if self._soon is None:
-            self._soon = Index(self.seats.values(), is_soon=True)
+            self._soon = Index(self.seats.values(), "soon")
         return self._soon
+
+    @property
+    def most(self) -> Index:
+        """By what could be promised if all left who may be asked to; see `could_leave`."""
+        if self._most is None:
+            self._most = Index(self.seats.values(), "most")
+        return self._most
+
+    def could_leave(self, one: RunningView, sign: int = 1) -> None:
+        """Count somebody among those who may be asked to leave; not any more with sign -1."""
+        for agent_id, places in self.held(one):
+            seat = self.seats.get(agent_id)
+            if seat is not None:
+                seat.held += sign * places
+                if self._most is not None:
+                    self._most.moved(seat)
 
     def held(self, one: RunningView) -> Parts:
         """The places of this kind that a running allocation would give back, by agent."""
@@ -145,6 +189,8 @@ class Room:
         self.now.moved(seat)
         if self._soon is not None:
             self._soon.moved(seat)
+        if self._most is not None:
+            self._most.moved(seat)
 
 
 def drained(agents: Sequence[AgentView], rules: Rules, kind: Kind) -> Room:
@@ -163,17 +209,17 @@ def drained(agents: Sequence[AgentView], rules: Rules, kind: Kind) -> Room:
 
 
 def _seat(agent: AgentView, kind: Kind, rules: Rules, leaving: int) -> Seat:
-    hashed = agent_hash(agent.id)
+    member = agent_hash(agent.id), agent.id
     if kind == "slots":
         free = sorted(agent.free_slots)
-        return Seat(agent.id, hashed, agent.slots, free, len(free) + leaving, None)
+        return Seat(agent.id, member, agent.slots, free, len(free) + leaving, None)
     total = agent.max_zero_slot_tasks
     places = max(0, total - agent.zero_slot_tasks)
     fixed = None
     if len(agent.free_slots) < agent.slots or agent.shut:
         # Its slots decide, so that agents whose slots are idle stay idle.
         fixed = score(len(agent.free_slots), agent.slots, rules)
-    return Seat(agent.id, hashed, total, list(range(places)), places + leaving, fixed)
+    return Seat(agent.id, member, total, list(range(places)), places + leaving, fixed)
 
 
 def score(free: int, total: int, rules: Rules) -> float:

@@ -33,12 +33,12 @@ class Victims:
         self._left = sorted(able, key=lambda r: (*rank(r), r.started_at, r.allocation_id))
         """The most urgent first."""
         self._first = 0
-        """Those before it are as urgent as whoever asks."""
-        self._held: dict[str, int] = {}
-        """Places that those from there on hold, by agent."""
+        """Those before it are as urgent as whoever asks: not counted in the room any more."""
+        self._taken: set[str] = set()
+        """Those who are asked already."""
         self._served = 0
         for one in able:
-            self._count(self._held, one, 1)
+            self._room.could_leave(one)
 
     @property
     def has_served_enough(self) -> bool:
@@ -50,62 +50,46 @@ class Victims:
 
         Only jobs behind the request's are asked. Nobody is when all of them were not enough.
 
-        Cost: O(n) in those that could be asked, and in agents.
+        Cost: O(n) in those that are considered.
         """
         self._skip(rank(request))
-        soon = {a: s.soon for a, s in self._room.seats.items()}
-        all_of_them = {a: n + self._held.get(a, 0) for a, n in soon.items()}
-        if not could_fit(demand, self._room, all_of_them):
+        if not could_fit(demand, self._room.most, self._room.rules.is_heterogeneous):
             return None
-        asked = self._fewest(demand, soon)
-        gain: dict[str, int] = {}
-        for one in asked:
-            self._count(gain, one, 1)
-        useful = self._on_agents_that_could_hold(demand, asked, soon, gain)
+        useful = self._fewest(demand)
         for one in useful:
             self._room.leaves(one)
         parts = fit(demand, request.allocation_id, self._room, is_soon=True)
         if parts is None:
             raise AssertionError(f"{request.allocation_id} should fit when they have left")
         self._served += 1
-        wanted, taken = dict(parts), set[str]()
+        wanted = dict(parts)
         for one in reversed(useful):  # the most urgent of them is spared first
             self._room.leaves(one, -1)
             if any(self._room.seats[a].soon < n for a, n in wanted.items()):
                 self._room.leaves(one)
-                taken.add(one.allocation_id)
-                self._count(self._held, one, -1)
+                self._taken.add(one.allocation_id)
+                self._room.could_leave(one, -1)
                 self._line.preemptions.append(
                     Preempt(one.allocation_id, PREEMPTED, request.job_id)
                 )
-        self._left = [r for r in self._left if r.allocation_id not in taken]
         return parts
 
-    def _fewest(self, demand: Demand, soon: dict[str, int]) -> list[RunningView]:
-        """The shortest run of the least urgent that is enough, the least urgent first."""
-        gathered = Gathered(demand, self._room, soon)
-        asked: list[RunningView] = []
-        for one in islice(reversed(self._left), len(self._left) - self._first):
-            asked.append(one)
-            if gathered.is_enough_with(self._room.held(one)):
-                break
-        return asked
+    def _fewest(self, demand: Demand) -> list[RunningView]:
+        """Those of the shortest run of the least urgent that is enough who hold something of use.
 
-    def _on_agents_that_could_hold(
-        self,
-        demand: Demand,
-        asked: list[RunningView],
-        soon: dict[str, int],
-        gain: dict[str, int],
-    ) -> list[RunningView]:
-        """Those of them that hold something where the request would then find its places."""
-        holders = set()
-        for agent_id, places in gain.items():
-            total = soon.get(agent_id, -places) + places
-            is_whole = agent_id in soon and total == self._room.seats[agent_id].total
-            if total >= demand.places or (demand.may_spread and is_whole):
-                holders.add(agent_id)
-        return [r for r in asked if any(a in holders for a, _ in self._room.held(r))]
+        The least urgent comes first.
+        """
+        gathered, held_by = Gathered(demand, self._room), self._room.held
+        asked: list[tuple[RunningView, Parts]] = []
+        for one in islice(reversed(self._left), len(self._left) - self._first):
+            if one.allocation_id in self._taken:
+                continue
+            held = held_by(one)
+            asked.append((one, held))
+            if gathered.is_enough_with(held):
+                break
+        useful = gathered.useful_agents()
+        return [one for one, held in asked if any(agent_id in useful for agent_id, _ in held)]
 
     def _skip(self, ahead: Rank) -> None:
         """Leave out those that are not behind; for good, since requests come in their order.
@@ -114,9 +98,7 @@ class Victims:
         its priority that follow it.
         """
         while self._first < len(self._left) and rank(self._left[self._first]) <= ahead:
-            self._count(self._held, self._left[self._first], -1)
+            one = self._left[self._first]
+            if one.allocation_id not in self._taken:
+                self._room.could_leave(one, -1)
             self._first += 1
-
-    def _count(self, places: dict[str, int], one: RunningView, sign: int) -> None:
-        for agent_id, held in self._room.held(one):
-            places[agent_id] = places.get(agent_id, 0) + sign * held

@@ -1,0 +1,101 @@
+"""Where containers run: the door for agents, and the Kubernetes clusters beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.kubernetes_clusters import kubernetes_clusters
+from determined_master.pools.backends import Backends
+from determined_master.services.agents import Join
+from determined_master.services.namespaces import NamespacesOf, WorkspaceNamespaces
+from determined_master.settings_kubernetes import KubernetesManager
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from determined_master.composition.foundation import Foundation
+    from determined_master.ports import ClusterBackend, KubernetesCluster
+    from determined_master.settings import Settings
+
+
+@dataclass(frozen=True)
+class JoinedBackends:
+    """All that runs containers."""
+
+    door: AgentBackend
+    """Where agents come in."""
+    every: Backends
+    """The agents and all clusters, as one."""
+    runner: ClusterBackend
+    """Takes the orders about containers."""
+    namespaces: WorkspaceNamespaces
+
+
+def join_backends(
+    base: Foundation,
+    agents: ClusterBackend | None = None,
+    clusters: Mapping[str, KubernetesCluster] | None = None,
+) -> JoinedBackends:
+    """
+    Args:
+        agents: runs the containers in place of agents that connect; for tests.
+        clusters: by the name of their manager, in place of the settings'; for tests.
+
+    Raises:
+        SettingsError: a cluster of the settings does not say where its pods call the master.
+    """
+    settings = base.settings
+    door = _door(base)
+    clusters = clusters or kubernetes_clusters(settings, base.facts, base.reports)
+    every = Backends(agents or door, door, clusters, _managers(settings))
+    bound = _namespaces(settings, clusters)
+    return JoinedBackends(
+        door=door,
+        every=every,
+        runner=every if clusters else agents or door,
+        namespaces=WorkspaceNamespaces(base.pool, bound, base.cluster.cluster_id),
+    )
+
+
+def _door(base: Foundation) -> AgentBackend:
+    settings, facts = base.settings, base.facts
+    join = Join(
+        base.cluster.join_token,
+        is_open=_is_join_open(settings),
+        allow_process_runtime=bool(settings.security.allow_process_runtime),
+        pools=[p.pool_name for p in settings.agent_pools],
+        needs_certificate=settings.agents.require_authentication,
+        verifies_ids=settings.agents.verify_agent_ids,
+    )
+    identity = MasterIdentity(
+        master_id=facts.master_id,
+        cluster_id=facts.cluster_id,
+        cluster_name=facts.cluster_name,
+        version=facts.version,
+    )
+    return AgentBackend(
+        identity, base.reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
+    )
+
+
+def _is_join_open(settings: Settings) -> bool:
+    chosen = settings.security.agent_join
+    return chosen == "open" if chosen else settings.is_loopback
+
+
+def _managers(settings: Settings) -> dict[str, str]:
+    """The name of each pool's resource manager."""
+    return {p.pool_name: settings.manager_of(p.pool_name).name for p in settings.all_pools}
+
+
+def _namespaces(
+    settings: Settings, calls: Mapping[str, KubernetesCluster]
+) -> dict[str, NamespacesOf]:
+    """The Kubernetes clusters, as those see them who bind workspaces to namespaces."""
+    return {
+        manager.name: NamespacesOf(calls[manager.name], manager.config.default_namespace)
+        for manager in settings.managers
+        if isinstance(manager.config, KubernetesManager) and manager.name in calls
+    }

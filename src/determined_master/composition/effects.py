@@ -1,0 +1,47 @@
+"""Who carries out which effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from determined_master.services.container_specs import ContainerSpecs
+from determined_master.services.defaults import task_defaults
+from determined_master.services.effects.allocations import AllocationEffects
+from determined_master.services.effects.collections import CollectionEffects
+from determined_master.services.effects.experiments import ExperimentEffects
+from determined_master.services.effects.generic_tasks import GenericTaskEffects
+from determined_master.services.effects.interactive_tasks import InteractiveEffects
+from determined_master.services.effects.trials import TrialEffects
+from determined_master.services.pod_terms import PodTermsReader
+
+if TYPE_CHECKING:
+    from determined_master.composition.foundation import Foundation
+    from determined_master.ports import ClusterBackend
+    from determined_master.services.collections import Collections
+    from determined_master.services.pools import Pools
+    from determined_master.settings import Settings
+
+
+def register_effects(
+    base: Foundation, runner: ClusterBackend, pools: Pools, collections: Collections
+) -> None:
+    """Give the engine a handler for every effect; before it runs.
+
+    Args:
+        runner: takes the orders about containers.
+    """
+    settings, engine, pool, tokens = base.settings, base.engine, base.pool, base.tokens
+    ExperimentEffects(engine, pool).register()
+    TrialEffects(engine, pool, tokens, pools).register()
+    GenericTaskEffects(engine, pool, tokens).register()
+    InteractiveEffects(engine, pool, tokens).register()
+    CollectionEffects(engine, pool, tokens, collections, _aux_pool(settings)).register()
+    specs = ContainerSpecs(pool, tokens, task_defaults(settings))
+    pods = PodTermsReader(settings, pool)
+    AllocationEffects(engine, runner, specs, base.policies, pods).register()
+
+
+def _aux_pool(settings: Settings) -> str:
+    """Where collections of garbage run."""
+    chosen = settings.resource_manager.default_aux_resource_pool
+    return chosen or settings.resource_pools[0].pool_name

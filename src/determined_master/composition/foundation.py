@@ -1,0 +1,85 @@
+"""What all other parts of a master stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from determined_master import __version__, entropy
+from determined_master.engine import Engine
+from determined_master.engine.kinds import KINDS
+from determined_master.pools.live import LiveAllocations
+from determined_master.services.agents import AgentReports
+from determined_master.services.identities import Identities
+from determined_master.services.log_policies import LogPolicies
+from determined_master.services.master import MasterFacts
+from determined_master.services.task_logs import TaskLogs
+from determined_master.services.tokens import TaskTokens
+
+if TYPE_CHECKING:
+    from determined_master.services.bootstrap import Cluster
+    from determined_master.settings import Settings
+    from determined_master.store.pool import Address, Pool
+
+Nudge = Callable[[str], None]
+"""Has a pool planned soon, given its name."""
+
+
+@dataclass(frozen=True)
+class Foundation:
+    """The settings, the database, the engine, and what hears of tasks."""
+
+    settings: Settings
+    cluster: Cluster
+    pool: Pool
+    nudge: Nudge
+    engine: Engine
+    live: LiveAllocations
+    identities: Identities
+    policies: LogPolicies
+    logs: TaskLogs
+    reports: AgentReports
+    tokens: TaskTokens
+    facts: MasterFacts
+
+
+def lay_foundation(
+    settings: Settings, address: Address, pool: Pool, cluster: Cluster, nudge: Nudge
+) -> Foundation:
+    """
+    Args:
+        address: where the engine makes connections of its own.
+        pool: where everybody else borrows one.
+        nudge: called once the master runs, not before.
+    """
+    engine = Engine(address, pool, KINDS)
+    live = LiveAllocations(nudge)
+    policies = LogPolicies(engine, pool)
+    logs = TaskLogs(pool, policies)
+    return Foundation(
+        settings=settings,
+        cluster=cluster,
+        pool=pool,
+        nudge=nudge,
+        engine=engine,
+        live=live,
+        identities=Identities(pool, has_roles=settings.security.authz.has_roles),
+        policies=policies,
+        logs=logs,
+        reports=AgentReports(engine, live, logs, nudge),
+        tokens=TaskTokens(cluster.secret),
+        facts=_facts(settings, cluster),
+    )
+
+
+def _facts(settings: Settings, cluster: Cluster) -> MasterFacts:
+    authz = settings.security.authz
+    return MasterFacts(
+        version=__version__,
+        master_id=str(entropy.new_uuid()),
+        cluster_id=cluster.cluster_id,
+        cluster_name=settings.cluster_name,
+        shows_roles=authz.shows_roles,
+        is_queue_strict=authz.strict_job_queue_control,
+    )

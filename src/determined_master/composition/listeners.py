@@ -1,0 +1,51 @@
+"""What memory takes over from each event that is committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from determined_master.domain.states import TERMINAL
+
+if TYPE_CHECKING:
+    from determined_master.composition.foundation import Foundation
+    from determined_master.engine import Changed
+    from determined_master.services.proxies import Proxies
+
+
+class Listeners:
+    """Keeps the live allocations, and tells whoever follows logs when a task has ended."""
+
+    def __init__(self, base: Foundation, proxies: Proxies) -> None:
+        self._live = base.live
+        self._logs = base.logs
+        self._identities = base.identities
+        self._tokens = base.tokens
+        self._proxies = proxies
+        self._feed = base.engine.feed
+
+    def listen(self) -> None:
+        """Hear what is committed from now on."""
+        self._feed.listen("allocation", self._on_allocation)
+        self._feed.listen("trial", self._on_trial)
+        self._feed.listen("task", self._on_generic_task)
+        self._feed.listen("interactive", self._on_interactive_task)
+
+    def _on_allocation(self, change: Changed) -> None:
+        self._live.changed(change.state, change.version)
+        self._logs.tell(change.state.request.task_id)
+        if change.state.state == "TERMINATED":
+            self._identities.forget_allocation(change.id)
+            self._identities.forget_token(self._tokens.user_token(change.id))
+            self._proxies.ended(change.id, change.state.request.task_id)
+
+    def _on_trial(self, change: Changed) -> None:
+        if change.state.state in TERMINAL:  # its task has ended: logs may have come to their end
+            self._logs.tell(change.state.task_id)
+
+    def _on_generic_task(self, change: Changed) -> None:
+        if change.state.state in TERMINAL:
+            self._logs.tell(change.id)
+
+    def _on_interactive_task(self, change: Changed) -> None:
+        if change.state.state == "OVER":
+            self._logs.tell(change.id)

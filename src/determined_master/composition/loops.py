@@ -1,0 +1,85 @@
+"""What runs beside requests while a master lives."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from determined_master.leading import Lead
+from determined_master.services.agent_stays import AgentStays
+from determined_master.services.collection_waits import CollectionWaits
+from determined_master.services.idle_tasks import IdleTasks
+from determined_master.sweeps.collections import watch_collections
+from determined_master.sweeps.idle import watch_idle
+from determined_master.sweeps.maintenance import keep_house
+from determined_master.sweeps.namespaces import watch_namespaces
+from determined_master.sweeps.running import keep_running
+from determined_master.sweeps.silence import watch_silence
+from determined_master.sweeps.usage import sum_up_days, watch_agents
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from typing import Any
+
+    from determined_master.composition.backends import JoinedBackends
+    from determined_master.composition.foundation import Foundation
+    from determined_master.composition.queues import Queues
+    from determined_master.composition.work import Work
+    from determined_master.services.catalog import Services
+
+
+class Loops:
+    """The engine first; the rest once it leads."""
+
+    def __init__(
+        self,
+        base: Foundation,
+        backends: JoinedBackends,
+        queues: Queues,
+        work: Work,
+        services: Services,
+    ) -> None:
+        self._base = base
+        self._backends = backends
+        self._queues = queues
+        self._work = work
+        self._services = services
+
+    async def run(self, ready: asyncio.Event) -> None:
+        """Lead, plan and flush until cancelled; `ready` is set once agents may come."""
+        base, queues, services = self._base, self._queues, self._services
+        door, switches = self._backends.every, services.agent_switches
+        parts = base.engine, base.pool, base.live, door, switches, queues.terms
+        lead = Lead(*parts, queues.machines.take_over)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(base.engine.run())
+            await base.engine.wait_until_leading(timeout_s=None)
+            for vital in (self._work.flusher, services.master.loop, queues.loops):
+                group.create_task(vital.run())
+            for loop in (*self._sweeps(), lead.keep_enforcing, lead.keep_terms):
+                group.create_task(keep_running(loop))
+            ready.set()
+            await lead.let_agents_in()
+
+    def _sweeps(self) -> Sequence[Callable[[], Awaitable[Any]]]:
+        base, queues, work = self._base, self._queues, self._work
+        runner, usage = self._backends.runner, self._services.usage
+        waits = CollectionWaits(base.engine, base.pool, runner)
+        stays = AgentStays(base.pool, runner)
+        idle = IdleTasks(base.pool, work.interactive, work.proxies)
+        way_back_s = max(p.agent_reconnect_wait_s for p in base.settings.all_pools)
+        return (
+            partial(keep_house, base.pool),
+            partial(watch_silence, self._services.detached),
+            partial(watch_collections, waits),
+            partial(watch_idle, idle),
+            partial(watch_namespaces, self._backends.namespaces),
+            partial(sum_up_days, usage),
+            partial(watch_agents, stays, way_back_s),
+            partial(queues.wait_lines.run, queues.loops.decisions),
+            work.deletions.run,
+            work.retention.run,
+            queues.recorder.run,
+            queues.machines.run,
+        )

@@ -1,0 +1,62 @@
+"""What waits for slots: the pools, what plans for them, and what keeps their machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from determined_master.machine_providers import make_providers
+from determined_master.pools.loops import PoolLoops
+from determined_master.pools.recorder import Recorder
+from determined_master.provision.loops import MachineLoops, Surroundings, sizes_of
+from determined_master.services.defaults import pool_configs
+from determined_master.services.job_queue import JobQueue
+from determined_master.services.job_terms import JobTermsSync
+from determined_master.services.job_why import JobWhy
+from determined_master.services.pool_bindings import PoolBindings
+from determined_master.services.pools import Pools
+from determined_master.services.wait_lines import WaitLines
+
+if TYPE_CHECKING:
+    from determined_master.composition.backends import JoinedBackends
+    from determined_master.composition.foundation import Foundation
+
+
+@dataclass(frozen=True)
+class Queues:
+    """The pools, what plans for them, and what tells what became of it."""
+
+    pools: Pools
+    bindings: PoolBindings
+    queue: JobQueue
+    terms: JobTermsSync
+    recorder: Recorder
+    loops: PoolLoops
+    machines: MachineLoops
+    job_why: JobWhy
+    wait_lines: WaitLines
+
+
+def join_queues(base: Foundation, backends: JoinedBackends) -> Queues:
+    """The queues of all pools of the settings."""
+    settings, engine, pool, live = base.settings, base.engine, base.pool, base.live
+    agents = backends.runner.agents
+    providers = make_providers(settings, base.cluster)
+    pools = Pools(settings, backends.runner, live, providers)
+    recorder = Recorder(pool)
+    configs = pool_configs(settings, sizes_of(settings.resource_pools, providers))
+    loops = PoolLoops(configs, engine, agents, live, recorder.note)
+    around = Surroundings(engine, pool, live, agents, loops)
+    machines = MachineLoops(settings.resource_pools, providers, around)
+    job_why = JobWhy(pool, live, loops.decision, machines.news)
+    return Queues(
+        pools=pools,
+        bindings=PoolBindings(pool, pools),
+        queue=JobQueue(pool, live, pools),
+        terms=JobTermsSync(engine, pool, live),
+        recorder=recorder,
+        loops=loops,
+        machines=machines,
+        job_why=job_why,
+        wait_lines=WaitLines(pool, live, job_why, base.logs),
+    )

@@ -1,0 +1,206 @@
+"""All services of a master, made of its parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from determined_master.backends.object_storage import ObjectStorage
+from determined_master.services.access_tokens import AccessTokens, Lives
+from determined_master.services.agent_switches import AgentSwitches
+from determined_master.services.agents import Agents
+from determined_master.services.allocations import Allocations
+from determined_master.services.auth import Auth
+from determined_master.services.catalog import Services
+from determined_master.services.checkpoint_files import CheckpointFiles
+from determined_master.services.checkpoints import Checkpoints
+from determined_master.services.cluster_messages import ClusterMessages
+from determined_master.services.collections import Collections
+from determined_master.services.config_policies import ConfigPolicies
+from determined_master.services.continuations import Continuations
+from determined_master.services.defaults import cluster_priorities
+from determined_master.services.detached import Detached
+from determined_master.services.experiment_bulk import ExperimentBulk
+from determined_master.services.experiment_edits import ExperimentEdits
+from determined_master.services.experiment_lists import ExperimentLists
+from determined_master.services.experiment_search import ExperimentSearch
+from determined_master.services.experiments import Experiments
+from determined_master.services.groups import Groups
+from determined_master.services.guard import Guard
+from determined_master.services.harness import Harness
+from determined_master.services.identities import Identities
+from determined_master.services.job_changes import JobChanges
+from determined_master.services.job_queue import JobQueue
+from determined_master.services.job_terms import JobTermsSync
+from determined_master.services.job_why import JobWhy
+from determined_master.services.master import Master
+from determined_master.services.metrics import Metrics
+from determined_master.services.model_files import ModelFiles
+from determined_master.services.model_versions import ModelVersions
+from determined_master.services.models import Models
+from determined_master.services.moves import Moves
+from determined_master.services.namespaces import WorkspaceNamespaces
+from determined_master.services.passwords import Passwords
+from determined_master.services.pool_bindings import PoolBindings
+from determined_master.services.pools import Pools
+from determined_master.services.project_columns import ProjectColumns
+from determined_master.services.projects import Projects
+from determined_master.services.roles import Roles
+from determined_master.services.run_bulk import RunBulk
+from determined_master.services.runs import Runs
+from determined_master.services.search_previews import SearchPreviews
+from determined_master.services.series import SeriesReads
+from determined_master.services.stories import Stories
+from determined_master.services.system_metrics import SystemMetrics
+from determined_master.services.task_control import TaskControl
+from determined_master.services.tasks import Tasks
+from determined_master.services.templates import Templates
+from determined_master.services.tensorboards import Tensorboards
+from determined_master.services.trial_sources import TrialSources
+from determined_master.services.trials import Trials
+from determined_master.services.usage import Usage
+from determined_master.services.users import Users
+from determined_master.services.workspaces import Workspaces
+
+if TYPE_CHECKING:
+    from determined_master.composition.backends import JoinedBackends
+    from determined_master.composition.foundation import Foundation
+    from determined_master.composition.queues import Queues
+    from determined_master.composition.work import Work
+    from determined_master.store.pool import Pool
+
+
+class _People(TypedDict):
+    """The services of who is who, and who may what."""
+
+    auth: Auth
+    identities: Identities
+    users: Users
+    groups: Groups
+    roles: Roles
+    guard: Guard
+    access_tokens: AccessTokens
+
+
+class _Queues(TypedDict):
+    """The services of pools and of what waits in them."""
+
+    pools: Pools
+    pool_bindings: PoolBindings
+    namespaces: WorkspaceNamespaces
+    job_queue: JobQueue
+    job_changes: JobChanges
+    job_terms: JobTermsSync
+    job_why: JobWhy
+
+
+class _Kept(TypedDict):
+    """The services of what trials leave: checkpoints, and the models made of them."""
+
+    checkpoints: Checkpoints
+    checkpoint_files: CheckpointFiles
+    collections: Collections
+    models: Models
+    model_versions: ModelVersions
+    trial_sources: TrialSources
+
+
+def make_services(
+    base: Foundation,
+    backends: JoinedBackends,
+    queues: Queues,
+    work: Work,
+    passwords: Passwords,
+) -> Services:
+    """What routes reach."""
+    pool, engine = base.pool, base.engine
+    trials = Trials(engine, pool, base.live, work.flusher.summaries)
+    experiments = Experiments(engine, pool, work.configs, queues.pools)
+    lists, tasks = ExperimentLists(pool), Tasks(pool)
+    detached, people = Detached(engine, pool), _people(base, passwords)
+    return Services(
+        **people,
+        **_queues(base, backends, queues),
+        **_kept(pool, work),
+        master=Master(base.facts, pool, base.settings.masked),
+        cluster_messages=ClusterMessages(pool),
+        experiments=experiments,
+        model_files=ModelFiles(experiments),
+        experiment_lists=lists,
+        experiment_search=ExperimentSearch(pool, lists, trials),
+        runs=Runs(pool, base.live),
+        run_bulk=RunBulk(pool),
+        project_columns=ProjectColumns(pool),
+        series=SeriesReads(pool, work.flusher.points),
+        experiment_edits=ExperimentEdits(pool, work.collections, queues.terms, queues.pools),
+        experiment_bulk=ExperimentBulk(pool),
+        continuations=Continuations(engine, pool, work.configs, queues.bindings),
+        trials=trials,
+        detached=detached,
+        system_metrics=(samples := SystemMetrics(pool)),
+        metrics=Metrics(engine, pool, work.flusher, samples, detached.note_report),
+        task_logs=base.logs,
+        log_retention=work.retention,
+        tasks=tasks,
+        task_control=TaskControl(
+            tasks, trials, experiments, work.generic, work.interactive, base.live
+        ),
+        generic_tasks=work.generic,
+        interactive_tasks=work.interactive,
+        tensorboards=Tensorboards(pool, work.interactive),
+        templates=Templates(pool),
+        config_policies=ConfigPolicies(pool, cluster_priorities(base.settings)),
+        allocations=Allocations(engine, pool, base.live),
+        agents=Agents(backends.runner, base.live, base.cluster.join_token),
+        agent_switches=AgentSwitches(engine, pool, backends.runner, base.live, base.nudge),
+        workspaces=Workspaces(
+            pool, queues.bindings, work.deletions, people["roles"], backends.namespaces
+        ),
+        projects=Projects(pool, work.deletions, Moves(queues.bindings, queues.pools)),
+        proxies=work.proxies,
+        search_previews=SearchPreviews(work.layers),
+        stories=Stories(pool),
+        harness=Harness(),
+        usage=Usage(pool),
+        live=base.live,
+        serve_agent=backends.door.serve,
+    )
+
+
+def _people(base: Foundation, passwords: Passwords) -> _People:
+    pool, known, security = base.pool, base.identities, base.settings.security
+    lives = Lives(security.token.default_lifespan_days, security.token.max_lifespan_days)
+    return _People(
+        auth=Auth(pool, passwords, known),
+        identities=known,
+        users=Users(pool, passwords, known),
+        groups=Groups(pool, known),
+        roles=Roles(pool, known, security.authz.creator_role_id),
+        guard=Guard(pool),
+        access_tokens=AccessTokens(pool, known, lives),
+    )
+
+
+def _queues(base: Foundation, backends: JoinedBackends, queues: Queues) -> _Queues:
+    parts = (base.pool, queues.queue, queues.pools, queues.bindings, queues.terms)
+    is_strict = base.settings.security.authz.strict_job_queue_control
+    return _Queues(
+        pools=queues.pools,
+        pool_bindings=queues.bindings,
+        namespaces=backends.namespaces,
+        job_queue=queues.queue,
+        job_changes=JobChanges(*parts, is_strict=is_strict),
+        job_terms=queues.terms,
+        job_why=queues.job_why,
+    )
+
+
+def _kept(pool: Pool, work: Work) -> _Kept:
+    checkpoints = Checkpoints(pool)
+    return _Kept(
+        checkpoints=checkpoints,
+        checkpoint_files=CheckpointFiles(pool, checkpoints, ObjectStorage()),
+        collections=work.collections,
+        models=Models(pool),
+        model_versions=ModelVersions(pool),
+        trial_sources=TrialSources(pool),
+    )

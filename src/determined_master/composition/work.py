@@ -1,0 +1,66 @@
+"""What services, effects and loops share about that which users run and keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from determined_master.database import default_storage
+from determined_master.services.cluster_authority import ClusterAuthority
+from determined_master.services.collections import Collections
+from determined_master.services.defaults import config_layers, idle_timeouts, task_defaults
+from determined_master.services.experiment_configs import ExperimentConfigs
+from determined_master.services.generic_tasks import GenericTasks
+from determined_master.services.interactive_configs import InteractiveConfigs
+from determined_master.services.interactive_programs import InteractiveSecrets
+from determined_master.services.interactive_tasks import InteractiveTasks
+from determined_master.services.log_retention import LogRetention
+from determined_master.services.metric_flush import Flusher
+from determined_master.services.project_deletions import ProjectDeletions
+from determined_master.services.proxies import Proxies
+
+if TYPE_CHECKING:
+    from determined_master.composition.foundation import Foundation
+    from determined_master.composition.queues import Queues
+    from determined_master.domain.config.layers import ConfigLayers
+
+
+@dataclass(frozen=True)
+class Work:
+    """Tasks of every kind, their metrics, logs and checkpoints."""
+
+    layers: ConfigLayers
+    configs: ExperimentConfigs
+    generic: GenericTasks
+    interactive: InteractiveTasks
+    flusher: Flusher
+    collections: Collections
+    deletions: ProjectDeletions
+    retention: LogRetention
+    proxies: Proxies
+
+
+def join_work(base: Foundation, queues: Queues) -> Work:
+    """What users run, in the pools of these queues."""
+    settings, engine, pool, tokens = base.settings, base.engine, base.pool, base.tokens
+    layers = config_layers(settings, default_storage(settings))
+    kept = settings.retention_policy
+    return Work(
+        layers=layers,
+        configs=ExperimentConfigs(pool, layers),
+        generic=GenericTasks(engine, pool, layers, queues.pools),
+        interactive=_interactive_tasks(base, queues, layers),
+        flusher=Flusher(pool),
+        collections=Collections(engine, pool),
+        deletions=ProjectDeletions(engine, pool),
+        retention=LogRetention(pool, kept.log_retention_days, kept.schedule),
+        proxies=Proxies(base.live, tokens, ClusterAuthority(tokens)),
+    )
+
+
+def _interactive_tasks(base: Foundation, queues: Queues, layers: ConfigLayers) -> InteractiveTasks:
+    """Commands, notebooks, shells and TensorBoards."""
+    settings, pools = base.settings, queues.pools
+    configs = InteractiveConfigs(base.pool, layers, pools, idle_timeouts(settings))
+    secrets = InteractiveSecrets(base.tokens, task_defaults(settings))
+    return InteractiveTasks(base.engine, base.pool, configs, pools, queues.terms, secrets)

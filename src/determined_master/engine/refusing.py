@@ -1,0 +1,35 @@
+"""What is told of an event that failed, to whoever posted it and to the log."""
+
+from __future__ import annotations
+
+import logging
+
+from determined_master.domain.errors import DetError
+from determined_master.engine.errors import InternalError
+from determined_master.engine.kind import tag_of
+from determined_master.engine.queue import Post
+from determined_master.store.refusals import refusal_of, shortage_of
+
+_log = logging.getLogger(__name__)
+
+
+def as_refusal(error: Exception, post: Post) -> DetError:
+    """What the caller gets: its own mistake as it is, ours without the details.
+
+    Everything but what the domain refuses is logged.
+    """
+    if isinstance(error, DetError):
+        return error
+    event = tag_of(post.event)
+    about = {"kind": post.kind.name, "id": post.id, "event": event, "cause": post.cause}
+    # Nobody sent a timer: what is refused of it is a defect of ours.
+    refusal = refusal_of(error) if post.timer is None else None
+    if refusal is not None:
+        _log.warning("the database refused an event", exc_info=error, extra=about)
+    else:
+        _log.error("an event failed", exc_info=error, extra=about)
+        refusal = shortage_of(error) or InternalError(
+            f"the event {event} failed on {post.kind.name} {post.id}; the master's log says why"
+        )
+    refusal.__cause__ = error
+    return refusal

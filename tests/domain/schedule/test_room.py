@@ -1,0 +1,50 @@
+"""What is kept up with every change is what counting anew would give."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.domain.builders import agent, holding
+
+from determined_master.domain.schedule.room import Index, Measure, Room
+from determined_master.domain.schedule.view import Rules
+
+NAMES = "abcdefgh"
+
+
+def counted_anew(room: Room, measure: Measure) -> dict:
+    return Index(room.seats.values(), measure).groups
+
+
+def test_agents_stay_grouped_by_their_places_whatever_happens() -> None:
+    chance = Random(5)
+    agents = [agent(name, chance.choice((2, 4, 8)), free=chance.randrange(3)) for name in NAMES]
+    runs = [
+        holding(f"r{n}", *((name, 1) for name in chance.sample(NAMES, chance.randrange(1, 4))))
+        for n in range(20)
+    ]
+    room = Room(agents, runs, Rules(), "slots")
+    for one in runs:
+        room.could_leave(one)
+    kept = {"open": room.now, "soon": room.soon, "most": room.most}
+    for _ in range(300):
+        one, sign = chance.choice(runs), chance.choice((1, -1))
+        name = chance.choice(NAMES)
+        match chance.randrange(4):
+            case 0:
+                room.leaves(one, sign)
+            case 1:
+                room.could_leave(one, sign)
+            case 2:
+                room.promise(((name, chance.randrange(3)),))
+            case _ if room.seats[name].free:
+                room.take(((name, 1),))
+        for measure, index in kept.items():
+            assert index.groups == counted_anew(room, measure)
+
+
+def test_agents_that_are_excluded_do_not_count() -> None:
+    room = Room([agent("a"), agent("b"), agent("c", free=1)], (), Rules(), "slots")
+    assert room.soon.whole() == {4: 2}
+    assert room.soon.whole(frozenset({"a", "c", "unknown"})) == {4: 1}
+    assert room.soon.count((4, 4, None), frozenset({"a", "b"})) == 0

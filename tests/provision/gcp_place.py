@@ -1,0 +1,70 @@
+"""Providers of GCP against a local Compute Engine, for the contract and for tests of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.contracts.machine_provider_contract import token
+from tests.provision.aws_place import site
+from tests.provision.gcp_server import GcpServer
+
+from determined_master.ports import MachineProvider
+from determined_master.provision.compute import Compute
+from determined_master.provision.gcp import GcpMachines
+from determined_master.provision.metadata import GcpMetadata
+from determined_master.settings_gcp import GcpProvider
+
+
+class GcpPlace:
+    """A pool of one test."""
+
+    def __init__(self, server: GcpServer, metadata_url: str, **changes: Any) -> None:
+        self.server = server
+        self._metadata_url = metadata_url
+        self._settings = GcpProvider(
+            type="gcp", **{"master_url": "http://det.example:8080", **changes}
+        )
+        self.provider: MachineProvider = self.make("gpus")
+
+    def make(self, pool: str, **options: Any) -> GcpMachines:
+        """A provider of a pool of this test's master."""
+        return GcpMachines(
+            self._settings,
+            site(pool),
+            metadata=GcpMetadata(self._metadata_url),
+            make_client=lambda project, zone, token: Compute(
+                project, zone, token, self.server.url
+            ),
+            **options,
+        )
+
+    def again(self) -> GcpMachines:
+        return self.make("gpus")
+
+    def other_pool(self) -> GcpMachines:
+        return self.make("other")
+
+    async def refuse_launches(self) -> None:
+        self.server.room = 0
+
+    async def leave_room_for(self, count: int) -> None:
+        self.server.room = count
+
+    async def stop_machine(self, machine_id: str) -> None:
+        self.server.set_status(machine_id, "TERMINATED")
+
+    async def become_unreachable(self) -> None:
+        self.server.stop()
+
+
+async def launched(
+    server: GcpServer, metadata_url: str, count: int = 1, **changes: Any
+) -> dict[str, Any]:
+    """The body of the call that started machines."""
+    place = GcpPlace(server, metadata_url, **changes)
+    await place.provider.open()
+    await place.provider.launch(count, token())
+    await place.provider.close()
+    [body] = server.bodies()
+    assert isinstance(body, dict)
+    return body

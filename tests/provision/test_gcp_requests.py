@@ -1,0 +1,179 @@
+"""What is asked of GCP for a machine (scheduling-and-provisioning c.9)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from tests.covers import covers
+from tests.provision.gcp_place import launched
+from tests.provision.gcp_server import GcpServer
+from tests.provision.metadata_server import ON_GCP, gcp_metadata
+
+from determined_master.settings_gcp import (
+    GcpInstanceType,
+    GcpNetworkInterface,
+    GcpServiceAccount,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fast_gcp")]
+
+
+@covers("scheduling-and-provisioning c.9.bulk c.9.disk c.9.type c.9.platform c.9.maintenance")
+async def test_machines_are_asked_for_by_one_call(
+    gcp_server: GcpServer, gcp_metadata_url: str
+) -> None:
+    body = await launched(gcp_server, gcp_metadata_url, 3)
+    assert (body["count"], body["minCount"]) == ("3", "1")
+    assert len(body["perInstanceProperties"]) == 3
+    kind = body["instanceProperties"]
+    assert kind["machineType"] == "n1-standard-32"
+    gpus = {"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 4}
+    assert kind["guestAccelerators"] == [gpus]
+    assert kind["minCpuPlatform"] == "Intel Broadwell"
+    assert kind["scheduling"] == {"onHostMaintenance": "TERMINATE", "preemptible": False}
+    [disk] = kind["disks"]
+    assert (disk["boot"], disk["autoDelete"]) == (True, True)
+    assert disk["initializeParams"] == {
+        "sourceImage": "projects/determined-ai/global/images/det-environments-0736b6d",
+        "diskSizeGb": "200",
+        "diskType": "pd-standard",
+    }
+    assert "serviceAccounts" not in kind
+
+
+@covers("scheduling-and-provisioning c.9.labels c.9.label c.9.metadata c.9.prefix")
+async def test_machines_are_labelled_and_custom_labels_take_no_place_of_ours(
+    gcp_server: GcpServer, gcp_metadata_url: str
+) -> None:
+    mine = {"team": "vision", "managed-by": "somebody", "determined-resource-pool": "x"}
+    base = {"labels": {"cost": "1"}, "metadata": {"items": [{"key": "a", "value": "b"}]}}
+    body = await launched(gcp_server, gcp_metadata_url, labels=mine, base_config=base)
+    labels = body["instanceProperties"]["labels"]
+    uuid.UUID(labels.pop("determined-launch"))
+    assert labels == {
+        "cost": "1",
+        "team": "vision",
+        "managed-by": "det-master",
+        "determined-resource-pool": "gpus",
+        "determined-master-host": "det-example",
+        "determined-master-port": "8080",
+    }
+    script, address, more = body["instanceProperties"]["metadata"]["items"]
+    assert script["key"] == "startup-script"
+    assert script["value"].startswith("#!/bin/bash\n")
+    assert address == {"key": "determined-master-address", "value": "http://det.example:8080"}
+    assert more == {"key": "a", "value": "b"}
+    assert all(name.startswith("det-master-") for name in body["perInstanceProperties"])
+
+
+@covers("scheduling-and-provisioning c.9.label c.9.prefix")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("", "determined-ai-determined"), ("a" * 29 + "-b", "a" * 29), ("x" * 40, "x" * 30)],
+)
+async def test_the_default_label_is_the_masters_name_cut(
+    gcp_server: GcpServer, name: str, value: str
+) -> None:
+    with gcp_metadata({**ON_GCP, "instance/name": name}) as url:
+        body = await launched(gcp_server, url)
+    assert body["instanceProperties"]["labels"]["managed-by"] == value
+    [machine] = body["perInstanceProperties"]
+    assert machine.startswith(f"{value}-")
+
+
+@covers("scheduling-and-provisioning c.9.base c.9.interface c.9.scope c.9.platform c.9.disk")
+async def test_base_config_lies_under_what_is_set(
+    gcp_server: GcpServer, gcp_metadata_url: str
+) -> None:
+    base = {
+        "machineType": "overlaid",
+        "disks": [{"deviceName": "mine"}],
+        "networkInterfaces": [{"network": "mine"}],
+        "scheduling": {"minNodeCpus": 3},
+        "shieldedInstanceConfig": {"enableVtpm": True},
+    }
+    body = await launched(
+        gcp_server,
+        gcp_metadata_url,
+        base_config=base,
+        boot_disk_type="zones/us-west1-b/diskTypes/pd-ssd",
+        boot_disk_size=300,
+        network_tags=("web",),
+        service_account=GcpServiceAccount(email="a@b"),
+        instance_type=GcpInstanceType(
+            machine_type="g2-standard-8", gpu_type="nvidia-l4", gpu_num=1, preemptible=True
+        ),
+    )
+    kind = body["instanceProperties"]
+    assert kind["machineType"] == "g2-standard-8"
+    assert kind["minCpuPlatform"] == "Intel Cascade Lake"
+    assert kind["shieldedInstanceConfig"] == {"enableVtpm": True}
+    assert kind["scheduling"] == {
+        "minNodeCpus": 3,
+        "onHostMaintenance": "TERMINATE",
+        "preemptible": True,
+        "automaticRestart": False,
+    }
+    assert [disk.get("deviceName") for disk in kind["disks"]] == [None, "mine"]
+    assert kind["disks"][0]["initializeParams"]["diskType"] == "pd-ssd"
+    assert kind["disks"][0]["initializeParams"]["diskSizeGb"] == "300"
+    assert kind["networkInterfaces"] == [{"network": "mine"}]
+    assert kind["tags"] == {"items": ["web"]}
+    scopes = ["https://www.googleapis.com/auth/cloud-platform"]
+    assert kind["serviceAccounts"] == [{"email": "a@b", "scopes": scopes}]
+
+
+@covers("scheduling-and-provisioning c.9.interface")
+@pytest.mark.parametrize(
+    ("given", "interface"),
+    [
+        (GcpNetworkInterface(), {"network": "global/networks/default"}),
+        (
+            GcpNetworkInterface(network="n", subnetwork="s", external_ip=True),
+            {
+                "network": "n",
+                "subnetwork": "s",
+                "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}],
+            },
+        ),
+    ],
+)
+async def test_the_network_is_that_of_the_settings_else_the_default_one(
+    gcp_server: GcpServer, gcp_metadata_url: str, given: Any, interface: Any
+) -> None:
+    body = await launched(gcp_server, gcp_metadata_url, network_interface=given)
+    assert body["instanceProperties"]["networkInterfaces"] == [interface]
+
+
+@covers("scheduling-and-provisioning c.9.logging c.5.cpu")
+async def test_a_machine_is_told_its_slots_and_where_logs_go(
+    gcp_server: GcpServer, gcp_metadata_url: str
+) -> None:
+    body = await launched(
+        gcp_server,
+        gcp_metadata_url,
+        use_cloud_logging=True,
+        cpu_slots_allowed=True,
+        instance_type=GcpInstanceType(gpu_type="", gpu_num=0),
+    )
+    script = body["instanceProperties"]["metadata"]["items"][0]["value"]
+    assert "--log-driver gcplogs" in script
+    assert "--env DET_SLOT_TYPE=cpu" in script
+    assert "--gpus" not in script
+    assert "guestAccelerators" not in body["instanceProperties"]
+
+
+@covers("scheduling-and-provisioning c.9.host")
+@pytest.mark.parametrize(
+    ("alias", "host"),
+    [("", "10.0.0.5"), ("internal-ip", "10.0.0.5"), ("external-ip", "203.0.113.5")],
+)
+async def test_the_masters_host_is_what_the_cloud_says(
+    gcp_server: GcpServer, gcp_metadata_url: str, alias: str, host: str
+) -> None:
+    url = f"http://{alias}:9000" if alias else ""
+    body = await launched(gcp_server, gcp_metadata_url, master_url=url)
+    address = body["instanceProperties"]["metadata"]["items"][1]["value"]
+    assert address == f"http://{host}:{9000 if alias else 8080}"

@@ -1,0 +1,181 @@
+"""Launches by the loop of a pool of machines on demand: what is lost, late or fails (c.6)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.covers import covers
+from tests.domain.builders import alloc, run
+from tests.provision.machine_world import World, count_launches, started
+
+from determined_master.domain.allocation.messages import Refused
+from determined_master.domain.launch_errors import Patience
+from determined_master.store.pool import Pool
+
+E = "scheduling-and-provisioning"
+MINUTE = timedelta(minutes=1)
+
+
+async def test_new_machines_count_before_the_list_has_them(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.cloud.is_lagging = True
+    world.submit(slots=4)
+    for _ in range(5):
+        await world.tick()
+    assert len(world.machines) == 2
+    world.begin()
+    await world.lead()
+    for _ in range(5):
+        await world.tick()
+    assert len(world.machines) == 2, "nor after a restart of the master"
+    world.cloud.show_all()
+    await world.tick()
+    assert [id for id, _, ended in await world.stays() if ended is None] == world.machines
+
+
+async def test_an_order_whose_answer_was_lost_starts_nothing_twice(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.cloud.is_lagging = world.cloud.loses_answers = True
+    world.submit(slots=4)
+    for _ in range(3):
+        await world.tick()
+    assert world.cloud.launches == [("default", 2)]
+    world.cloud.loses_answers = False
+    world.begin()
+    await world.lead()
+    assert not world.fleet.is_settled
+    for _ in range(3):
+        await world.tick()
+    assert world.cloud.launches == [("default", 2)]
+    assert world.fleet.is_settled
+    assert await world.records.orders() == []
+
+
+async def test_an_old_order_is_not_given_again(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.cloud.loses_answers = True
+    world.submit()
+    await world.tick()
+    world.cloud.loses_answers = False
+    world.now += timedelta(hours=1)
+    world.begin()
+    await world.lead()
+    assert world.fleet.is_settled
+    assert await world.records.orders() == []
+
+
+@covers(f"{E} c.6.no_launch c.6.sent_away c.6.smaller c.6.cleared")
+async def test_while_a_failure_counts_what_is_too_large_is_sent_away_once(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patience = Patience(timeout=10 * MINUTE, retries=1)
+    world = World(pool, monkeypatch, patience=patience)
+    busy = await started(world)
+    world.cloud.room = 0
+    large, small = world.submit(slots=4), world.submit(slots=2)
+    await world.tick()
+    assert world.live.find(large) is not None, "the first failure does not count"
+    await world.tick()
+    assert world.live.find(large) is None
+    assert world.live.find(small) is not None
+    assert world.live.find(busy) is not None
+    [sent] = [e for e in world.engine.posted if isinstance(e, Refused)]
+    assert sent.reason.endswith(": the quota of machines is used up")
+    assert sent.is_for_now
+    launches = count_launches(world, monkeypatch)
+    again = world.submit(slots=4, task_id="task-2")
+    await world.tick()
+    await world.tick()
+    assert world.live.find(again) is not None, "the same task is told once"
+    assert launches == []
+    assert "until 00:10:" in world.loop.news.sentence()
+    world.cloud.room = None
+    await world.tick(11 * MINUTE)
+    assert launches == [3]
+    assert world.loop.news.failure == ""
+
+
+@covers(f"{E} c.6.never")
+async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.cloud.room = 0
+    task = world.submit(slots=4)
+    launches = count_launches(world, monkeypatch)
+    tries = []
+    for _ in range(60):
+        await world.tick()
+        tries.append(len(launches))
+    pauses = [tries.index(n + 1) - tries.index(n) for n in range(1, tries[-1])]
+    assert pauses == [1, 2, 4, 8, 12, 12, 12], "in ticks of 5 s: up to a minute"
+    assert set(launches) == {2}
+    assert world.live.find(task) is not None
+    assert world.loop.news.sentence() == (
+        "no machine can be started at present: the quota of machines is used up"
+    )
+
+
+async def test_a_failure_of_a_launch_that_nobody_waits_for_any_more_is_not_told(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.cloud.room = 0
+    task = world.submit()
+    await world.tick()
+    assert world.loop.news.failure
+    world.live.changed(
+        run(alloc.KillRequested(reason="by a user"), state=world.live.find(task))[0], 9
+    )
+    await world.tick()
+    assert world.loop.news.failure == ""
+
+
+async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_maximum(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Something outside takes the tags from them, say: each round would start as many again."""
+    world = World(pool, monkeypatch, max_machines=3)
+    world.cloud.is_lagging = True
+    world.submit(slots=4)
+    await world.tick()
+    assert len(world.machines) == 2
+    for _ in range(13):
+        await world.tick()
+    assert world.loop.news.failure.startswith("2 machines were started and never listed: ")
+    for _ in range(100):
+        await world.tick()
+    assert len(world.machines) == 3
+    assert "never listed" in caplog.text
+    world.cloud.show_all()
+    for _ in range(4):
+        await world.tick()
+    assert world.fleet.held == 0
+    assert world.loop.news.machines == 3
+    assert world.loop.news.failure == ""
+
+
+async def test_machines_whose_agents_never_come_are_told(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong image, say: each costs until it is given up, and another takes its place."""
+    world = World(pool, monkeypatch, max_starting=MINUTE)
+    world.submit()
+    for _ in range(14):
+        await world.tick(MINUTE)
+    assert "the last machine was ended because no agent came" in world.loop.news.sentence()
+    for _ in range(12):
+        await world.tick(MINUTE)
+    assert world.loop.news.silent > 1
+    assert f"{world.loop.news.silent} in a row were ended" in world.loop.news.sentence()
+    world.join(world.machines[-1])
+    await world.tick()
+    await world.tick()
+    assert world.loop.news.silent == 0
