@@ -78,8 +78,8 @@ def config(pods: Pods, place: Path, steps: int = 4, **more: Any) -> dict[str, An
 
 def ledger(place: Path) -> list[dict[str, Any]]:
     """What a trial noted, in all of its runs."""
-    lines = [line for file in (place / "ledger").glob("*") for line in file.open()]
-    return [json.loads(line) for line in lines]
+    files = (place / "ledger").glob("*")
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def is_under_way(place: Path) -> bool:
