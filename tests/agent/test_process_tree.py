@@ -14,26 +14,31 @@ from tests.e2e.cluster import until
 from determined_agent.process_tree import descendants, kill_all, kill_below, start_time
 
 RUNNER = """
-import os, signal
+import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.write(1, b"runs\\n")
-while True:
+end = time.monotonic() + 60
+while time.monotonic() < end and os.getppid() != 1:
     if os.fork(): os._exit(0)
 """
-"""One process at any time, another one each fraction of a millisecond."""
+"""One process at any time, another one each fraction of a millisecond.
+
+It ends by itself when its test is over, however that ended.
+"""
 
 HYDRA = """
-import os
+import os, time
 os.write(1, b"runs\\n")
 for _ in range(3): os.fork()
-while True:
+end = time.monotonic() + 60
+while time.monotonic() < end and os.getppid() != 1:
     pid = os.fork()
     if pid: os.waitpid(pid, 0)
-    elif os.getppid() == 1: os._exit(0)
     else:
-        while True: os.read(0, 1)
+        os.read(0, 1)
+        os._exit(0)
 """
-"""Whoever loses a child has another one at once."""
+"""Whoever loses a child has another one at once, until its test is over."""
 
 SUBREAPER = """
 import ctypes, os, sys
@@ -43,7 +48,8 @@ if os.fork() == 0:
     os.execv(sys.executable, [sys.executable, "-c", sys.argv[1]])
 while True:
     try: os.wait()
-    except ChildProcessError: os.read(0, 1)
+    except ChildProcessError:
+        if not os.read(0, 1): os._exit(0)
 """
 
 

@@ -96,6 +96,7 @@ class SimTask(asyncio.Task):  # type: ignore[type-arg]
 
     def __init__(self, coro: Any, *, context: contextvars.Context, **options: Any) -> None:
         self.number = next(_numbers)
+        self.process = context.get(PROCESS)
         self.context = context
         super().__init__(coro, context=context, **options)
 
@@ -123,6 +124,7 @@ class SimFuture(asyncio.Future):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.number = next(_numbers)
+        self.process = PROCESS.get()
         super().__init__(*args, **options)
 
     def __hash__(self) -> int:
@@ -174,6 +176,13 @@ class SimLoop(asyncio.BaseEventLoop):
     def later(self, seconds: float, function: Callable[..., Any], *args: Any) -> None:
         """Call something that belongs to no process, whoever dies meanwhile."""
         self.call_later(seconds, function, *args, context=contextvars.Context())
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Complain, but not of what a killed process would have read a moment later."""
+        of = context.get("task") or context.get("future")
+        if isinstance(of, SimTask | SimFuture) and of.process is not None and of.process.is_dead:
+            return
+        super().call_exception_handler(context)
 
     def bury(self, tasks: list[SimTask]) -> None:
         """Close what dead tasks hold, before anything else runs."""

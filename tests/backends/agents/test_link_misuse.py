@@ -116,6 +116,16 @@ async def test_a_silent_agent_gives_way_to_another_of_its_id(listener: Listener)
     assert len(listener.backend.agents()) == 1
 
 
+async def test_an_agent_that_leaves_while_it_is_asked_gives_way_too(listener: Listener) -> None:
+    async with dial(listener) as first, dial(listener) as second:
+        await Agent(first).say(hello(boot_id="one"))
+        assert isinstance(await Agent(first).hear(), Welcome)
+        await Agent(second).say(hello(boot_id="two"))
+        assert isinstance(msgspec.json.decode(await first.recv(), type=FromMaster), Ping)
+        await first.close()
+        assert isinstance(await Agent(second).hear(), Welcome)
+
+
 @covers("agent-config 4.buffered")
 @covers("scheduling-and-provisioning d.3.buffered d.3.back")
 async def test_an_order_waits_for_its_acknowledgement_and_is_sent_again(

@@ -228,8 +228,8 @@ class AgentBackend:
         )
         async with door:
             other = self._registry.find(hello.agent_id)
-            if other is not None and other.session is not None:
-                if hello.boot_id != other.boot_id and await other.session.is_answering():
+            if other is not None and (before := other.session) is not None:
+                if hello.boot_id != other.boot_id and await before.is_answering():
                     here = other.snapshot
                     await frames.refuse(
                         f"an agent with the id '{hello.agent_id}' is connected already, from "
@@ -239,8 +239,9 @@ class AgentBackend:
                         unwanted=given_up(hello, self._identity, self._events),
                     )
                     return
-                other.session.end("the agent has opened another connection")
-                other.disconnected()
+                if other.session is before:  # it may have left while it was asked
+                    before.end("the agent has opened another connection")
+                    other.disconnected()
             if other is not None and self._may_return(other, hello):
                 self._await_return(other)
                 host = other.snapshot.hostname
