@@ -78,8 +78,8 @@ def config(pods: Pods, place: Path, steps: int = 4, **more: Any) -> dict[str, An
 
 def ledger(place: Path) -> list[dict[str, Any]]:
     """What a trial noted, in all of its runs."""
-    lines = [line for file in (place / "ledger").glob("*") for line in file.open()]
-    return [json.loads(line) for line in lines]
+    files = (place / "ledger").glob("*")
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def is_under_way(place: Path) -> bool:
@@ -191,28 +191,6 @@ def test_a_paused_trial_saves_leaves_and_goes_on(
 def started(place: Path) -> list[int]:
     """The step that each run began with."""
     return [line["started"] for line in ledger(place) if "started" in line]
-
-
-def test_the_urgent_make_others_save_and_leave(cluster: Cluster, pods: Pods, place: Path) -> None:
-    resources = {"slots_per_trial": 4}
-    usual = []
-    for name in ("a", "b"):
-        (place / name).mkdir()
-        wanted = config(pods, place / name, steps=10_000, step_s=0.1, resources=resources)
-        usual.append(cluster.submit(wanted, {"t.py": scripts.LEDGER}))
-        until_in(lambda n=name: is_under_way(place / n), pods.limit_s, "a trial under way")
-    urgent = config(pods, place, steps=2, resources={**resources, "priority": 90})
-    experiment = cluster.submit(urgent, {"t.py": scripts.LEDGER})
-    assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
-    left, kept = (place / name for name in ("a", "b"))
-    until_in(lambda: len(started(left)) + len(started(kept)) == 3, pods.limit_s, "its next run")
-    if len(started(kept)) == 2:
-        left, kept = kept, left
-    saved = [line["saved"] for line in ledger(left) if "saved" in line and line["run"] == 1]
-    assert started(left) == [0, saved[-1]]
-    assert started(kept) == [0]
-    for one in usual:
-        kill(cluster, pods, one)
 
 
 def start(cluster: Cluster, pods: Pods, kind: str, **more: Any) -> dict[str, Any]:

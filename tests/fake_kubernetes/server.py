@@ -11,8 +11,6 @@ from aiohttp import web
 from tests.fake_kubernetes.store import Json, Store, matches, now_text
 
 TOKEN = "fake"
-NAMESPACE_STAYS_S = 0.3
-"""So long is a namespace that is deleted being emptied."""
 GRACE_S = 30
 """Of a pod that is deleted, where nothing says otherwise."""
 CLUSTER_WIDE = {"nodes", "namespaces", "priorityclasses"}
@@ -203,7 +201,12 @@ class FakeServer:
         await self.store.put("namespaces", item)
 
         async def empty() -> None:
-            await asyncio.sleep(NAMESPACE_STAYS_S)
+            def is_held() -> bool:
+                inside = [i for key, i in self.store.objects.items() if key[1] == name]
+                return any(item["metadata"].get("finalizers") for item in inside)
+
+            async with self.store.news:
+                await self.store.news.wait_for(lambda: not is_held())
             for kind, where, inside in list(self.store.objects):
                 if where == name:
                     await self.store.remove(kind, where, inside)
