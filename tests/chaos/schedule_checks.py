@@ -110,7 +110,13 @@ def _queue(view: PoolView) -> frozenset[object]:
     members: list[object] = [(a.id, a.slots, a.is_accepting) for a in view.agents]
     for one in (*view.pending, *view.running):
         members.append((_task(one.allocation_id), _terms(one)))
+    # A gang that ends by itself gives its slots back one agent after the other.
+    members += [(r.allocation_id, r.slots_by_agent) for r in view.running if _is_ending(r)]
     return frozenset(members)
+
+
+def _is_ending(one: RunningView) -> bool:
+    return not one.is_leaving and sum(slots for _, slots in one.slots_by_agent) < one.slots
 
 
 def _terms(one: RequestView | RunningView) -> object:
