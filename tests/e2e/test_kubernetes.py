@@ -193,6 +193,31 @@ def started(place: Path) -> list[int]:
     return [line["started"] for line in ledger(place) if "started" in line]
 
 
+def test_the_urgent_make_others_save_and_leave(cluster: Cluster, pods: Pods, place: Path) -> None:
+    resources = {"slots_per_trial": 4}
+    alone = scripts.LEDGER.replace(
+        "core.init()", "core.init(distributed=core.DummyDistributedContext())"
+    )
+    usual = []
+    for name in ("a", "b"):
+        (place / name).mkdir()
+        wanted = config(pods, place / name, steps=10_000, step_s=0.1, resources=resources)
+        usual.append(cluster.submit(wanted, {"t.py": alone}))
+        until_in(lambda n=name: is_under_way(place / n), pods.limit_s, "a trial under way")
+    urgent = config(pods, place, steps=2, resources={**resources, "priority": 90})
+    experiment = cluster.submit(urgent, {"t.py": alone})
+    assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"
+    left, kept = (place / name for name in ("a", "b"))
+    until_in(lambda: len(started(left)) + len(started(kept)) == 3, pods.limit_s, "its next run")
+    if len(started(kept)) == 2:
+        left, kept = kept, left
+    saved = [line["saved"] for line in ledger(left) if "saved" in line and line["run"] == 1]
+    assert started(left) == [0, saved[-1]]
+    assert started(kept) == [0]
+    for one in usual:
+        kill(cluster, pods, one)
+
+
 def start(cluster: Cluster, pods: Pods, kind: str, **more: Any) -> dict[str, Any]:
     body = {"config": {"environment": {"image": pods.image}, **more}}
     answer: dict[str, Any] = cluster.post(f"/api/v1/{kind}s", body)[kind]
