@@ -29,18 +29,17 @@ class Pass:
         self._drained: Room | None = None
         self._sizes: Counter[int] | None = None
         self._possible: dict[Demand, bool] = {}
-        self.full: set[tuple[int, bool, frozenset[str]]] = set()
-        """Demands that did not fit, and do not fit any more, since a pass only takes."""
+        self._full: set[Demand] = set()
         self._drained_for = 0
         self._undrainable: set[Demand] = set()
 
     def fit(self, request: RequestView, demand: Demand) -> Parts | None:
-        """Where it can start now; None when it cannot."""
-        if demand in self.full:
+        """Where it can start now; what was full stays full, since a pass only takes."""
+        if demand in self._full:
             return None
         parts = fit(demand, request.allocation_id, self.room)
         if parts is None:
-            self.full.add(demand)
+            self._full.add(demand)
         return parts
 
     def start(
