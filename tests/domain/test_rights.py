@@ -141,3 +141,24 @@ def test_everybody_changes_their_own_user_and_no_other() -> None:
     assert not access.can(caller(), "edit", "user", owner_id=8)
     assert not access.can(caller(), "configure", "user", owner_id=7)
     assert P.ADMINISTRATE_USER in ROLES[CLUSTER_ADMIN_ID].permissions
+
+
+class Owned:
+    """Somebody else's thing."""
+
+    user_id = 8
+
+    def __init__(self, workspace_id: int | None) -> None:
+        self.workspace_id = workspace_id
+
+
+@pytest.mark.parametrize("nowhere", [None, 0])
+def test_what_is_in_no_workspace_is_controlled_by_those_who_control_everything(
+    nowhere: int | None,
+) -> None:
+    editor, everywhere = caller(Grant(EDITOR_ID, 3)), caller(Grant(EDITOR_ID))
+    assert access.can_control(editor, "task", Owned(3))
+    assert not access.can_control(editor, "task", Owned(4))
+    assert access.can_control(everywhere, "task", Owned(nowhere))
+    with pytest.raises(PermissionDenied):
+        access.may_control(editor, "task", Owned(nowhere))

@@ -7,7 +7,7 @@ concerns their own things, and others what an open cluster leaves to everybody. 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -96,6 +96,16 @@ class Caller(msgspec.Struct, frozen=True):
     is held to its task's routes."""
 
 
+class Owned(Protocol):
+    """A thing of somebody's, in a workspace or in none."""
+
+    @property
+    def user_id(self) -> int: ...
+
+    @property
+    def workspace_id(self) -> int | None: ...
+
+
 def can(
     caller: Caller,
     action: Action,
@@ -137,6 +147,26 @@ def may(
     """
     if not can(caller, action, thing, owner_id=owner_id, workspace_id=workspace_id):
         raise PermissionDenied(refusal)
+
+
+def can_control(caller: Caller, kind: Kind, thing: Owned) -> bool:
+    """Whether the caller may change what this thing does, end it, and be given its keys.
+
+    One that is in no workspace (None, 0) is, where roles decide, for those who hold the
+    permission everywhere.
+    """
+    place = thing.workspace_id or NOWHERE
+    return can(caller, "control", kind, owner_id=thing.user_id, workspace_id=place)
+
+
+def may_control(caller: Caller, kind: Kind, thing: Owned) -> None:
+    """Do nothing when the caller may control the thing.
+
+    Raises:
+        PermissionDenied: otherwise.
+    """
+    if not can_control(caller, kind, thing):
+        raise PermissionDenied(REFUSAL)
 
 
 def may_see(caller: Caller, thing: Kind, workspace_id: int | None, missing: str) -> None:

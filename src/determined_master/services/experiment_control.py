@@ -20,11 +20,5 @@ def controlled(caller: Caller, row: ExperimentRow | None, experiment_id: int) ->
     """
     if row is None:
         raise NotFound(f"experiment '{experiment_id}' not found")
-    access.may(
-        caller,
-        "control",
-        "experiment",
-        owner_id=row.user_id,
-        workspace_id=row.workspace_id,
-    )
+    access.may_control(caller, "experiment", row)
     return row

@@ -207,7 +207,7 @@ class Experiments:
     async def archive(self, caller: Caller, experiment_id: int, *, archived: bool) -> None:
         """Hide an ended experiment from lists, or show it again."""
         row = await self.get(caller, experiment_id)
-        _may_control(caller, row)
+        access.may_control(caller, "experiment", row)
         if row.state not in TERMINAL:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is in state {row.state}: cancel it or let it end, "
@@ -225,7 +225,7 @@ class Experiments:
     ) -> list[str]:
         """Give it a label, or take it away; its labels then."""
         row = await self.get(caller, experiment_id)
-        _may_control(caller, row)
+        access.may_control(caller, "experiment", row)
         if not label.strip():
             raise InvalidArgument("a label must not be blank: give it some text")
         async with self._pool.acquire() as conn:
@@ -252,7 +252,7 @@ class Experiments:
 
     async def _steer(self, caller: Caller, experiment_id: int, event: exp.ExperimentEvent) -> None:
         row = await self.get(caller, experiment_id)
-        _may_control(caller, row)
+        access.may_control(caller, "experiment", row)
         cause = f"request:{caller.user_id}:{entropy.new_uuid()}"
         await self._engine.post("experiment", str(experiment_id), event, cause=cause)
 
@@ -337,12 +337,6 @@ class Experiments:
                 return None
             answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
         return None if answer is None else int(answer["experiment_id"])
-
-
-def _may_control(caller: Caller, row: rows.ExperimentRow) -> None:
-    access.may(
-        caller, "control", "experiment", owner_id=row.user_id, workspace_id=row.workspace_id
-    )
 
 
 def _creation(

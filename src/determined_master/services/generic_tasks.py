@@ -212,13 +212,7 @@ class GenericTasks:
 
     async def _controlled(self, caller: Caller, task_id: str) -> rows.GenericTaskRow:
         row = await self.get(caller, task_id)
-        access.may(
-            caller,
-            "control",
-            "task",
-            owner_id=row.user_id,
-            workspace_id=row.workspace_id or access.NOWHERE,
-        )
+        access.may_control(caller, "task", row)
         return row
 
     async def _below(

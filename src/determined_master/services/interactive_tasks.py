@@ -218,13 +218,7 @@ class InteractiveTasks:
 
     def may_enter(self, caller: Caller, row: rows.ListedTask) -> bool:
         """Whether the caller may be given the keys of a task: who may only see it may not."""
-        return access.can(
-            caller,
-            "control",
-            "task",
-            owner_id=row.user_id,
-            workspace_id=row.workspace_id or access.NOWHERE,
-        )
+        return access.can_control(caller, "task", row)
 
     async def report_use(self, caller: Caller, task_id: str) -> None:
         """Take note that somebody uses a notebook now.
@@ -247,13 +241,7 @@ class InteractiveTasks:
         self, caller: Caller, kind: InteractiveKind | None, task_id: str
     ) -> rows.InteractiveRow:
         row = await self.get(caller, kind, task_id)
-        access.may(
-            caller,
-            "control",
-            "task",
-            owner_id=row.user_id,
-            workspace_id=row.workspace_id or access.NOWHERE,
-        )
+        access.may_control(caller, "task", row)
         return row
 
     async def _port(self, conn: Conn, kind: InteractiveKind) -> int | None:

@@ -105,13 +105,7 @@ class JobChanges:
         if change.pool is not None:
             self._check_pool(change.pool, job)
         if job.type != "EXPERIMENT":
-            access.may(
-                caller,
-                "control",
-                "task",
-                owner_id=job.user_id,
-                workspace_id=job.workspace_id,
-            )
+            access.may_control(caller, "task", job)
             await self._change_task(job, _terms(job, change, moved))
             return
         async with self._pool.acquire() as conn, conn.transaction():
@@ -156,13 +150,7 @@ class JobChanges:
         row = await experiments.lock_experiment(conn, experiment_id)
         if row is None or row.state in TERMINAL:
             raise NotFound(f"job {change.job_id} not found")
-        access.may(
-            caller,
-            "control",
-            "experiment",
-            owner_id=row.user_id,
-            workspace_id=row.workspace_id,
-        )
+        access.may_control(caller, "experiment", row)
         resources: dict[str, Any] = dict(row.config["resources"])
         pool, position = row.resource_pool, row.queue_position
         if change.priority is not None and change.priority != resources["priority"]:
