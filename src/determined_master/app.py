@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
-from determined_master.composition.backends import join_backends
+from determined_master.composition.backends import NO_STAND_INS, StandIns, join_backends
 from determined_master.composition.effects import register_effects
 from determined_master.composition.foundation import lay_foundation
 from determined_master.composition.listeners import Listeners
@@ -17,9 +17,7 @@ from determined_master.composition.work import join_work
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Mapping
 
-    from determined_master.ports import ClusterBackend, KubernetesCluster
     from determined_master.services.bootstrap import Cluster
     from determined_master.services.passwords import Passwords
     from determined_master.settings import Settings
@@ -36,18 +34,11 @@ class App:
         pool: Pool,
         cluster: Cluster,
         passwords: Passwords,
-        *,
-        backend: ClusterBackend | None = None,
-        clusters: Mapping[str, KubernetesCluster] | None = None,
+        stand_ins: StandIns = NO_STAND_INS,
     ) -> None:
-        """
-        Args:
-            backend: runs the containers in place of agents that connect; for tests.
-            clusters: by the name of their manager, in place of the settings'; for tests.
-        """
         self.settings = settings
         base = lay_foundation(settings, address, pool, cluster, self._nudge)
-        backends = join_backends(base, backend, clusters)
+        backends = join_backends(base, stand_ins)
         self._queues = queues = join_queues(base, backends)
         work = join_work(base, queues)
         register_effects(base, backends.runner, queues.pools, work.collections)

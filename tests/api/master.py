@@ -16,6 +16,7 @@ import msgspec
 from determined_master import clock
 from determined_master.app import App
 from determined_master.backends.agents.registry import switched
+from determined_master.composition.backends import StandIns
 from determined_master.domain.access import Caller
 from determined_master.domain.agent_switches import Switches
 from determined_master.engine import Engine
@@ -94,8 +95,8 @@ async def running_services(
     """
     settings = msgspec.structs.replace(settings, **overrides)
     cluster = await bootstrap(pool, passwords, PASSWORD, None)
-    parts = {"backend": backend or OneAgent(), "clusters": clusters}
-    app = App(settings, address, pool, cluster, passwords, **parts)
+    stand_ins = StandIns(backend or OneAgent(), clusters)
+    app = App(settings, address, pool, cluster, passwords, stand_ins)
     async with pool.acquire() as conn:
         await task_logs.ensure_partitions(conn, clock.now().date())
     async with asyncio.TaskGroup() as group:

@@ -19,7 +19,8 @@ from typing import Any
 
 import psutil
 
-from determined_master import clock, machine_providers, settings_providers
+from determined_master import clock, settings_providers
+from determined_master.composition import machine_providers
 from determined_master.domain.scaling import Machine, MachineType
 from determined_master.ports import MachineSite
 from determined_master.settings_provider import Provider

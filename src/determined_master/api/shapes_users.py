@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.services.users import AGENT_FIELDS, UserChange
+import msgspec
+
+from determined_master.services.users import UserChange
 from determined_master.store.groups import GroupRow
 from determined_master.store.users import UserRow
+from determined_master.store.workspaces import WorkspaceRow
 from determined_wire.rest.types.group import GroupDetails
 from determined_wire.rest.types.user import AgentUserGroup, PatchUser, User
 
@@ -18,19 +21,29 @@ def user_message(row: UserRow) -> User:
         username=row.username,
         admin=row.admin,
         active=row.active,
-        agent_user_group=None
-        if row.agent_uid is None
-        else AgentUserGroup(
-            agent_uid=row.agent_uid,
-            agent_gid=row.agent_gid,
-            agent_user=row.agent_user,
-            agent_group=row.agent_group,
-        ),
+        agent_user_group=agent_group_message(row),
         display_name=row.display_name,
         modified_at=row.modified_at,
         remote=row.remote,
         last_auth_at=row.last_auth_at,
     )
+
+
+def agent_group_message(row: UserRow | WorkspaceRow) -> AgentUserGroup | None:
+    """Whom the tasks of a user, or in a workspace, run as on agents; None where nothing is set."""
+    if row.agent_uid is None:
+        return None
+    return AgentUserGroup(
+        agent_uid=row.agent_uid,
+        agent_gid=row.agent_gid,
+        agent_user=row.agent_user,
+        agent_group=row.agent_group,
+    )
+
+
+def agent_fields(group: AgentUserGroup | None) -> dict[str, object] | None:
+    """What a request says of that, by name; None where it says nothing."""
+    return None if group is None else msgspec.structs.asdict(group)
 
 
 def group_message(row: GroupRow, members: Sequence[UserRow]) -> GroupDetails:
@@ -50,7 +63,7 @@ def change_of(patch: PatchUser) -> UserChange:
         remote=patch.remote,
         password=patch.password,
         is_hashed=patch.is_hashed,
-        agent=_agent(patch.agent_user_group),
+        agent=agent_fields(patch.agent_user_group),
     )
 
 
@@ -64,11 +77,5 @@ def change_of_new(user: User, password: str, *, is_hashed: bool) -> UserChange:
         remote=user.remote,
         password=password or None,
         is_hashed=is_hashed,
-        agent=_agent(user.agent_user_group),
+        agent=agent_fields(user.agent_user_group),
     )
-
-
-def _agent(group: AgentUserGroup | None) -> dict[str, object] | None:
-    if group is None:
-        return None
-    return {name: getattr(group, name) for name in AGENT_FIELDS}

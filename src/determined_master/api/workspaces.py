@@ -8,11 +8,11 @@ from determined_master.api import namespaces
 from determined_master.api.named_lists import matching, ordered
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import cut
+from determined_master.api.shapes_users import agent_fields, agent_group_message
 from determined_master.domain.config.masking import mask_storage
 from determined_master.services.workspaces import WorkspaceChange, shown_storage
 from determined_master.store.workspaces import WorkspaceRow
 from determined_wire.rest import workspaces as wire
-from determined_wire.rest.types.user import AgentUserGroup
 from determined_wire.rest.types.workspace import Workspace, WorkspaceState
 
 
@@ -52,7 +52,7 @@ async def post_workspace(
     """Make a workspace; its maker has it pinned."""
     new = WorkspaceChange(
         name=request.name,
-        agent=_agent(request.agent_user_group),
+        agent=agent_fields(request.agent_user_group),
         checkpoint_storage=request.checkpoint_storage_config,
         default_compute_pool=request.default_compute_pool,
         default_aux_pool=request.default_aux_pool,
@@ -79,7 +79,7 @@ async def patch_workspace(
     compute, aux = patch.default_compute_resource_pool, patch.default_aux_resource_pool
     changes = WorkspaceChange(
         name=patch.name,
-        agent=_agent(patch.agent_user_group),
+        agent=agent_fields(patch.agent_user_group),
         checkpoint_storage=patch.checkpoint_storage_config,
         default_compute_pool=patch.default_compute_pool or None if compute is None else compute,
         default_aux_pool=patch.default_aux_pool or None if aux is None else aux,
@@ -152,20 +152,8 @@ async def get_workspace_pools(
     return wire.ListRPsBoundToWorkspaceResponse(resource_pools=page, pagination=pagination)
 
 
-def _agent(group: AgentUserGroup | None) -> dict[str, object] | None:
-    return None if group is None else msgspec.structs.asdict(group)
-
-
 def _workspace(row: WorkspaceRow) -> Workspace:
     """As lists show it: without its storage."""
-    agent = None
-    if row.agent_uid is not None:
-        agent = AgentUserGroup(
-            agent_uid=row.agent_uid,
-            agent_gid=row.agent_gid,
-            agent_user=row.agent_user,
-            agent_group=row.agent_group,
-        )
     return Workspace(
         id=row.id,
         name=row.name,
@@ -178,7 +166,7 @@ def _workspace(row: WorkspaceRow) -> Workspace:
         num_experiments=row.num_experiments,
         state=WorkspaceState[f"WORKSPACE_STATE_{row.state or 'UNSPECIFIED'}"],
         error_message=row.error_message,
-        agent_user_group=agent,
+        agent_user_group=agent_group_message(row),
         pinned_at=row.pinned_at,
         default_compute_pool=row.default_compute_pool,
         default_aux_pool=row.default_aux_pool,

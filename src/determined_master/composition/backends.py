@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
-from determined_master.kubernetes_clusters import kubernetes_clusters
+from determined_master.composition.kubernetes_clusters import kubernetes_clusters
 from determined_master.pools.backends import Backends
 from determined_master.services.agents import Join
 from determined_master.services.namespaces import NamespacesOf, WorkspaceNamespaces
@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
     from determined_master.ports import ClusterBackend, KubernetesCluster
     from determined_master.settings import Settings
+
+
+@dataclass(frozen=True)
+class StandIns:
+    """What tests put in the place of that which runs containers."""
+
+    agents: ClusterBackend | None = None
+    """In place of agents that connect."""
+    clusters: Mapping[str, KubernetesCluster] | None = None
+    """In place of the settings', by the name of their manager."""
+
+
+NO_STAND_INS = StandIns()
 
 
 @dataclass(frozen=True)
@@ -33,28 +46,22 @@ class JoinedBackends:
     namespaces: WorkspaceNamespaces
 
 
-def join_backends(
-    base: Foundation,
-    agents: ClusterBackend | None = None,
-    clusters: Mapping[str, KubernetesCluster] | None = None,
-) -> JoinedBackends:
-    """
-    Args:
-        agents: runs the containers in place of agents that connect; for tests.
-        clusters: by the name of their manager, in place of the settings'; for tests.
+def join_backends(base: Foundation, stand_ins: StandIns) -> JoinedBackends:
+    """Make all that runs containers.
 
     Raises:
         SettingsError: a cluster of the settings does not say where its pods call the master.
     """
     settings = base.settings
     door = _door(base)
-    clusters = clusters or kubernetes_clusters(settings, base.facts, base.reports)
-    every = Backends(agents or door, door, clusters, _managers(settings))
+    agents = stand_ins.agents or door
+    clusters = stand_ins.clusters or kubernetes_clusters(settings, base.facts, base.reports)
+    every = Backends(agents, door, clusters, _managers(settings))
     bound = _namespaces(settings, clusters)
     return JoinedBackends(
         door=door,
         every=every,
-        runner=every if clusters else agents or door,
+        runner=every if clusters else agents,
         namespaces=WorkspaceNamespaces(base.pool, bound, base.cluster.cluster_id),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from determined_master.machine_providers import make_providers
+from determined_master.composition.machine_providers import make_providers
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
 from determined_master.provision.loops import MachineLoops, Surroundings, sizes_of

@@ -21,6 +21,7 @@ from determined_master.domain.errors import (
     NotFound,
 )
 from determined_master.domain.naming import check_workspace_name
+from determined_master.services.users import AGENT_FIELDS
 from determined_master.store import workspaces as rows
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 NOT_YET = 0
 """Stands for the id of a workspace that is being made."""
 DEFAULT_POOLS = ("default_compute_pool", "default_aux_pool")
-AGENT_FIELDS = ("agent_uid", "agent_gid", "agent_user", "agent_group")
 
 
 class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The Kubernetes clusters of the settings, joined to what they tell; part of the composition."""
+"""The Kubernetes clusters of the settings, joined to what they tell."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.certificates import Authority
 
-from determined_master.machine_providers import make_providers
+from determined_master.composition.machine_providers import make_providers
 from determined_master.provision.aws import AwsMachines
 from determined_master.provision.gcp import GcpMachines
 from determined_master.provision.spot import SpotMachines

@@ -1,4 +1,4 @@
-"""Part of the composition root: which provider starts the machines of which pool."""
+"""Which provider starts the machines of which pool."""
 
 from __future__ import annotations
 
