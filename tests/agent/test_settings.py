@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.covers import covers
+from tests.settings_file import SettingsFile
 
 from determined_agent import settings as module
 from determined_agent import settings_sources
 from determined_agent.settings import NOT_HERE, Settings, SettingsError, load
 
 ENV = {"HOME": "/home/ada", "DET_MASTER_HOST": "m"}
+FILE = SettingsFile("agent.yaml", load, SettingsError, ENV)
+errors = FILE.errors
 
 
-def read(
-    tmp_path: Path,
-    text: str = "",
-    *argv: str,
-    env: Mapping[str, str] = ENV,
-    is_root: bool = False,
-) -> Settings:
-    file = tmp_path / "agent.yaml"
-    file.write_text(text)
-    return load(["--config-file", str(file), *argv], env, is_root=is_root).settings
+def read(tmp_path: Path, text: str = "", *argv: str, **given: Any) -> Settings:
+    return FILE.read(tmp_path, text, *argv, **given).settings
 
 
 def warnings(tmp_path: Path, text: str) -> tuple[str, ...]:
-    file = tmp_path / "agent.yaml"
-    file.write_text(text)
-    return load(["--config-file", str(file)], ENV).warnings
-
-
-def errors(tmp_path: Path, text: str, *argv: str, env: Mapping[str, str] = ENV) -> list[str]:
-    with pytest.raises(SettingsError) as caught:
-        read(tmp_path, text, *argv, env=env)
-    head, *lines = str(caught.value).split("\n")
-    assert head == f"Check Failed! {len(lines)} errors found:"
-    return [line.strip() for line in lines]
+    return FILE.read(tmp_path, text).warnings
 
 
 @covers("agent-config 1.precedence 1.flags 1.variables")

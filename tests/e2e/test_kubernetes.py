@@ -82,8 +82,17 @@ def ledger(place: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
-def is_under_way(place: Path) -> bool:
-    return any("reported" in line for line in ledger(place))
+def submit_slow(
+    cluster: Cluster, pods: Pods, place: Path, script: str = scripts.LEDGER, **wanted: Any
+) -> int:
+    """An experiment whose trial has reported its first step."""
+    experiment = cluster.submit(config(pods, place, **wanted), {"t.py": script})
+    until_in(
+        lambda: any("reported" in line for line in ledger(place)),
+        pods.limit_s,
+        "a trial under way",
+    )
+    return experiment
 
 
 def of(pods: Pods, experiment: int) -> list[dict[str, Any]]:
@@ -141,9 +150,7 @@ def test_a_gang_meets_across_pods(cluster: Cluster, pods: Pods, place: Path) -> 
 def test_a_trial_goes_on_while_the_master_is_away_and_is_killed_by_the_next(
     cluster: Cluster, pods: Pods, place: Path
 ) -> None:
-    wanted = config(pods, place, steps=10_000, step_s=0.2)
-    experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
-    until_in(lambda: is_under_way(place), pods.limit_s, "a trial under way")
+    experiment = submit_slow(cluster, pods, place, steps=10_000, step_s=0.2)
     [before] = [p["metadata"]["uid"] for p in of(pods, experiment)]
     cluster.kill("master")
     cluster.start_master()
@@ -159,9 +166,7 @@ def test_a_trial_goes_on_while_the_master_is_away_and_is_killed_by_the_next(
 def test_a_trial_whose_pod_is_drained_while_no_master_is_there_starts_again_uncounted(
     cluster: Cluster, pods: Pods, place: Path
 ) -> None:
-    wanted = config(pods, place, steps=12, step_s=0.5)
-    experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
-    until_in(lambda: is_under_way(place), pods.limit_s, "a trial under way")
+    experiment = submit_slow(cluster, pods, place, steps=12, step_s=0.5)
     [pod] = of(pods, experiment)
     cluster.kill("master")
     pods.delete(pod)
@@ -175,9 +180,7 @@ def test_a_trial_whose_pod_is_drained_while_no_master_is_there_starts_again_unco
 def test_a_paused_trial_saves_leaves_and_goes_on(
     cluster: Cluster, pods: Pods, place: Path
 ) -> None:
-    wanted = config(pods, place, steps=10_000, step_s=0.1)
-    experiment = cluster.submit(wanted, {"t.py": scripts.LEDGER})
-    until_in(lambda: is_under_way(place), pods.limit_s, "a trial under way")
+    experiment = submit_slow(cluster, pods, place, steps=10_000, step_s=0.1)
     cluster.post(f"/api/v1/experiments/{experiment}/pause")
     until_in(lambda: not of(pods, experiment), pods.limit_s, "removed pods")
     assert cluster.state(experiment) == "PAUSED"
@@ -201,9 +204,11 @@ def test_the_urgent_make_others_save_and_leave(cluster: Cluster, pods: Pods, pla
     usual = []
     for name in ("a", "b"):
         (place / name).mkdir()
-        wanted = config(pods, place / name, steps=10_000, step_s=0.1, resources=resources)
-        usual.append(cluster.submit(wanted, {"t.py": alone}))
-        until_in(lambda n=name: is_under_way(place / n), pods.limit_s, "a trial under way")
+        usual.append(
+            submit_slow(
+                cluster, pods, place / name, alone, steps=10_000, step_s=0.1, resources=resources
+            )
+        )
     urgent = config(pods, place, steps=2, resources={**resources, "priority": 90})
     experiment = cluster.submit(urgent, {"t.py": alone})
     assert cluster.wait(experiment, pods.limit_s) == "COMPLETED"

@@ -62,14 +62,17 @@ async def test_a_timer_outlives_the_engine_that_set_it(database: Address, toy_po
         assert (await second.wait_for("tally", "a", lambda tally: tally.ticks, 60)).ticks == 1
 
 
-async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
-    engine: Engine,
-    toy_pool: Pool,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+@pytest.fixture
+def three_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A timer that fails is tried again at once, three times in all."""
     monkeypatch.setattr(timers, "_RETRY_S", 0.0)
     monkeypatch.setattr(timers, "_ATTEMPTS", 3)
+
+
+@pytest.mark.usefixtures("three_tries")
+async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
+    engine: Engine, toy_pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
     await engine.post("tally", "a", toy.Added(1, tick_s=3600), cause="1")
     await toy_pool.execute("""UPDATE timers SET due_at = now(), event = '{"event":"exploded"}'""")
     await engine.post("tally", "b", toy.Added(1, tick_s=0.0), cause="1")
@@ -81,14 +84,10 @@ async def test_a_timer_that_always_fails_is_tried_a_bounded_number_of_times(
     assert await toy_pool.fetchval("SELECT id FROM timers") == "a"
 
 
+@pytest.mark.usefixtures("three_tries")
 async def test_a_timer_whose_rows_the_database_refuses_is_tried_a_bounded_number_of_times(
-    engine: Engine,
-    toy_pool: Pool,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    engine: Engine, toy_pool: Pool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(timers, "_RETRY_S", 0.0)
-    monkeypatch.setattr(timers, "_ATTEMPTS", 3)
     await engine.post("tally", "a", toy.Added(1), cause="1")
     await toy_pool.execute(refusing_updates(NO_SUCH_REFERENCE))  # what it refers to is gone
     await engine.post("tally", "b", toy.Added(1, tick_s=0.0), cause="1")

@@ -5,26 +5,14 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from tests.provision.cloud_place import CloudPlace, site
 from tests.provision.ec2_server import IMAGE, Ec2Server
 
-from determined_master.ports import MachineSite
 from determined_master.provision.aws import AwsMachines
 from determined_master.provision.ec2 import Ec2
 from determined_master.provision.metadata import AwsMetadata
 from determined_master.provision.spot import SpotMachines
 from determined_master.settings_aws import AwsProvider
-
-
-def site(pool: str = "gpus", **changes: Any) -> MachineSite:
-    values: dict[str, Any] = {
-        "pool": pool,
-        "join_token": "join-T0KEN",
-        "master_scheme": "http",
-        "master_port": 8080,
-        "master_cert": "",
-        "cluster_id": "cluster-1",
-    }
-    return MachineSite(**(values | changes))
 
 
 def settings(**changes: Any) -> AwsProvider:
@@ -39,7 +27,7 @@ def settings(**changes: Any) -> AwsProvider:
     return AwsProvider(**(values | changes))
 
 
-class AwsPlace:
+class AwsPlace(CloudPlace):
     """A pool of one test; moto keeps its instances, so each test has tags of its own."""
 
     kind: type[AwsMachines] = AwsMachines
@@ -60,23 +48,8 @@ class AwsPlace:
             **options,
         )
 
-    def again(self) -> AwsMachines:
-        return self.make("gpus")
-
-    def other_pool(self) -> AwsMachines:
-        return self.make("other")
-
-    async def refuse_launches(self) -> None:
-        self.server.room = 0
-
-    async def leave_room_for(self, count: int) -> None:
-        self.server.room = count
-
     async def stop_machine(self, machine_id: str) -> None:
         self.server.instance(machine_id).terminate()
-
-    async def become_unreachable(self) -> None:
-        self.server.stop()
 
 
 class SpotPlace(AwsPlace):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.contracts.machine_provider_contract import token
-from tests.provision.aws_place import site
+from tests.provision.cloud_place import CloudPlace, site
 from tests.provision.gcp_server import GcpServer
 
 from determined_master.ports import MachineProvider
@@ -15,7 +15,7 @@ from determined_master.provision.metadata import GcpMetadata
 from determined_master.settings_gcp import GcpProvider
 
 
-class GcpPlace:
+class GcpPlace(CloudPlace):
     """A pool of one test."""
 
     def __init__(self, server: GcpServer, metadata_url: str, **changes: Any) -> None:
@@ -38,23 +38,8 @@ class GcpPlace:
             **options,
         )
 
-    def again(self) -> GcpMachines:
-        return self.make("gpus")
-
-    def other_pool(self) -> GcpMachines:
-        return self.make("other")
-
-    async def refuse_launches(self) -> None:
-        self.server.room = 0
-
-    async def leave_room_for(self, count: int) -> None:
-        self.server.room = count
-
     async def stop_machine(self, machine_id: str) -> None:
         self.server.set_status(machine_id, "TERMINATED")
-
-    async def become_unreachable(self) -> None:
-        self.server.stop()
 
 
 async def launched(

@@ -15,7 +15,8 @@ from tests.contracts.machine_provider_contract import (
     until_listed,
 )
 from tests.covers import covers
-from tests.provision.aws_place import AwsPlace, settings, site
+from tests.provision.aws_place import AwsPlace, settings
+from tests.provision.cloud_place import site
 from tests.provision.ec2_server import Ec2Server
 from tests.provision.metadata_server import ON_AWS, aws_metadata
 from tests.provision.start_of_machine import Machine
