@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any, Protocol
 
 from determined_master.ports import MachineProvider, MachineSite
@@ -17,14 +18,14 @@ class Server(Protocol):
         """Answer nobody any more."""
 
 
-class CloudPlace:
+class CloudPlace(abc.ABC):
     """A pool of one test, for `machine_provider_contract`; a subclass makes the providers."""
 
     server: Server
 
+    @abc.abstractmethod
     def make(self, pool: str) -> MachineProvider:
         """A provider of a pool of this test's master."""
-        raise NotImplementedError
 
     def again(self) -> MachineProvider:
         return self.make("gpus")

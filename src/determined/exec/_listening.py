@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import socket
 import threading
@@ -11,7 +12,7 @@ from typing import Optional, Type, TypeVar
 Self = TypeVar("Self", bound="Listening")
 
 
-class Listening:
+class Listening(abc.ABC):
     """Accepts connections while it is open: `with Door(port, key) as door`."""
 
     def __init__(self, listener: socket.socket, name: str) -> None:
@@ -41,6 +42,6 @@ class Listening:
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._listener.close()
 
+    @abc.abstractmethod
     def _accept(self) -> None:
         """Take connections until the listener is closed."""
-        raise NotImplementedError
