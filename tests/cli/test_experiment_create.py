@@ -133,6 +133,31 @@ def test_a_config_file_that_is_not_there_is_named(
     assert "config file 'none.yaml': No such file or directory" in outcome.err
 
 
+def test_swapped_arguments_are_told_with_how_to_write_them(
+    det: Det, master: FakeMaster, model: Path
+) -> None:
+    (model / "my code").mkdir()
+    outcome = det("e", "create", "my code", "c.yaml")
+    assert outcome.status == 1
+    assert outcome.err == (
+        "Failed to create experiment: config file 'my code' is a directory and model directory "
+        "'c.yaml' is a file: the two look swapped, write: "
+        "det experiment create c.yaml 'my code'\n"
+    )
+    assert master.calls == []
+
+
+@pytest.mark.parametrize("more", [(), (".",), ("none.yaml",)])
+def test_a_directory_in_the_place_of_the_config_file_is_told_with_what_belongs_there(
+    det: Det, master: FakeMaster, model: Path, more: tuple[str, ...]
+) -> None:
+    outcome = det("e", "create", ".", *more)
+    assert outcome.status == 1
+    assert "config file '.' is a directory: name a YAML file" in outcome.err
+    assert "swapped" not in outcome.err
+    assert master.calls == []
+
+
 def test_a_directory_that_cannot_be_sent_is_refused_before_the_master_is_asked(
     det: Det, master: FakeMaster, model: Path
 ) -> None:

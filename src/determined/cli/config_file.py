@@ -14,6 +14,8 @@ def read(path: str, what: str = "config file") -> str:
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
+    except IsADirectoryError:
+        raise errors.CliError(f"{what} '{path}' is a directory: name a YAML file") from None
     except OSError as error:
         raise errors.CliError(f"{what} '{path}': {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
+import shlex
 import time
 from typing import Any, Callable, Dict, Iterator, Optional, Sequence
 
@@ -37,6 +39,7 @@ def create(args: argparse.Namespace) -> None:
     Raises:
         CliError: an option or a file cannot be used, or the test of `-t` failed.
     """
+    _check_order(args.config_file, args.model_def)
     ports = publish.parse(args.publish)
     if ports and args.paused:
         raise errors.CliError(
@@ -92,6 +95,16 @@ def wait(args: argparse.Namespace) -> None:
         state = _ended_state(session, args.experiment_id, args.polling_interval, tell)
     if state != "COMPLETED":
         raise errors.CliError(f"experiment {args.experiment_id} ended in state {state}")
+
+
+def _check_order(config: str, model_def: Optional[str]) -> None:
+    """Do nothing unless a directory and a file each stand where the other belongs."""
+    if model_def and os.path.isdir(config) and os.path.isfile(model_def):
+        rightly = shlex.join(("det", "experiment", "create", model_def, config))
+        raise errors.CliError(
+            f"config file '{config}' is a directory and model directory '{model_def}' is a file: "
+            f"the two look swapped, write: {rightly}"
+        )
 
 
 def _ended_state(session: BaseSession, number: int, interval_s: float, tell: progress.Tell) -> str:
