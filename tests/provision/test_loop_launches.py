@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from tests.covers import covers
 from tests.domain.builders import alloc, run
 from tests.provision.machine_world import World, count_launches, started
 
 from determined_master.domain.allocation.messages import Refused
 from determined_master.domain.launch_errors import Patience
+from determined_master.domain.scaling import Limits
 from determined_master.store.pool import Pool
 
 E = "scheduling-and-provisioning"
@@ -165,17 +168,87 @@ async def test_machines_that_are_never_listed_are_a_failure_and_stay_below_the_m
 async def test_machines_whose_agents_never_come_are_told(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wrong image, say: each costs until it is given up, and another takes its place."""
+    """A wrong image, say: each costs until it is given up."""
     world = World(pool, monkeypatch, max_starting=MINUTE)
     world.submit()
-    for _ in range(14):
+    for _ in range(4):
         await world.tick(MINUTE)
-    assert "the last machine was ended because no agent came" in world.loop.news.sentence()
+    assert world.loop.news.sentence() == (
+        "no agent came from the last machine: the cloud's console log of one tells an admin why; "
+        "the next is tried, alone, after 00:08:00 UTC"
+    )
     for _ in range(12):
         await world.tick(MINUTE)
-    assert world.loop.news.silent > 1
-    assert f"{world.loop.news.silent} in a row were ended" in world.loop.news.sentence()
+    assert "no agent came from the last 2 machines" in world.loop.news.sentence()
+    for _ in range(10):
+        await world.tick(MINUTE)
     world.join(world.machines[-1])
     await world.tick()
     await world.tick()
     assert world.loop.news.silent == 0
+
+
+async def test_machines_whose_agents_never_come_are_replaced_later_each_time_and_one_by_one(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_starting=MINUTE)
+    world.submit(slots=4)
+    launches = count_launches(world, monkeypatch)
+    at = []
+    for minute in range(146):
+        await world.tick(MINUTE)
+        at += [minute] * (len(launches) - len(at))
+    assert launches[0] == 2
+    assert set(launches[1:]) == {1}
+    waits = [after - before for before, after in itertools.pairwise(at)]
+    given_up = 2  # minutes after a launch
+    assert waits == [given_up + rest for rest in (5, 10, 20, 40, 60)]
+    world.join(world.machines[-1])
+    for _ in range(3):
+        await world.tick()
+    assert launches[-1] == 1, "the rest of the gang, at once"
+    assert len(launches) == len(at) + 1
+
+
+async def test_machines_that_stop_before_their_agents_come_are_replaced_later_each_time(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    world.submit()
+    launches = count_launches(world, monkeypatch)
+    for _ in range(60):
+        await world.tick(MINUTE)
+        for id in world.machines:
+            world.cloud.set_state(id, "stopped")
+    assert len(launches) == 4, "after 5, 10 and 20 minutes more"
+
+
+async def test_a_machine_that_fails_alone_is_replaced_at_once(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_starting=MINUTE)
+    world.submit(slots=4)
+    await world.tick()
+    world.join(world.machines[0])
+    launches = count_launches(world, monkeypatch)
+    for _ in range(3):
+        await world.tick(MINUTE)
+    assert launches == [1]
+    assert world.loop.news.silent == 0
+
+
+async def test_an_end_that_the_loop_asks_for_is_no_machine_without_an_agent(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_machines=2)
+    task = world.submit(slots=4)
+    await world.tick()
+    world.end(task)
+    world.loop.config = replace(world.loop.config, limits=Limits(max_machines=0))
+    await world.tick()
+    assert world.machines == []
+    world.loop.config = replace(world.loop.config, limits=Limits(max_machines=2))
+    launches = count_launches(world, monkeypatch)
+    world.submit(slots=4)
+    await world.tick()
+    assert launches == [2]

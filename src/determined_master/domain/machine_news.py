@@ -21,7 +21,9 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
     tried_again_at: datetime | None = None
     """Until then no machine is started; None when it is tried all the time."""
     silent: int = 0
-    """So many in a row were ended because their agents never came."""
+    """So many in a row were given up because their agents never came."""
+    rests_until: datetime | None = None
+    """Before that none is started for that reason, and then one alone."""
     trouble: str = ""
     """Why the provider does not do all that it is asked for at present."""
 
@@ -37,10 +39,12 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
             first = ", the first" if since and self.starting > 1 else ""
             parts.append(f"{who} starting{first}{since}")
         if self.silent:
-            who = "the last machine was" if self.silent == 1 else f"{self.silent} in a row were"
+            who = "the last machine" if self.silent == 1 else f"the last {self.silent} machines"
+            at = None if self.starting else self.rests_until
+            then = f"; the next is tried, alone, after {at.strftime('%H:%M:%S UTC')}" if at else ""
             parts.append(
-                f"{who} ended because no agent came from it: the cloud's console log of one tells "
-                "an admin why"
+                f"no agent came from {who}: the cloud's console log of one tells an admin why"
+                + then
             )
         if self.failure:
             at = self.tried_again_at

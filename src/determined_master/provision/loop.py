@@ -90,7 +90,7 @@ class MachineLoop:
         self._pool = scheduling
         self._tick_s = tick_s
         self._clocks = Clocks()
-        self._joins = Joins(config.pool)
+        self._joins = Joins(config.pool, config.limits)
         self._errors: LaunchErrors | None = None
         self._failures = 0
         """Launches in a row of which nothing came."""
@@ -114,7 +114,7 @@ class MachineLoop:
         await self._fleet.take_over(epoch)
         await self._close({m.agent_name for m in self._fleet.leaving.values()} | self._shut)
         self._clocks = Clocks(dict(self._fleet.idle_since))
-        self._joins = Joins(self.config.pool, self._fleet.idle_since)
+        self._joins = Joins(self.config.pool, self.config.limits, self._fleet.idle_since)
         self._forget_failures()
         self._epoch = epoch
 
@@ -177,7 +177,7 @@ class MachineLoop:
         held = self._fleet.held
         decided = scale(seen, desired, config.limits, self._clocks, clock.now(), held=held)
         self._clocks = decided.clocks
-        self._joins.note(seen, decided.endings)
+        self._joins.note(seen, decided, clock.now())
         await self._fleet.note_idle(decided.clocks.idle_since)
         self._note(decided, machines)
         unended: ProviderFailed | None = None
@@ -185,7 +185,8 @@ class MachineLoop:
             await self._end(decided.endings, machines)
         except ProviderFailed as error:  # who waits for a machine does not wait for that
             unended = error
-        launched = await self._launch(decided.launch)
+        launched = await self._launch(self._joins.launch(decided.launch, clock.now()))
+        self._joins.started(launched)
         self._note(decided, [*machines, *launched])
         await self._send_away(decided.machines, waiting)
         if unended is not None:
@@ -322,4 +323,5 @@ class MachineLoop:
             failure=errors.text if errors is not None else "",
             tried_again_at=until,
             silent=self._joins.silent,
+            rests_until=self._joins.mute.until,
         )

@@ -1,0 +1,80 @@
+"""Machines from which no agent comes are tried again later each time, and one by one."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.domain.builders import T0
+
+from determined_master.domain.mute_machines import (
+    FIRST_REST,
+    LONGEST_REST,
+    Mute,
+    launch_after,
+    note_mute,
+)
+
+MINUTE = timedelta(minutes=1)
+
+
+def rest(mute: Mute) -> timedelta:
+    assert mute.until is not None
+    assert mute.at is not None
+    return mute.until - mute.at
+
+
+def in_a_row(rounds: int) -> Mute:
+    """Each launched when the rest of the one before was over, and given up after ten minutes."""
+    mute, now = Mute(), T0
+    for _ in range(rounds):
+        launched = mute.until or now
+        now = launched + 10 * MINUTE
+        mute = note_mute(mute, [launched], now)
+    return mute
+
+
+def test_while_agents_come_all_that_is_wanted_is_started() -> None:
+    assert launch_after(Mute(), 7, T0, is_one_tried=False) == 7
+    assert launch_after(Mute(), 7, T0, is_one_tried=True) == 7
+
+
+def test_rests_double_up_to_an_hour() -> None:
+    assert [rest(in_a_row(n)) / MINUTE for n in range(1, 7)] == [5, 10, 20, 40, 60, 60]
+    assert rest(in_a_row(2000)) == LONGEST_REST
+
+
+def test_after_a_rest_one_is_started_and_its_fate_awaited() -> None:
+    mute = in_a_row(1)
+    assert mute.until is not None
+    assert launch_after(mute, 7, mute.until - MINUTE, is_one_tried=False) == 0
+    assert launch_after(mute, 7, mute.until, is_one_tried=False) == 1
+    assert launch_after(mute, 7, mute.until + MINUTE, is_one_tried=True) == 0
+    assert launch_after(mute, 0, mute.until, is_one_tried=False) == 0
+
+
+@given(st.lists(st.tuples(st.integers(-60, 0), st.integers(0, 30)), min_size=1, max_size=30))
+def test_what_was_on_its_way_when_others_were_given_up_counts_once(
+    given_up: list[tuple[int, int]],
+) -> None:
+    """Of a gang: launched before the first of them is given up, given up one after another."""
+    mute: Mute | None = None
+    for launched, until in sorted(given_up, key=lambda one: one[1]):
+        mute = note_mute(mute or Mute(), [T0 + launched * MINUTE], T0 + until * MINUTE)
+    assert mute is not None
+    assert mute.rounds == 1
+    assert rest(mute) == FIRST_REST
+
+
+@given(st.lists(st.lists(st.integers(-90, 0), max_size=4), max_size=20))
+def test_nobody_rests_for_longer_than_an_hour_after_the_last_was_given_up(
+    ages: list[list[int]],
+) -> None:
+    mute, now, last = Mute(), T0, datetime.min.replace(tzinfo=T0.tzinfo)
+    for launched in ages:
+        now += 10 * MINUTE
+        before, mute = mute, note_mute(mute, [now + age * MINUTE for age in launched], now)
+        assert mute.rounds - before.rounds in (0, 1)
+        last = now if mute != before else last
+    assert (mute.until or last) <= last + LONGEST_REST
