@@ -121,7 +121,7 @@ async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
     assert pauses == [1, 2, 4, 8, 12, 12, 12], "in ticks of 5 s: up to a minute"
     assert set(launches) == {2}
     assert world.live.find(task) is not None
-    assert world.loop.news.sentence() == (
+    assert world.loop.news.sentence(for_admin=True) == (
         "no machine can be started at present: the quota of machines is used up"
     )
 

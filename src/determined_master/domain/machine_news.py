@@ -27,11 +27,14 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
     """Why the provider does not do all that it is asked for at present."""
 
-    def sentence(self) -> str:
-        """What holds up who waits for a machine; empty when there is nothing to tell."""
+    def sentence(self, *, for_admin: bool = False) -> str:
+        """What holds up who waits for a machine; empty when there is nothing to tell.
+
+        A provider's own text names accounts, networks and images: it is for admins alone.
+        """
         parts = []
         if self.trouble:
-            parts.append(f"its provider of machines has trouble: {self.trouble}")
+            parts.append(f"its provider of machines has trouble{_why(self.trouble, for_admin)}")
         if self.starting:
             who = "1 machine is" if self.starting == 1 else f"{self.starting} machines are"
             at = self.starting_since
@@ -49,7 +52,11 @@ class MachineNews(msgspec.Struct, frozen=True, kw_only=True):
         if self.failure:
             at = self.tried_again_at
             when = f"until {at.strftime('%H:%M:%S UTC')}" if at else "at present"
-            parts.append(f"no machine can be started {when}: {self.failure}")
+            parts.append(f"no machine can be started {when}{_why(self.failure, for_admin)}")
         if self.machines >= self.max_machines and not self.starting:
             parts.append(f"its pool has the {self.machines} machines that it may have")
         return "; ".join(parts)
+
+
+def _why(text: str, for_admin: bool) -> str:
+    return f": {text}" if for_admin else ", and the provider's reason is told to admins"

@@ -72,6 +72,10 @@ class JobWhy:
             caller: who asks.
             id: of the job, of its experiment, or of one of its allocations.
 
+        Returns:
+            What a provider of machines says of its failures is in it for those alone who may
+            configure the cluster.
+
         Raises:
             NotFound: nothing of that id waits or runs.
         """
@@ -96,18 +100,19 @@ class JobWhy:
             )
             return _state(request.job_id, request.pool, found, text)
         ends = await self._ends(decision.view)
+        for_admin = access.can(caller, "configure", "cluster")
         for allocation in waiting[:20]:
             why = await asyncio.to_thread(
                 explain, decision.view, decision.plan, allocation.id, ends
             )
             if why is not None:
-                text = self._with_machines(sentence(why), request.pool)
+                text = self._with_machines(sentence(why), request.pool, for_admin)
                 return _state(request.job_id, request.pool, found, text, why)
         text = "its requests are newer than the last decision: ask again in a second"
         return _state(request.job_id, request.pool, found, text)
 
     async def tell(self, decision: Decision, allocation_id: str) -> str | None:
-        """What held a request in a decision, in a few words; None when nothing did."""
+        """What held a request in a decision, in a few words for all; None when nothing did."""
         ends = await self._ends(decision.view)
         why = await asyncio.to_thread(
             explain,
@@ -119,9 +124,9 @@ class JobWhy:
         )
         return None if why is None else self._with_machines(sentence(why), decision.view.pool)
 
-    def _with_machines(self, text: str, pool: str) -> str:
+    def _with_machines(self, text: str, pool: str, for_admin: bool = False) -> str:
         news = self._machines(pool)
-        told = "" if news is None else news.sentence()
+        told = "" if news is None else news.sentence(for_admin=for_admin)
         return f"{text}; {told}" if told else text
 
     async def _check_seen(self, caller: Caller, id: str, found: Sequence[Allocation]) -> None:
