@@ -188,6 +188,7 @@ async def test_machines_whose_agents_never_come_are_told(
     assert world.loop.news.silent == 0
 
 
+@pytest.mark.slow
 async def test_machines_whose_agents_never_come_are_replaced_later_each_time_and_one_by_one(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
