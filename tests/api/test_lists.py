@@ -101,6 +101,23 @@ async def test_experiments_are_sorted_by_each_key(
     assert await listed(admin, f"sortBy={sort}&orderBy=ORDER_BY_DESC") == expected[::-1]
 
 
+async def test_pages_of_all_experiments_tell_the_total_also_beyond_the_end(
+    admin: Client, project: list[tuple[int, int]]
+) -> None:
+    one, two, three = [experiment for experiment, _ in project]
+    for query, expected in {
+        "limit=2": [one, two],
+        "limit=2&offset=2": [three],
+        "limit=2&orderBy=ORDER_BY_DESC": [three, two],
+        "limit=-1&offset=1": [two, three],
+        "offset=3": [],
+        "offset=7": [],
+    }.items():
+        found = (await admin("GET", f"/api/v1/experiments?{query}")).json()
+        assert [e["id"] for e in found["experiments"]] == expected, query
+        assert found["pagination"]["total"] == 3, query
+
+
 async def test_a_search_among_experiments_brings_their_best_trials(
     admin: Client, project: list[tuple[int, int]]
 ) -> None:

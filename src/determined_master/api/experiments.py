@@ -271,9 +271,9 @@ def in_list(call: Call, listed: Listed, rendered: Rendered, with_best: bool) -> 
 
 def listed_text(call: Call, listed: Listed, members: bytes) -> bytes:
     """An item from what is kept of it and what is not: its state and how long it takes."""
-    state = _shown(call, listed.id, listed.state)
+    state = shown_state(listed.state, call.services.live.states_of_experiment(listed.id))
     duration_s = int(seconds_between(listed.started_at, listed.ended_at))
-    return b'%s,"state":"%s","duration":%d}' % (members, state.encode(), duration_s)
+    return b'%s,"state":"STATE_%s","duration":%d}' % (members, state.encode(), duration_s)
 
 
 def render_listed(row: ExperimentRow) -> Rendered:

@@ -44,10 +44,10 @@ SORTS = {
 }
 
 
-_LISTED = f"""
-    SELECT e.id, {rows.VERSION} AS version, e.state, e.started_at, e.ended_at, e.best_trial_id
-      FROM {rows.TABLES} WHERE e.id = ANY ($1)
+_COLUMNS = f"""
+    e.id, {rows.VERSION} AS version, e.state, e.started_at, e.ended_at, e.best_trial_id
 """
+_LISTED = f"SELECT {_COLUMNS} FROM {rows.TABLES} WHERE e.id = ANY ($1)"
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +120,10 @@ class ExperimentLists:
         seen = access.visible(caller, "experiment")
         wanted = msgspec.structs.replace(wanted, workspace_ids=seen)
         async with self._pool.acquire() as conn:
+            found = await _plain_page(conn, wanted)
+            if found is not None:
+                listed, page = found
+                return ExperimentList(await self._rendered_items(conn, listed, render), page)
             ids, page = await _page(conn, wanted)
             return ExperimentList(await self.items(conn, ids, render), page)
 
@@ -130,19 +134,32 @@ class ExperimentLists:
         render: Callable[[rows.ExperimentRow], Rendered],
     ) -> list[tuple[Listed, Rendered]]:
         """Experiments by their ids, in that order; one that is gone is left out."""
+        listed = {row[0]: Listed(*row) for row in await conn.fetch(_LISTED, ids)}
+        return await self._rendered_items(conn, [listed[i] for i in ids if i in listed], render)
+
+    async def _rendered_items(
+        self,
+        conn: Conn,
+        listed: Sequence[Listed],
+        render: Callable[[rows.ExperimentRow], Rendered],
+    ) -> list[tuple[Listed, Rendered]]:
+        """What is kept of those whose rows have not changed since, the others anew."""
         known = self._rendered
-        listed = {row.id: row for row in [Listed(*r) for r in await conn.fetch(_LISTED, ids)]}
-        shown = {
-            i: known[i] for i, row in listed.items() if i in known and known[i][0] == row.version
-        }
-        stale = [i for i in listed if i not in shown]
+        shown: dict[int, tuple[str, Rendered]] = {}
+        stale: list[int] = []
+        for row in listed:
+            kept = known.get(row.id)
+            if kept is not None and kept[0] == row.version:
+                shown[row.id] = kept
+            else:
+                stale.append(row.id)
         if stale:
             found = await rows.list_versioned(conn, stale)
             shown |= {row.id: (version, render(row)) for version, row in found}
             known.update({i: shown[i] for i in stale if i in shown})
             while len(known) > MAX_RENDERED:
                 known.popitem(last=False)
-        return [(listed[i], shown[i][1]) for i in ids if i in shown]
+        return [(row, shown[row.id][1]) for row in listed if row.id in shown]
 
 
 async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
@@ -152,6 +169,33 @@ async def list_ids(conn: Conn, wanted: Wanted) -> list[int]:
         SELECT e.id FROM experiments e JOIN users u ON u.id = e.user_id {where} ORDER BY e.id
     """
     return [row["id"] for row in await conn.fetch(query, *values)]
+
+
+async def _plain_page(conn: Conn, wanted: Wanted) -> tuple[list[Listed], Page] | None:
+    """A page of all experiments by id, in one round trip.
+
+    None where that is not asked for, and where the page is empty: then nothing tells the total.
+    """
+    where, _ = _where(wanted)
+    if where or wanted.sort != "id" or wanted.offset < 0 or wanted.limit < 0:
+        return None
+    order = "DESC" if wanted.descending else "ASC"
+    query = f"""
+        SELECT (SELECT count(*) FROM experiments), {_COLUMNS}
+          FROM {rows.TABLES}
+         WHERE e.id = ANY (ARRAY (
+               SELECT id FROM experiments ORDER BY id {order}
+               OFFSET {wanted.offset:d} LIMIT {wanted.limit or DEFAULT_LIMIT:d}))
+         ORDER BY e.id {order}
+    """
+    found = await conn.fetch(query)
+    if not found:
+        return None
+    total = int(found[0][0])
+    page = page_of(
+        total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
+    )
+    return [Listed(*row[1:]) for row in found], page
 
 
 async def _page(conn: Conn, wanted: Wanted) -> tuple[list[int], Page]:
