@@ -91,9 +91,8 @@ def test_a_shell_is_opened_through_the_master(
     search = os.pathsep.join([os.environ["PATH"], "/usr/sbin"])
     if not shutil.which("sshd", path=search) or not shutil.which("ssh"):
         pytest.skip("there is no ssh or no sshd here (Debian's openssh-client, openssh-server)")
-    if os.getuid() != 0:
-        pytest.skip("0.38.1 logs in as root, unless an agent user is linked: this server is ours")
-    Path("/run/sshd").mkdir(exist_ok=True)
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
     task_id = id_of(client.det("shell", "start", "-d", *NO_SLOTS))
     started.append(("shell", task_id))
     said = client.det("shell", "open", task_id, "--", "echo", "in $DET_TASK_TYPE")
