@@ -13,6 +13,7 @@ from typing import Dict, List, Mapping
 
 from determined._constants import RUN_DIR, run_dir
 from determined.common.api._session import BaseSession
+from determined.exec import _terminals
 from determined.exec._notes import EntryFailed, note
 from determined.exec._serve import report_ready, serve
 from determined.exec._tools import find_server
@@ -77,7 +78,7 @@ def prepare(env: Mapping[str, str]) -> str:
         raise EntryFailed(f"the files of this shell are not there: {error}") from error
     _write(os.path.join(folder, "authorized_keys"), authorized_keys(keys, env), 0o600)
     path = os.path.join(folder, "sshd_config")
-    _write(path, placed(config), 0o644)
+    _write(path, with_terminals(placed(config)), 0o644)
     if os.getuid() == 0:
         os.makedirs(PRIVILEGE_DIR, 0o755, exist_ok=True)
         if run_dir() == RUN_DIR:  # in a container of its own
@@ -121,6 +122,18 @@ def placed(config: str) -> str:
         # directories above that may be anything (such as /tmp).
         config = config.replace("StrictModes yes", "StrictModes no")
     return config
+
+
+def with_terminals(config: str) -> str:
+    """The server's configuration, which refuses terminals where giving one would end a session."""
+    if _terminals.are_given():
+        return config
+    note(
+        "sessions of this shell have no terminal, and so no prompt: here only root may make one "
+        f"(unless /dev/pts is mounted with the group {_terminals.GROUP!r} on the agent's machine)",
+        "WARNING",
+    )
+    return f"PermitTTY no\n{config}"
 
 
 def check_account() -> None:

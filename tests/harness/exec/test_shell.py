@@ -7,7 +7,7 @@ import os
 import pytest
 from tests.covers import covers
 
-from determined.exec import shell
+from determined.exec import _terminals, shell
 from determined.exec._notes import EntryFailed
 
 
@@ -37,6 +37,16 @@ def test_the_configuration_follows_the_run_directory(monkeypatch: pytest.MonkeyP
     assert shell.placed(text) == text
     monkeypatch.setenv("DET_RUN_DIR", "/tmp/run")
     assert shell.placed(text) == "HostKey /tmp/run/ssh/id_rsa\nStrictModes no\n"
+
+
+def test_a_machine_that_gives_no_terminals_keeps_its_sessions(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_terminals, "are_given", lambda: True)
+    assert shell.with_terminals("Port 1\n") == "Port 1\n"
+    monkeypatch.setattr(_terminals, "are_given", lambda: False)
+    assert shell.with_terminals("Port 1\n") == "PermitTTY no\nPort 1\n"
+    assert "have no terminal" in "".join(capsys.readouterr())
 
 
 def test_a_user_whom_the_image_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
