@@ -51,7 +51,7 @@ def words(
     files: Files,
     options: Sequence[str],
     *,
-    has_terminal: bool = True,
+    terminal: str = "-tt",
 ) -> List[str]:
     """The command, word by word.
 
@@ -60,14 +60,15 @@ def words(
         shell: as the master shows it.
         files: as `write_files` wrote them.
         options: of the user, for ssh; they stand last.
-        has_terminal: whether what runs there gets a terminal, too.
+        terminal: ssh's option about one for what runs there: `-tt` wants it, `-t` takes it where
+            there is one at both ends, `-T` does without.
     """
     user = (shell.get("agentUserGroup") or {}).get("user") or "root"
     return [
         "ssh",
         *("-o", f"ProxyCommand={_tunnel(session, files)}"),
         *("-o", "StrictHostKeyChecking=no"),
-        "-tt" if has_terminal else "-T",
+        terminal,
         *("-o", "IdentitiesOnly=yes"),
         *("-i", str(files.key).replace("%", "%%")),
         f"{user}@{shell['id']}",

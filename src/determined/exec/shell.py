@@ -129,8 +129,9 @@ def with_terminals(config: str) -> str:
     if _terminals.are_given():
         return config
     note(
-        "sessions of this shell have no terminal, and so no prompt: here only root may make one "
-        f"(unless /dev/pts is mounted with the group {_terminals.GROUP!r} on the agent's machine)",
+        f"this machine gives {pwd.getpwuid(os.getuid()).pw_name} no terminals, and ssh -tt ends "
+        f"without one: log in with -T, add the user to the group {_terminals.GROUP!r}, or mount "
+        "/dev/pts with that group (gid=5)",
         "WARNING",
     )
     return f"PermitTTY no\n{config}"

@@ -46,7 +46,7 @@ def test_a_machine_that_gives_no_terminals_keeps_its_sessions(
     assert shell.with_terminals("Port 1\n") == "Port 1\n"
     monkeypatch.setattr(_terminals, "are_given", lambda: False)
     assert shell.with_terminals("Port 1\n") == "PermitTTY no\nPort 1\n"
-    assert "have no terminal" in "".join(capsys.readouterr())
+    assert "log in with -T" in "".join(capsys.readouterr())
 
 
 def test_a_user_whom_the_image_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
