@@ -80,7 +80,7 @@ def test_who_sits_at_a_terminal_gets_one_there(
     canned_tasks.serve(master, "shell")
     monkeypatch.setattr(sys, "stdin", Terminal())
     assert main.main(["shell", "open", ID]) == 7
-    assert ssh.called()["words"][4] == "-t"
+    assert ssh.called()["words"][4] == "-tt"
 
 
 def test_start_opens_what_it_has_started(det: Det, master: FakeMaster, ssh: Ssh) -> None:

@@ -93,8 +93,10 @@ def _open(session: Session, task_id: str, args: argparse.Namespace) -> int:
         print(_kept_command(session, shell, args.ssh_opts), flush=True)
     with tempfile.TemporaryDirectory(prefix="determined-shell-") as folder:
         files = ssh_command.write_files(pathlib.Path(folder), shell, session.cert)
-        terminal = "-t" if sys.stdin.isatty() else "-T"  # bytes of pipes stay as they are
-        command = ssh_command.words(session, shell, files, args.ssh_opts, terminal=terminal)
+        has_terminal = sys.stdin.isatty()  # else what is read and written stays as it is
+        command = ssh_command.words(
+            session, shell, files, args.ssh_opts, has_terminal=has_terminal
+        )
         status = _run(command)
     declare.warn(
         f"Shell {task_id} goes on: 'det shell open {task_id}' comes back to it, "

@@ -51,7 +51,7 @@ def words(
     files: Files,
     options: Sequence[str],
     *,
-    terminal: str = "-tt",
+    has_terminal: bool = True,
 ) -> List[str]:
     """The command, word by word.
 
@@ -60,15 +60,14 @@ def words(
         shell: as the master shows it.
         files: as `write_files` wrote them.
         options: of the user, for ssh; they stand last.
-        terminal: ssh's option about one for what runs there: `-tt` wants it, `-t` takes it where
-            there is one at both ends, `-T` does without.
+        has_terminal: whether what runs there gets a terminal, too.
     """
     user = (shell.get("agentUserGroup") or {}).get("user") or "root"
     return [
         "ssh",
         *("-o", f"ProxyCommand={_tunnel(session, files)}"),
         *("-o", "StrictHostKeyChecking=no"),
-        terminal,
+        "-tt" if has_terminal else "-T",
         *("-o", "IdentitiesOnly=yes"),
         *("-i", str(files.key).replace("%", "%%")),
         f"{user}@{shell['id']}",
