@@ -12,7 +12,9 @@ from tests.domain.builders import T0, alloc, assigned, changed, exited, run, run
 from determined_master import clock
 from determined_master.domain.schedule import reasons
 from determined_master.domain.schedule.fitting import Demand
+from determined_master.domain.schedule.jobs import jobs_of
 from determined_master.domain.schedule.line import PREEMPTED
+from determined_master.domain.schedule.view import Rules
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.resting import Rest
 from determined_master.ports import AgentSnapshot
@@ -166,8 +168,28 @@ def test_one_that_was_asked_to_leave_is_expected_back() -> None:
     [gone] = held.view("default", []).running
     assert gone.is_gone
     assert gone.slots_by_agent == ()
+    [job] = held.view("default", [], Rules(type="fair_share")).jobs or ()
+    assert job.running == (gone,)
     held.changed(replace(waiting(), id="next.2"), 1)
     assert held.view("default", []).running == ()
+
+
+def test_a_fair_share_pool_has_its_jobs_added_up() -> None:
+    asked = waiting().request
+    states = [
+        running("a"),
+        replace(waiting(), id="w.1"),
+        replace(running("b"), id="r.1", request=replace(asked, job_id="other")),
+    ]
+    held, rules = live(*states), Rules(type="fair_share")
+    for version, event in enumerate((alloc.PreemptRequested(reason="x"), exited("a", 0)), 2):
+        states[0], _ = run(event, state=states[0])
+        held.changed(states[0], version)
+        view = held.view("default", [snapshot("a")], rules)
+        assert view.jobs is not None
+        expected = {job.job_id: job for job in jobs_of(replace(view, jobs=None))}
+        assert {job.job_id: job for job in view.jobs} == expected
+    assert held.view("default", [snapshot("a")]).jobs is None
 
 
 def test_a_move_to_another_pool_moves_the_request() -> None:

@@ -16,6 +16,7 @@ from determined_master.domain.schedule.view import (
     RunningView,
 )
 from determined_master.domain.states import AllocationState
+from determined_master.pools.jobs import Jobs
 from determined_master.pools.line import Line
 from determined_master.pools.occupancy import Occupancy, held
 from determined_master.pools.resting import Rest, Resting
@@ -36,6 +37,8 @@ class _Queue:
 
     pending: Line = field(default_factory=Line)
     running: dict[str, RunningView] = field(default_factory=dict)
+    jobs: Jobs = field(default_factory=Jobs)
+    """Both by job."""
     gone: dict[str, tuple[RunningView, float]] = field(default_factory=dict)
     """By task: what stands for its next request, and until when."""
 
@@ -120,14 +123,18 @@ class LiveAllocations:
         queue = self._queues.get(pool) or _Queue()
         known = list(agents)
         self._occupancy.forget_others(known)
+        expected = _still_expected(queue)
         return PoolView(
             pool=pool,
-            agents=tuple(self._agent_view(a, max_zero_slot_tasks) for a in known if a.is_in(pool)),
+            agents=tuple(
+                [self._agent_view(a, max_zero_slot_tasks) for a in known if a.is_in(pool)]
+            ),
             pending=queue.pending.requests(),
-            running=(*queue.running.values(), *_still_expected(queue)),
+            running=(*queue.running.values(), *expected),
             now=clock.now(),
             rules=rules,
             is_in_line=True,
+            jobs=queue.jobs.views(expected) if rules.type == "fair_share" else None,
         )
 
     def _agent_view(self, agent: AgentSnapshot, max_zero_slot_tasks: int) -> AgentView:
@@ -180,12 +187,15 @@ class LiveAllocations:
             self._unqueue(before)
         queue = self._queues.setdefault(state.request.pool, _Queue())
         if state.state == "PENDING":
-            queue.pending.put(request_view(state))
+            request = request_view(state)
+            queue.pending.put(request)
+            queue.jobs.put(request)
             queue.gone.pop(state.request.task_id, None)
         else:
             queue.pending.drop(state.id)
             if is_news:
-                queue.running[state.id] = running_view(state)
+                running = queue.running[state.id] = running_view(state)
+                queue.jobs.run(running)
         if before is None:
             self._of_job.setdefault(state.request.job_id, set()).add(state.id)
             self._of_task.setdefault(state.request.task_id, set()).add(state.id)
@@ -215,6 +225,7 @@ class LiveAllocations:
         if queue is None:
             return None
         queue.pending.drop(state.id)
+        queue.jobs.drop(state.id)
         return queue.running.pop(state.id, None)
 
 

@@ -12,6 +12,7 @@ from tests.covers import covers
 from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.jobs import jobs_of
 from determined_master.domain.schedule.ordering import rank
 from determined_master.domain.schedule.planner import plan
 from determined_master.domain.schedule.room import drained
@@ -176,6 +177,9 @@ def test_the_order_of_a_views_parts_never_changes_the_plan(view: PoolView, rando
         running=tuple(parts["running"]),
     )
     assert plan(shuffled) == plan(view)
+    jobs = list(jobs_of(shuffled))
+    random.shuffle(jobs)
+    assert plan(msgspec.structs.replace(shuffled, jobs=tuple(jobs))) == plan(view)
 
 
 RUNS_S = st.integers(5, 400)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 from tests.domain.builders import T0, agent, holding, pending
 
@@ -124,6 +125,13 @@ def test_the_largest_smaller_ask_that_would_have_started(
 ) -> None:
     request = pending("x", slots, **fields)
     assert smaller(view(agents, [request], **rules), request) == largest
+
+
+def test_a_smaller_ask_keeps_its_place_in_the_queue() -> None:
+    agents = [agent("a", 4, free=2)]
+    queue = [pending("x", 4), pending("y", 4, priority=60)]
+    pool = msgspec.structs.replace(view(agents, queue), is_in_line=True)
+    assert told(pool, "x").smaller == 2
 
 
 def test_a_smaller_ask_is_worth_nothing_behind_somebody_more_urgent() -> None:

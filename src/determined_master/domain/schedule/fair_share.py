@@ -13,15 +13,17 @@ Source: scheduling-and-provisioning b.2.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
-from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.fitting import Demand, demand_of, fit
+from determined_master.domain.schedule.jobs import job_view, jobs_of
 from determined_master.domain.schedule.line import PREEMPTED, Pass
 from determined_master.domain.schedule.ordering import age_key
 from determined_master.domain.schedule.plan import Plan, Preempt, Wait
 from determined_master.domain.schedule.shares import Share, fill
-from determined_master.domain.schedule.view import PoolView, RequestView, RunningView
+from determined_master.domain.schedule.view import JobView, PoolView, RequestView
+
+_Terms = tuple[int, bool, frozenset[str]]
 
 
 def plan(view: PoolView) -> Plan:
@@ -43,6 +45,8 @@ def plan(view: PoolView) -> Plan:
 
 def _serve_aux(view: PoolView) -> Pass | None:
     """Start what has no slots; None when nothing of that kind waits."""
+    if view.jobs is not None and len(view.pending) == sum([len(j.ids) for j in view.jobs]):
+        return None
     requests = sorted((r for r in view.pending if r.slots < 1), key=age_key)
     if not requests:
         return None
@@ -57,83 +61,46 @@ def _serve_aux(view: PoolView) -> Pass | None:
     return aux
 
 
-@dataclass(slots=True)
-class _Job:
-    """What one job asks for and holds."""
-
-    pending: list[RequestView] = field(default_factory=list)
-    """By age."""
-    running: list[RunningView] = field(default_factory=list)
-    """Those that stand for a request that comes back, too."""
-
-    def claim(self, job_id: str) -> Share:
-        """Its claim on the pool."""
-        members: list[RequestView | RunningView] = [*self.pending, *self.running]
-        fixed = [r.slots for r in self.running if _is_fixed(r)]
-        loose = [r.slots for r in self.running if not _is_fixed(r)]
-        loose += [r.slots for r in self.pending]
-        limits = [m.max_slots for m in members if m.max_slots is not None]
-        return Share(
-            job_id=job_id,
-            submitted_at=min([m.submitted_at for m in members]),
-            weight=max([m.weight for m in members]),
-            demand=min([sum(fixed) + sum(loose), *limits]),
-            fixed=sum(fixed),
-            smallest=min(loose, default=None),
-        )
-
-    @property
-    def holds(self) -> int:
-        """Slots that its tasks have now."""
-        return sum([r.slots for r in self.running if not r.is_gone])
-
-    @property
-    def staying(self) -> list[RunningView]:
-        """Those that hold slots and were not asked to leave."""
-        return [r for r in self.running if not (r.is_leaving or r.is_gone)]
-
-
 class _Shares:
     """The requests for slots of one pool, by job."""
 
     def __init__(self, view: PoolView) -> None:
         self.line = Pass(view, "slots")
         self._view = view
-        self._jobs: dict[str, _Job] = defaultdict(_Job)
-        impossible: list[RequestView] = []
-        possible: dict[tuple[int, bool, frozenset[str]], bool] = {}
-        for request in view.pending:
-            if request.slots < 1:
+        self._jobs = {job.job_id: job for job in self._possible(jobs_of(view))}
+
+    def _possible(self, jobs: Sequence[JobView]) -> Sequence[JobView]:
+        """The jobs without the requests that these agents could never hold, which wait."""
+        demands = frozenset[_Terms]().union(*[job.demands for job in jobs])
+        hopeless = {d for d in demands if not self.line.is_possible(Demand(*d))}
+        if not hopeless:
+            return jobs
+        kept: list[JobView] = []
+        never: list[RequestView] = []
+        for job in jobs:
+            if hopeless.isdisjoint(job.demands):
+                kept.append(job)
                 continue
-            # The same as its Demand, at a fraction of the cost.
-            key = (request.slots, request.is_single_node, request.excluded_agents)
-            is_possible = possible.get(key)
-            if is_possible is None:
-                is_possible = possible[key] = self.line.is_possible(Demand(*key))
-            if is_possible:
-                self._jobs[request.job_id].pending.append(request)
-            else:
-                impossible.append(request)
-        for request in sorted(impossible, key=age_key):
+            never += [r for r in job.pending if demand_of(r) in hopeless]
+            left = [r for r in job.pending if demand_of(r) not in hopeless]
+            if left or job.running:
+                kept.append(job_view(job.job_id, left, job.running))
+        for request in sorted(never, key=age_key):
             self.line.wait(request, "impossible")
-        for job in self._jobs.values():
-            job.pending.sort(key=age_key)
-        for one in view.running:
-            if one.slots > 0:
-                self._jobs[one.job_id].running.append(one)
+        return kept
 
     def serve(self) -> None:
         """Offer slots to all jobs, then let each use its offer or give back what is above it."""
-        claims = [job.claim(job_id) for job_id, job in self._jobs.items()]
-        shares = fill(claims, _capacity(self._view))
+        jobs = self._jobs
+        shares = fill(map(_claim, jobs.values()), _capacity(self._view, jobs.values()))
         served = self._serve_longest_waiting(shares)
         for share in shares:
-            job = self._jobs[share.job_id]
-            staying = job.staying
-            excess = sum([r.slots for r in staying]) - share.offered
+            job = jobs[share.job_id]
+            excess = job.staying - share.offered
             if excess > 0:
-                self._give_back(staying, excess)
-            self._start(job, share.offered, is_full=excess >= 0, served=served)
+                self._give_back(job, excess)
+            if job.pending:
+                self._start(job, 0 if excess >= 0 else share.offered - job.holds, served)
 
     def _serve_longest_waiting(self, shares: list[Share]) -> str | None:
         """Start, or drain agents for, the oldest request that its share does not serve.
@@ -172,7 +139,7 @@ class _Shares:
                 return request
         return None
 
-    def _is_stuck(self, oldest: RequestView, job: _Job, offered: int) -> bool:
+    def _is_stuck(self, oldest: RequestView, job: JobView, offered: int) -> bool:
         """Whether the job's oldest request is not started by its offer."""
         wanted = job.holds + oldest.slots
         if oldest.max_slots is not None and wanted > oldest.max_slots:
@@ -186,9 +153,13 @@ class _Shares:
             or any(r.slots < oldest.slots for r in job.pending)  # which can pass it
         )
 
-    def _give_back(self, staying: list[RunningView], excess: int) -> None:
+    def _give_back(self, job: JobView, excess: int) -> None:
         """Ask the oldest to leave until the job has no more than its offer."""
-        able = [r for r in staying if r.is_preemptible and not r.is_long_awaited]
+        able = [
+            r
+            for r in job.running
+            if r.is_preemptible and not (r.is_leaving or r.is_gone or r.is_long_awaited)
+        ]
         for one in sorted(able, key=lambda r: (r.submitted_at, r.started_at, r.allocation_id)):
             if excess <= 0:
                 return
@@ -196,9 +167,12 @@ class _Shares:
             self.line.room.leaves(one)
             excess -= one.slots
 
-    def _start(self, job: _Job, offered: int, *, is_full: bool, served: str | None) -> None:
-        left = 0 if is_full else offered - job.holds
+    def _start(self, job: JobView, left: int, served: str | None) -> None:
+        """Start its requests until what is left of its offer is used."""
         waits = self.line.waits
+        if job.smallest_asked is None or left < job.smallest_asked:  # as with most jobs
+            waits += [Wait(id, "share") for id in job.ids if id != served]
+            return
         for request in job.pending:
             if request.allocation_id == served:
                 continue
@@ -213,21 +187,21 @@ class _Shares:
             left -= request.slots
 
 
-def _is_fixed(one: RunningView) -> bool:
-    """Whether it is never asked to give its slots back."""
-    holds = not (one.is_leaving or one.is_gone)
-    return holds and (one.is_long_awaited or not one.is_preemptible)
+def _claim(job: JobView) -> Share:
+    return Share(job.job_id, job.submitted_at, job.weight, job.demand, job.fixed, job.smallest)
 
 
-def _capacity(view: PoolView) -> int:
+def _capacity(view: PoolView, jobs: Iterable[JobView]) -> int:
     """Slots of the agents that take work, and those in use that do not."""
     accepting = {a.id for a in view.agents if a.is_accepting}
-    shut = sum(count for a in view.agents if a.is_accepting for _, count in a.shut)
-    elsewhere = sum(
-        slots
-        for one in view.running
-        if not one.is_gone
-        for agent_id, slots in one.slots_by_agent
-        if agent_id not in accepting
-    )
-    return elsewhere + shut + sum(a.slots for a in view.agents if a.is_accepting)
+    capacity = 0
+    for agent in view.agents:
+        if agent.is_accepting:
+            capacity += agent.slots
+            if agent.shut:
+                capacity += sum([count for _, count in agent.shut])
+    for job in jobs:
+        if not accepting.issuperset(job.agents):
+            parts = [p for r in job.running if not r.is_gone for p in r.slots_by_agent]
+            capacity += sum([slots for agent_id, slots in parts if agent_id not in accepting])
+    return capacity

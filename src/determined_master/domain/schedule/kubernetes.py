@@ -50,6 +50,8 @@ def as_agents(view: PoolView) -> PoolView:
             for r in view.running
         ),
         rules=replace(view.rules, type="priority") if sign == -1 else view.rules,
+        is_in_line=False,
+        jobs=None,
     )
 
 

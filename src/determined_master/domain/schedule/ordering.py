@@ -59,6 +59,8 @@ def drawn_forward(
         members: all of one priority, in the order of the queue.
         waiting: those of them that nobody may pass, in the same order.
     """
+    if not waiting:
+        return list(members)
     # Stable: who began to wait at the same instant keeps the order of the queue.
     drawn = sorted(waiting, key=_asked_at)
     since = list(map(_asked_at, drawn))
@@ -66,14 +68,14 @@ def drawn_forward(
     served: set[str] = set()
     begin = 0
     for n, request in enumerate(members):
-        end = bisect_left(since, request.requested_at, begin)
-        if end > begin:
+        if since[begin] < request.requested_at:
+            end = bisect_left(since, request.requested_at, begin)
             order += [r for r in drawn[begin:end] if r.allocation_id not in served]
             served.update([r.allocation_id for r in drawn[begin:end]])
             begin = end
-        if begin == len(drawn):
-            order += [r for r in members[n:] if r.allocation_id not in served]
-            break
+            if begin == len(drawn):
+                order += [r for r in members[n:] if r.allocation_id not in served]
+                break
         if request.allocation_id not in served:
             served.add(request.allocation_id)
             order.append(request)

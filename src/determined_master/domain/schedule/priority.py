@@ -55,6 +55,7 @@ def _served(view: PoolView, requests: Sequence[RequestView], kind: Kind) -> Plan
 
 
 _terms_of = attrgetter("slots", "is_single_node", "excluded_agents", "max_slots")
+_Terms = tuple[int, bool, frozenset[str], int | None]
 
 
 class _Queue:
@@ -77,12 +78,14 @@ class _Queue:
         waits_from = ""
         """Who waits at the most urgent priority at which somebody waits."""
         for _, equals in groupby(line, key=attrgetter("priority")):
-            members = self._in_order(list(equals))
+            members = list(equals)
+            kinds = set(map(_terms_of, members))
+            members = self._in_order(members, {Demand(*kind[:3]) for kind in kinds})
             # Most of a long queue can only wait, and is not looked at one by one.
             if waits_from and not self._preempts:
                 waits = [Wait(r.allocation_id, "behind", waits_from) for r in members]
                 self.line.waits += waits
-            elif self._all_can_only_wait(members):
+            elif self._all_can_only_wait(kinds):
                 self.line.waits += [Wait(r.allocation_id, "full") for r in members]
                 waits_from = waits_from or members[0].allocation_id
             else:
@@ -91,8 +94,13 @@ class _Queue:
     def _serve_equals(self, members: Sequence[RequestView], ahead: str) -> str:
         """Serve all of one priority; the first that waits, `ahead` when somebody does already."""
         waits, first = self.line.waits, ahead
+        settled, impatient_at = self._settled, self.line.impatient_at
         for request in members:
-            if request.max_slots is None and self._is_settled(request):
+            # As `_is_settled` says, without calling it for each of a long queue.
+            is_for_all = settled.get(demand_of(request))
+            if request.max_slots is None and (
+                is_for_all or (is_for_all is False and request.requested_at > impatient_at)
+            ):
                 waits.append(Wait(request.allocation_id, "full"))
                 first = first or request.allocation_id
                 continue
@@ -101,13 +109,12 @@ class _Queue:
                 first = first or request.allocation_id
         return first
 
-    def _all_can_only_wait(self, members: Sequence[RequestView]) -> bool:
+    def _all_can_only_wait(self, kinds: Iterable[_Terms]) -> bool:
         """Whether nothing that these ask for can be had in this pass, patient or not."""
-        if not self._settled.get(demand_of(members[0])):  # as with the most urgent ones
-            return False
+        settled = self._settled
         return all(
-            max_slots is None and self._settled.get(tuple(demand))
-            for *demand, max_slots in set(map(_terms_of, members))
+            limit is None and settled.get((slots, is_single_node, excluded))
+            for slots, is_single_node, excluded, limit in kinds
         )
 
     def _is_settled(self, request: RequestView) -> bool:
@@ -115,7 +122,9 @@ class _Queue:
         is_for_all = self._settled.get(demand_of(request))
         return is_for_all or (is_for_all is False and not self.line.is_impatient(request))
 
-    def _in_order(self, members: list[RequestView]) -> list[RequestView]:
+    def _in_order(
+        self, members: list[RequestView], demands: Iterable[Demand]
+    ) -> list[RequestView]:
         """Of one priority, those who have waited too long before equals that came later.
 
         A search that was submitted earlier may ask for its next trials for days: their place in
@@ -128,8 +137,7 @@ class _Queue:
         waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
         if not waiting:
             return members
-        possible = self.line.is_possible
-        hopeless = {d for d in set(map(demand_of, members)) if not possible(Demand(*d))}
+        hopeless = {d for d in demands if not self.line.is_possible(d)}
         if not hopeless:
             return drawn_forward(members, waiting)
         never = [r for r in members if demand_of(r) in hopeless]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
-from determined_master.domain.schedule.ties import Ring, agent_hash
+import msgspec
+
+from determined_master.domain.schedule.ties import Ring, member_of
 from determined_master.domain.schedule.view import AgentView, Rules, RunningView
 
 Kind = Literal["slots", "aux"]
@@ -30,8 +31,7 @@ By what can be promised, the first is negative where more is promised than will 
 """
 
 
-@dataclass(slots=True)
-class Seat:
+class Seat(msgspec.Struct, gc=False):
     """The places of one agent in the course of a pass."""
 
     id: str
@@ -60,12 +60,13 @@ class Index:
         self._measure = measure
         self.groups: dict[Group, Ring] = {}
         self._of: dict[str, Group] = {}
+        group_of, groups = self._group, self.groups
         for seat in seats:
-            group = self._of[seat.id] = self._group(seat)
-            ring = self.groups.get(group)
-            if ring is None:
-                ring = self.groups[group] = []
-            ring.append(seat.member)
+            group = self._of[seat.id] = group_of(seat)
+            if group in groups:
+                groups[group].append(seat.member)
+            else:
+                groups[group] = [seat.member]
 
     def count(self, group: Group, excluded: frozenset[str] = frozenset()) -> int:
         """How many agents a group has, without those that are excluded."""
@@ -209,7 +210,7 @@ def drained(agents: Sequence[AgentView], rules: Rules, kind: Kind) -> Room:
 
 
 def _seat(agent: AgentView, kind: Kind, rules: Rules, leaving: int) -> Seat:
-    member = agent_hash(agent.id), agent.id
+    member = member_of(agent.id)
     if kind == "slots":
         free = sorted(agent.free_slots)
         return Seat(agent.id, member, agent.slots, free, len(free) + leaving, None)

@@ -26,7 +26,10 @@ def hash_of(id: str) -> int:
     return int.from_bytes(digest[:8], "little")
 
 
-agent_hash = lru_cache(maxsize=65_536)(hash_of)
+@lru_cache(maxsize=65_536)
+def member_of(agent_id: str) -> tuple[int, str]:
+    """An agent as a member of rings."""
+    return hash_of(agent_id), agent_id
 
 
 def distance(request_hash: int, agent: int) -> int:

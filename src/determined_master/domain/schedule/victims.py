@@ -6,11 +6,12 @@ be needed are spared.
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import islice
 
 from determined_master.domain.schedule.fitting import Demand, Gathered, could_fit, fit
 from determined_master.domain.schedule.line import PREEMPTED, Pass
-from determined_master.domain.schedule.ordering import Rank, rank
+from determined_master.domain.schedule.ordering import Position, Rank, rank
 from determined_master.domain.schedule.plan import Preempt
 from determined_master.domain.schedule.room import Parts
 from determined_master.domain.schedule.view import RequestView, RunningView
@@ -30,7 +31,7 @@ class Victims:
             for r in line.view.running
             if r.is_preemptible and not (r.is_leaving or r.is_gone) and line.room.held(r)
         ]
-        self._left = sorted(able, key=lambda r: (*rank(r), r.started_at, r.allocation_id))
+        self._left = sorted(able, key=_urgency)
         """The most urgent first."""
         self._first = 0
         """Those before it are as urgent as whoever asks: not counted in the room any more."""
@@ -102,3 +103,8 @@ class Victims:
             if one.allocation_id not in self._taken:
                 self._room.could_leave(one, -1)
             self._first += 1
+
+
+def _urgency(one: RunningView) -> tuple[int, Position, datetime, str]:
+    """The order of those who run, the most urgent first."""
+    return *rank(one), one.started_at, one.allocation_id

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from determined_master.domain.machine_size import Size
 from determined_master.domain.priorities import PriorityOrder
@@ -104,6 +105,36 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     slots_by_agent: tuple[tuple[str, int], ...] = ()
 
 
+class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one job asks for and holds, added up; `jobs.job_view` makes it."""
+
+    job_id: str
+    pending: tuple[RequestView, ...]
+    """Its requests for slots, the oldest first."""
+    ids: tuple[str, ...]
+    """Their allocations."""
+    running: tuple[RunningView, ...]
+    """Its tasks with slots, those that stand for a request that comes back, too."""
+    submitted_at: datetime
+    weight: float
+    demand: int
+    """Slots of all of them, no more than its max_slots."""
+    smallest: int | None
+    """Slots of the smallest of them, those left out that cannot be asked to leave."""
+    smallest_asked: int | None
+    """Slots of its smallest request."""
+    holds: int
+    """Slots that its tasks have now."""
+    staying: int
+    """Slots of those that were not asked to leave."""
+    fixed: int
+    """Slots of those that are never asked to give them back."""
+    demands: frozenset[tuple[int, bool, frozenset[str]]]
+    """What its requests ask for, each kind once: equals `Demand`."""
+    agents: frozenset[str]
+    """Where its tasks are."""
+
+
 class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
     """One pool at one instant; the order of its parts never changes a decision."""
 
@@ -115,6 +146,12 @@ class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
     rules: Rules = Rules()
     is_in_line: bool = False
     """Whether `pending` is in the order of `queue_key`, so that nobody needs to sort it."""
+    jobs: tuple[JobView, ...] | None = None
+    """`pending` and `running` by job, where somebody keeps them so; None to have them grouped."""
+
+    def with_pending(self, pending: tuple[RequestView, ...]) -> PoolView:
+        """The same pool with other requests, in any order."""
+        return replace(self, pending=pending, is_in_line=False, jobs=None)
 
 
 def position_of(submitted_at: datetime) -> int:

@@ -146,7 +146,7 @@ def smaller(view: PoolView, request: RequestView) -> int | None:
     asks = sorted((s for s in sizes if s < request.slots), reverse=True)
     for slots in asks[:MAX_ASKS]:
         others = tuple(r for r in view.pending if r is not request)
-        made = planner.plan(replace(view, pending=(*others, replace(request, slots=slots))))
+        made = planner.plan(view.with_pending((*others, replace(request, slots=slots))))
         if any(s.allocation_id == request.allocation_id for s in made.starts):
             return slots
     return None
