@@ -12,6 +12,7 @@ import pytest_asyncio
 from tests.api import cases_experiments as scene
 from tests.api.cases_interactive import launched
 from tests.api.client import Client
+from tests.api.master import snapshot
 from tests.api.samples import World
 from tests.api.scenes import trials_of
 from tests.api.shared_world import shared_world
@@ -158,14 +159,27 @@ async def test_a_shell_comes_with_its_keys_its_user_and_its_address(
     assert (port.is_tcp, port.is_unauthenticated, port.is_default) == (True, True, True)
 
 
-async def test_a_shell_on_an_agent_without_rights_has_the_agents_user(
+async def test_a_shell_on_an_agent_without_rights_has_the_agents_user_from_its_launch_on(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await world.forget_users()
     monkeypatch.setattr(world.services.agents._backend, "account", "ada")
     task = await launched(world, "shell", config={"resources": {"slots": 0}})
-    assert task["agentUserGroup"]["user"] == "root"
+    assert task["agentUserGroup"]["user"] == "ada"
     await serve(world, task["id"])
+    assert (await get(client, task["id"], "shell"))["agentUserGroup"]["user"] == "ada"
+
+
+async def test_a_shell_may_become_anybodys_where_the_agents_of_its_pool_differ(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.forget_users()
+    backend = world.services.agents._backend
+    monkeypatch.setattr(backend, "account", "ada")
+    monkeypatch.setattr(backend, "others", [snapshot("a2", account="bob")])
+    task = await launched(world, "shell", config={"resources": {"slots": 0}})
+    assert task["agentUserGroup"]["user"] == "root"
+    monkeypatch.setattr(backend, "others", [snapshot("a2", account="bob", pool="elsewhere")])
     assert (await get(client, task["id"], "shell"))["agentUserGroup"]["user"] == "ada"
 
 

@@ -17,6 +17,8 @@ from tests.e2e.cluster import Cluster, until
 from tests.environments import NotInstalled
 from tests.interactive.conftest import install_tools
 
+from determined.exec import _terminals
+
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
 
 NO_SLOTS = ("--config", "resources.slots=0")
@@ -91,16 +93,18 @@ def test_a_shell_is_opened_through_the_master(
     search = os.pathsep.join([os.environ["PATH"], "/usr/sbin"])
     if not shutil.which("sshd", path=search) or not shutil.which("ssh"):
         pytest.skip("there is no ssh or no sshd here (Debian's openssh-client, openssh-server)")
-    if os.getuid() != 0:
-        pytest.skip("0.38.1 logs in as root, unless an agent user is linked: this server is ours")
-    Path("/run/sshd").mkdir(exist_ok=True)
-    task_id = id_of(client.det("shell", "start", "-d", *NO_SLOTS))
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    terminal = () if _terminals.are_given() else ("-T",)
+    said = client.det("shell", "start", *NO_SLOTS, "--", *terminal, "echo now in $DET_TASK_TYPE")
+    task_id = id_of(said)
     started.append(("shell", task_id))
-    said = client.det("shell", "open", task_id, "--", "echo", "in $DET_TASK_TYPE")
+    assert "now in SHELL" in said.out
+    said = client.det("shell", "open", task_id, "--", *terminal, "echo in $DET_TASK_TYPE")
     assert "in SHELL" in said.out
     shown = client.det("shell", "show-ssh-command", task_id).out.strip().splitlines()[-1]
     done = subprocess.run(
-        [*shlex.split(shown), "echo again"],
+        [*shlex.split(shown), *terminal, "echo again"],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,

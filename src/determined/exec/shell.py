@@ -13,6 +13,7 @@ from typing import Dict, List, Mapping
 
 from determined._constants import RUN_DIR, run_dir
 from determined.common.api._session import BaseSession
+from determined.exec import _terminals
 from determined.exec._notes import EntryFailed, note
 from determined.exec._serve import report_ready, serve
 from determined.exec._tools import find_server
@@ -76,8 +77,8 @@ def prepare(env: Mapping[str, str]) -> str:
     except OSError as error:
         raise EntryFailed(f"the files of this shell are not there: {error}") from error
     _write(os.path.join(folder, "authorized_keys"), authorized_keys(keys, env), 0o600)
-    path = os.path.join(folder, "sshd_config")
-    _write(path, placed(config), 0o644)
+    path, banner = os.path.join(folder, "sshd_config"), os.path.join(folder, "banner")
+    _write(path, with_terminals(placed(config), banner), 0o644)
     if os.getuid() == 0:
         os.makedirs(PRIVILEGE_DIR, 0o755, exist_ok=True)
         if run_dir() == RUN_DIR:  # in a container of its own
@@ -121,6 +122,25 @@ def placed(config: str) -> str:
         # directories above that may be anything (such as /tmp).
         config = config.replace("StrictModes yes", "StrictModes no")
     return config
+
+
+def with_terminals(config: str, banner: str) -> str:
+    """The server's configuration, which refuses terminals where giving one would end a session.
+
+    Args:
+        config: for where terminals are given.
+        banner: a path; what stands there is shown to who logs in.
+    """
+    if _terminals.are_given():
+        return config
+    text = (
+        f"this machine gives {pwd.getpwuid(os.getuid()).pw_name} no terminals: log in without one "
+        f"(ssh -T), add that user to the group {_terminals.GROUP!r} there, or mount /dev/pts with "
+        "this group (gid=5)"
+    )
+    note(text, "WARNING")
+    _write(banner, f"{text}\n", 0o644)
+    return f"PermitTTY no\nBanner {banner}\n{config}"
 
 
 def check_account() -> None:

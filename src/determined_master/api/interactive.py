@@ -128,11 +128,20 @@ def addresses_of(call: Call, row: ListedTask) -> list[dict[str, Any]]:
 
 
 async def account_of(call: Call, row: ListedTask) -> str:
-    """The user that its agent runs all tasks as; empty where it runs as its own, or nowhere."""
+    """The user that its agent runs all tasks as; empty where each task has its own.
+
+    What was not placed yet is told what all agents of its pool agree on: clients of before 0.39
+    log in by the answer to the launch and do not ask again.
+    """
+    agents = await call.services.agents.list_all(call.caller)
     allocation = call.services.live.find(f"{row.id}.1")
     where = {c.agent_id for c in allocation.containers} if allocation is not None else set()
-    agents = await call.services.agents.list_all(call.caller) if where else ()
-    return next((agent.account for agent in agents if agent.id in where), "")
+    accounts = {
+        agent.account
+        for agent in agents
+        if (agent.id in where if where else agent.is_in(row.resource_pool))
+    }
+    return accounts.pop() if len(accounts) == 1 else ""
 
 
 def warnings_of(*, exceeds_slots: bool) -> list[LaunchWarning]:

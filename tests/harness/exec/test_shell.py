@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from tests.covers import covers
 
-from determined.exec import shell
+from determined.exec import _terminals, shell
 from determined.exec._notes import EntryFailed
 
 
@@ -37,6 +38,20 @@ def test_the_configuration_follows_the_run_directory(monkeypatch: pytest.MonkeyP
     assert shell.placed(text) == text
     monkeypatch.setenv("DET_RUN_DIR", "/tmp/run")
     assert shell.placed(text) == "HostKey /tmp/run/ssh/id_rsa\nStrictModes no\n"
+
+
+def test_who_logs_in_where_no_terminals_are_given_is_told_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    banner = tmp_path / "banner"
+    monkeypatch.setattr(_terminals, "are_given", lambda: True)
+    assert shell.with_terminals("Port 1\n", str(banner)) == "Port 1\n"
+    assert not banner.exists()
+    monkeypatch.setattr(_terminals, "are_given", lambda: False)
+    config = shell.with_terminals("Port 1\n", str(banner))
+    assert config == f"PermitTTY no\nBanner {banner}\nPort 1\n"
+    assert "log in without one (ssh -T)" in banner.read_text()
+    assert banner.read_text() in "".join(capsys.readouterr())
 
 
 def test_a_user_whom_the_image_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
