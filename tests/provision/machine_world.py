@@ -107,6 +107,11 @@ class World:
         self.live.changed(state, 1)
         return state.id
 
+    def submit_in_vain(self, slots: int = 1) -> str:
+        """A request while the cloud has no room for a machine; its allocation's id."""
+        self.cloud.room = 0
+        return self.submit(slots)
+
     def end(self, allocation_id: str) -> None:
         """It is over."""
         state = self.live.find(allocation_id)

@@ -110,8 +110,7 @@ async def test_without_a_timeout_a_failure_sends_nobody_away_and_is_tried_again(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
-    world.cloud.room = 0
-    task = world.submit(slots=4)
+    task = world.submit_in_vain(slots=4)
     launches = count_launches(world, monkeypatch)
     tries = []
     for _ in range(60):
@@ -130,8 +129,7 @@ async def test_a_failure_of_a_launch_that_nobody_waits_for_any_more_is_not_told(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
-    world.cloud.room = 0
-    task = world.submit()
+    task = world.submit_in_vain()
     await world.tick()
     assert world.loop.news.failure
     world.live.changed(

@@ -18,8 +18,7 @@ async def test_a_providers_text_is_told_to_admins_and_to_others_that_there_is_on
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pool, monkeypatch)
-    world.cloud.room = 0
-    task = world.submit()
+    task = world.submit_in_vain()
     await world.tick()
     await world.tick()
     decision = world.pool.decision

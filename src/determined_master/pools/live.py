@@ -126,9 +126,7 @@ class LiveAllocations:
         expected = _still_expected(queue)
         return PoolView(
             pool=pool,
-            agents=tuple(
-                [self._agent_view(a, max_zero_slot_tasks) for a in known if a.is_in(pool)]
-            ),
+            agents=tuple(self._agent_view(a, max_zero_slot_tasks) for a in known if a.is_in(pool)),
             pending=queue.pending.requests(),
             running=(*queue.running.values(), *expected),
             now=clock.now(),

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 SHARDS = 2
 """Flushes under way at a time: one gathers while the other waits for its commit. A trial's
 reports always go the same way, so they stay in order."""
-FEW = 100
-"""Flushes of fewer reports than this wait for each other: most of what one costs is its commit, so
-two at a time cost more than one that has gathered meanwhile."""
 MAX_REPORTS_A_FLUSH = 2000
 MAX_WAITING = 10_000
 MAX_DEADLOCKS = 3
@@ -46,7 +43,6 @@ class Flusher:
         self.summaries = Summaries(pool)
         self.points = SeriesPoints(pool)
         self.store = MetricStore(self.summaries, self.points)
-        self._turn = asyncio.Lock()
         self._queues: list[asyncio.Queue[Waiting]] = [
             asyncio.Queue(MAX_WAITING) for _ in range(SHARDS)
         ]
@@ -82,9 +78,7 @@ class Flusher:
             try:
                 async with self._pool.acquire() as conn:
                     while batch:
-                        is_small = len(batch[0][0]) + queue.qsize() < FEW
-                        async with self._turn if is_small else contextlib.nullcontext():
-                            await self._flush(conn, batch + _more(queue, batch))
+                        await self._flush(conn, batch + _more(queue, batch))
                         batch = []
                         # Over a connection that was lost nothing more is taken up.
                         if not conn.is_closed() and not queue.empty():

@@ -21,9 +21,7 @@ from determined_master.domain.schedule.line import PREEMPTED, Pass
 from determined_master.domain.schedule.ordering import age_key
 from determined_master.domain.schedule.plan import Plan, Preempt, Wait
 from determined_master.domain.schedule.shares import Share, fill
-from determined_master.domain.schedule.view import JobView, PoolView, RequestView
-
-_Terms = tuple[int, bool, frozenset[str]]
+from determined_master.domain.schedule.view import DemandKey, JobView, PoolView, RequestView
 
 
 def plan(view: PoolView) -> Plan:
@@ -71,7 +69,7 @@ class _Shares:
 
     def _possible(self, jobs: Sequence[JobView]) -> Sequence[JobView]:
         """The jobs without the requests that these agents could never hold, which wait."""
-        demands = frozenset[_Terms]().union(*[job.demands for job in jobs])
+        demands = frozenset[DemandKey]().union(*[job.demands for job in jobs])
         hopeless = {d for d in demands if not self.line.is_possible(Demand(*d))}
         if not hopeless:
             return jobs

@@ -23,7 +23,7 @@ from determined_master.domain.schedule.ordering import drawn_forward, queue_key
 from determined_master.domain.schedule.plan import Plan, Wait
 from determined_master.domain.schedule.room import Kind
 from determined_master.domain.schedule.victims import Victims
-from determined_master.domain.schedule.view import PoolView, RequestView
+from determined_master.domain.schedule.view import DemandKey, PoolView, RequestView
 
 
 def plan(view: PoolView) -> Plan:
@@ -68,7 +68,7 @@ class _Queue:
         self._victims = Victims(self.line) if self._preempts else None
         self._hopeless: set[Demand] = set()
         """Demands that neither leaving nor preempted tasks can meet in this pass."""
-        self._settled: dict[tuple[int, bool, frozenset[str]], bool] = {}
+        self._settled: dict[DemandKey, bool] = {}
         """By demand for which nothing can be had in this pass: False where agents may be drained
         for somebody who has waited too long."""
 

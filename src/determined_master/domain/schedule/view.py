@@ -105,7 +105,11 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     slots_by_agent: tuple[tuple[str, int], ...] = ()
 
 
-class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
+DemandKey = tuple[int, bool, frozenset[str]]
+"""Slots, whether on one agent, agents left out: equals a `Demand`, and costs less to make."""
+
+
+class JobView(msgspec.Struct, frozen=True):
     """What one job asks for and holds, added up; `jobs.job_view` makes it."""
 
     job_id: str
@@ -129,8 +133,8 @@ class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
     """Slots of those that were not asked to leave."""
     fixed: int
     """Slots of those that are never asked to give them back."""
-    demands: frozenset[tuple[int, bool, frozenset[str]]]
-    """What its requests ask for, each kind once: equals `Demand`."""
+    demands: frozenset[DemandKey]
+    """What its requests ask for, each kind once."""
     agents: frozenset[str]
     """Where its tasks are."""
 
