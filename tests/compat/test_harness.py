@@ -1,7 +1,7 @@
 """Tasks that run the harness of 0.38.1 against our master.
 
-It looks for its files in /run/determined, where a container has them. Tasks here are plain
-processes, so their entrypoint mounts the run directory there, in a namespace of its own.
+It looks for its files in /run/determined and /determined_shared_fs, where a container has them.
+Tasks here are plain processes, so their entrypoint mounts both there, in a namespace of its own.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ def test_a_trial_reports_saves_and_completes(cluster: Cluster, entrypoint: list[
     assert {c["training"]["searcherMetric"] for c in checkpoints} == {2, 2 / 3}
     found = cluster.get(f"/api/v1/experiments/{experiment}")["experiment"]
     assert found["progress"] == 1
+    storage = Path(found["config"]["checkpoint_storage"]["host_path"])
+    assert all(list((storage / c["uuid"]).iterdir()) for c in checkpoints)
 
 
 def test_a_paused_trial_saves_leaves_and_resumes(cluster: Cluster, entrypoint: list[str]) -> None:
