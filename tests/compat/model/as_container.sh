@@ -14,4 +14,5 @@ mkdir -p "$root/run/determined" "$root/determined_shared_fs"
 mount --bind "$DET_RUN_DIR" "$root/run/determined"
 mount --bind "$DET_SHARED_FS_PATH" "$root/determined_shared_fs"
 unset PYTHONPATH
+PATH=$PATH:/usr/sbin  # where chroot is
 exec chroot "$root" env --chdir="$PWD" "$@"' sh "$@"
