@@ -110,6 +110,10 @@ class Person:
         assert status == code, f"det {words} ended with {status}: {said}"
         return said
 
+    def det_comes_to_say(self, text: str, *words: object) -> None:
+        """Run one command again until it prints a text: logs arrive a little behind."""
+        until(lambda: text in self.det(*words).out, what=f"{text!r} from det {words}")
+
     def det_on_terminal(self, *words: object) -> str:
         """What a command prints to somebody at a terminal."""
         out = _Terminal()

@@ -102,7 +102,7 @@ def test_a_shell_is_listed_and_tells_of_itself(person: Person, shell: str) -> No
     rows = {row["id"]: row for row in person.det("shell", "list", "--csv").rows()}
     assert rows[shell]["description"].startswith("Shell (")
     person.det("shell", "show_ssh_command", shell)  # once it is ready
-    assert "the ssh server listens" in person.det("shell", "logs", shell).out
+    person.det_comes_to_say("the ssh server listens", "shell", "logs", shell)
     person.det("shell", "set", "priority", shell, 9)
     config = person.det("shell", "config", shell).out
     assert "priority: 9" in config

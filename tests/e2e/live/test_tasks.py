@@ -57,7 +57,7 @@ def reaches(person: Person, task_id: str, state: str) -> None:
 
 
 def prints(person: Person, task_id: str, text: str) -> None:
-    until(lambda: text in person.det("task", "logs", task_id).out, what=f"{text!r} in the log")
+    person.det_comes_to_say(text, "task", "logs", task_id)
 
 
 @live("task create", "task fork", "task config", "task logs")
