@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import sys
 from typing import List, Optional, Sequence
@@ -30,6 +31,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "_ARGCOMPLETE" in os.environ:
         _complete()
+    _allow_any_text()
     args = _parse(words)
     try:
         return _run(args)
@@ -44,6 +46,13 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 def build_parser(noun: Optional[declare.Command]) -> argparse.ArgumentParser:
     """The parser of `det` with the arguments of one noun, and the names of all."""
     return _parser([noun] if noun is not None else [])
+
+
+def _allow_any_text() -> None:
+    """Write what the output's encoding lacks as `\\u…`: names may be in any script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
@@ -80,7 +89,7 @@ def _is_trusted_now(args: argparse.Namespace, error: Exception) -> bool:
 
 def _failed(args: argparse.Namespace, error: Exception) -> int:
     sys.stdout.flush()
-    print(f"Failed to {args.doing}: {error}", file=sys.stderr)
+    print(f"Failed to {args.doing}: {errors.in_words(error)}", file=sys.stderr)
     return 1
 
 
