@@ -23,6 +23,32 @@ def test_a_refusal_of_the_master_is_told_after_what_failed(det: Det, master: Fak
     assert outcome.err == "Failed to describe experiment: experiment '99' not found\n"
 
 
+@pytest.mark.parametrize(
+    ("flags", "who"),
+    [((), "see 'det user whoami'"), (("-u", "determined"), "not as 'determined'")],
+)
+def test_who_may_not_is_told_who_could(
+    det: Det, master: FakeMaster, flags: tuple[str, ...], who: str
+) -> None:
+    refusal = error(403, 7, "PermissionDenied", "user does not have permission")
+    master.routes[("GET", "/api/v1/experiments/99")] = refusal
+    assert det(*flags, "e", "describe", "99").err == (
+        f"Failed to describe experiment: user does not have permission: {who}; run it as another "
+        "user with det -u USER, or ask an admin\n"
+    )
+
+
+def test_a_wrong_password_of_the_environment_is_told_to_be_from_there(
+    det: Det, master: FakeMaster
+) -> None:
+    refusal = error(401, 16, "Unauthenticated", "invalid credentials")
+    master.routes[("POST", "/api/v1/auth/login")] = refusal
+    assert det("e", "list").err == (
+        "Failed to list experiments: Invalid username/password combination. Please try again. "
+        "They are those of DET_USER ('determined') and DET_PASS.\n"
+    )
+
+
 def test_a_master_that_is_not_there_is_named_with_the_remedy(
     det: Det, home: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

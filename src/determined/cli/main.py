@@ -19,6 +19,8 @@ from typing import List, Optional, Sequence
 from determined.__version__ import __version__
 from determined.cli import declare, errors, nouns
 
+_REFUSAL = "user does not have permission"
+"""All that a master says of who may not do something."""
 _GLOBAL_WITH_VALUE = ("-u", "--user", "-m", "--master")
 
 
@@ -89,7 +91,12 @@ def _is_trusted_now(args: argparse.Namespace, error: Exception) -> bool:
 
 def _failed(args: argparse.Namespace, error: Exception) -> int:
     sys.stdout.flush()
-    print(f"Failed to {args.doing}: {errors.in_words(error)}", file=sys.stderr)
+    text = errors.in_words(error)
+    if text == _REFUSAL:
+        text += (
+            f": not as '{args.user}'" if args.user else ": see 'det user whoami'"
+        ) + "; run it as another user with det -u USER, or ask an admin"
+    print(f"Failed to {args.doing}: {text}", file=sys.stderr)
     return 1
 
 
