@@ -169,7 +169,9 @@ class Formatter(argparse.HelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
-        silent = action.default in (None, False, True, argparse.SUPPRESS) or action.default == []
+        # By identity: 1 and 0 are equal to True and False, and are told.
+        untold = (None, False, True, argparse.SUPPRESS)
+        silent = any(action.default is value for value in untold) or action.default == []
         if silent or "%(default)" in text:
             return text
         return text + " (default: %(default)s)"
