@@ -49,13 +49,35 @@ def test_the_version_needs_no_settings(argv: list[str]) -> None:
     assert load(argv, {"DET_PORT": "zip"}).command == "version"
 
 
-def test_help_tells_commands_flags_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("argv", [["--help"], ["help"]])
+def test_help_tells_commands_flags_and_defaults(
+    capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
     with pytest.raises(SystemExit) as caught:
-        load(["--help"], HOME)
+        load(argv, HOME)
     assert caught.value.code == 0
     told = capsys.readouterr().out
     for word in ("backup", "restore", "migrate", "--db-host", "--security-agent-join", "DET_"):
         assert word in told
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--hosst", "x"], "there is no option --hosst; did you mean --host"),
+        (["backup", "/to", "--db-hosst=x"], "there is no option --db-hosst; did you mean"),
+        (["rnu"], "invalid choice: 'rnu'"),
+        (["rnu"], "did you mean run?"),
+        (["backup"], "determined-master backup: error: the following arguments are required"),
+    ],
+)
+def test_a_mistyped_word_is_named_with_what_was_meant(
+    capsys: pytest.CaptureFixture[str], argv: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        load(argv, HOME)
+    assert caught.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 def test_paths_follow_from_who_runs_the_master(tmp_path: Path) -> None:

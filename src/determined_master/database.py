@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Layout, default_layout
-from determined_master.store.errors import DataDirInUse
+from determined_master.store.errors import DataDirInUse, NoDataDir
 from determined_master.store.migrate import migrate
 from determined_master.store.pool import Address, check_server, connect, embedded_address
 
@@ -26,7 +26,7 @@ def secrets_dir(settings: Settings) -> Path | None:
 def layout_of(settings: Settings) -> Layout:
     """Where the master's own PostgreSQL lies."""
     if settings.db.data_dir:
-        return Layout(Path(settings.db.data_dir))
+        return Layout(Path(settings.db.data_dir).absolute())
     return default_layout(settings.cluster_name or "determined")
 
 
@@ -34,8 +34,8 @@ def layout_of(settings: Settings) -> Layout:
 async def database(settings: Settings) -> AsyncIterator[Address]:
     """A database: the user's, or our own that runs as long as this does.
 
-    It is migrated, but for `restore`, which needs an empty one. `backup` may use the server
-    of a master that runs.
+    It is migrated, but for `restore`, which needs an empty one. `backup` and `simulate` may use
+    the server of a master that runs, and make no database where there is none.
     """
     if settings.db.host:
         address = Address(
@@ -51,11 +51,15 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
         await _migrate(address, settings)
         yield address
         return
-    server = EmbeddedServer(layout_of(settings))
+    layout = layout_of(settings)
+    reads = settings.command in ("backup", "simulate")
+    if reads and not layout.is_made:
+        raise NoDataDir(layout.root, settings.command)
+    server = EmbeddedServer(layout)
     try:
         await server.start()
     except DataDirInUse:
-        if settings.command not in ("backup", "simulate"):
+        if not reads:
             raise
         yield embedded_address(server.connection_options)
         return
@@ -66,6 +70,11 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
             supervisor = group.create_task(server.supervise())
             yield address
             supervisor.cancel()
+    except ExceptionGroup as group_of_one:
+        # What whoever uses the database raised: it is told as it would be with the user's own.
+        if len(group_of_one.exceptions) > 1:
+            raise
+        raise group_of_one.exceptions[0] from None
     finally:
         await server.stop()
 

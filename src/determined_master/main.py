@@ -62,8 +62,15 @@ def main() -> None:
         with contextlib.suppress(KeyboardInterrupt):
             uvloop.run(_run(chosen))
     except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
-        sys.stderr.write(f"determined-master: {error}\n")
+        sys.stderr.write(f"determined-master: {_in_words(error)}\n")
         sys.exit(1)
+
+
+def _in_words(error: Exception) -> str:
+    """An error's text; that of a failed call of the system as `thing: reason`."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 async def _run(chosen: settings.Settings) -> None:
@@ -85,7 +92,8 @@ async def _run(chosen: settings.Settings) -> None:
             await conn.close()
         done = "saved" if chosen.command == "backup" else "restored"
         rows = sum(table.rows for table in manifest.tables)
-        sys.stdout.write(f"{done} {rows} rows of {len(manifest.tables)} tables\n")
+        counted = f"{rows} row{'' if rows == 1 else 's'}"
+        sys.stdout.write(f"{done} {counted} of {len(manifest.tables)} tables\n")
 
 
 async def _serve(chosen: settings.Settings, address: Address) -> None:
@@ -206,8 +214,13 @@ def _listen(chosen: settings.Settings) -> socket.socket:
     except OSError as error:
         raise OSError(
             f"port {chosen.port} of {chosen.host or 'all addresses'} cannot be used: "
-            f"{error.strerror}; stop what listens there or choose another with --port"
+            f"{_reason(error)}; stop what listens there, or choose another with --port or --host"
         ) from None
+
+
+def _reason(error: OSError) -> str:
+    """Why: asyncio and `create_server` add the address to the system's words."""
+    return (error.strerror or str(error)).partition(" (while")[0]
 
 
 if __name__ == "__main__":

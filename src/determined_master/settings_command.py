@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -44,6 +45,7 @@ _COMMANDS = {
     "simulate": "replay a recorded or made-up queue by other rules or on other agents",
     "migrate": "bring the database's tables up to this version, and end",
     "version": "print the version",
+    "help": "print this text",
 }
 _EPILOG = """\
 Every option can also be given by its DET_* variable or in the file: --db-host, DET_DB_HOST and
@@ -70,7 +72,7 @@ def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> Comman
     """
     chosen = [option for option in reader.options(cls) if option.is_scalar]
     flags = _flags(chosen)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="determined-master",
         usage="determined-master [OPTION ...] [COMMAND]",
         description="The master of a Determined cluster.",
@@ -82,14 +84,15 @@ def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> Comman
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, text in _COMMANDS.items():
-        below = [flags] if name != "version" else []
+        below = [flags] if name not in ("version", "help") else []
         argument = " DIR" if name in ("backup", "restore") else ""
         command = commands.add_parser(
             name,
+            prog=f"determined-master {name}",
             usage=f"determined-master {name} [OPTION ...]{argument}",
             help=text,
             description=text,
-            parents=below,
+            parents=below,  # type: ignore[arg-type]  # any parser will do
             allow_abbrev=False,
         )
         if name in ("backup", "restore"):
@@ -97,6 +100,8 @@ def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> Comman
         if name == "simulate":
             add_options(command)
     parsed = parser.parse_args(argv)
+    if parsed.command == "help":
+        parser.parse_args(["--help"])
     given = {
         option.path: Given(getattr(parsed, _dest(option.path)), flag_of(option.path))
         for option in chosen
@@ -130,6 +135,39 @@ def overrides(
             _put(tree, option.path, reader.parse_text(option, given.text))
             sources[".".join(("root", *option.path))] = given.source
     return sources
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says which word of the command line is unknown, and what may have been meant."""
+
+    def parse_known_args(  # type: ignore[override]  # of all its forms, the one that is used
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        # Else the value behind an unknown flag would be taken for a command, and blamed.
+        for flag in (word.partition("=")[0] for word in args if word.startswith("--")):
+            known = self._all_flags()
+            if flag not in known:
+                self.error(f"there is no option {flag}{_hint(flag, known)}")
+        return super().parse_known_args(args, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = _hint(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"{error.message}{near}") from None
+
+    def _all_flags(self) -> set[str]:
+        found = set(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found.update(*(below._option_string_actions for below in action.choices.values()))
+        return found
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, sorted(known), 2)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _flags(options: Sequence[reader.Option]) -> argparse.ArgumentParser:

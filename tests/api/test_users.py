@@ -55,7 +55,10 @@ async def test_a_deactivated_user_is_refused_at_once_in_both_families(
     me = (await user("GET", "/api/v1/me")).json()["user"]
     await admin("PATCH", f"/api/v1/users/{me['id']}", {"active": False})
     gateway = await user("GET", "/api/v1/me")
-    assert (gateway.status, gateway.text) == (403, "user does not have permission")
+    assert (gateway.status, gateway.text) == (
+        403,
+        "user does not have permission: user 'determined' is not active; an admin can activate it",
+    )
     plain = await user("GET", "/users/me")
     assert (plain.status, plain.text) == (403, "user not active")
     body = {"username": "determined", "password": PASSWORD}

@@ -113,7 +113,8 @@ def _send(
 
 def _encode(body: Any) -> tuple[bytes, str]:
     if isinstance(body, bytes):
-        return body, "application/octet-stream"
+        is_page = body.startswith(b"<!DOCTYPE html")
+        return body, "text/html; charset=utf-8" if is_page else "application/octet-stream"
     if isinstance(body, canned.Stream):
         lines = [json.dumps({"result": message}) + "\n" for message in body.messages]
         return "".join(lines).encode(), "application/json"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from tests.cli import canned
 from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster, error
 
@@ -16,6 +21,32 @@ def test_a_refusal_of_the_master_is_told_after_what_failed(det: Det, master: Fak
     outcome = det("e", "describe", "99")
     assert outcome.status == 1
     assert outcome.err == "Failed to describe experiment: experiment '99' not found\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "who"),
+    [((), "see 'det user whoami'"), (("-u", "determined"), "not as 'determined'")],
+)
+def test_who_may_not_is_told_who_could(
+    det: Det, master: FakeMaster, flags: tuple[str, ...], who: str
+) -> None:
+    refusal = error(403, 7, "PermissionDenied", "user does not have permission")
+    master.routes[("GET", "/api/v1/experiments/99")] = refusal
+    assert det(*flags, "e", "describe", "99").err == (
+        f"Failed to describe experiment: user does not have permission: {who}; run it as another "
+        "user with det -u USER, or ask an admin\n"
+    )
+
+
+def test_a_wrong_password_of_the_environment_is_told_to_be_from_there(
+    det: Det, master: FakeMaster
+) -> None:
+    refusal = error(401, 16, "Unauthenticated", "invalid credentials")
+    master.routes[("POST", "/api/v1/auth/login")] = refusal
+    assert det("e", "list").err == (
+        "Failed to list experiments: Invalid username/password combination. Please try again. "
+        "They are those of DET_USER ('determined') and DET_PASS.\n"
+    )
 
 
 def test_a_master_that_is_not_there_is_named_with_the_remedy(
@@ -37,6 +68,103 @@ def test_an_address_that_is_none_is_told(det: Det, home: object) -> None:
     outcome = det("-m", "ftp://x", "version")
     assert outcome.status == 1
     assert "the scheme must be http or https" in outcome.err
+
+
+@pytest.mark.parametrize("address", ["localhost:abc", "http://localhost:99999"])
+def test_a_port_that_is_none_is_told_with_its_address(
+    det: Det, home: object, address: str
+) -> None:
+    outcome = det("-m", address, "e", "list")
+    assert outcome.status == 1
+    assert f"address '{address}': the port must be a number" in outcome.err
+    assert "-m or DET_MASTER" in outcome.err
+
+
+PAGE = b"<!DOCTYPE html>\n<html><head><title>\n Some &  other\n</title></head></html>"
+
+
+@pytest.mark.parametrize("status", [200, 401, 404, 502])
+def test_a_web_page_instead_of_an_answer_is_not_printed_but_explained(
+    det: Det, master: FakeMaster, status: int
+) -> None:
+    for route in list(master.routes):
+        master.routes[route] = (status, PAGE)
+    for words in (("e", "list"), ("user", "login", "determined"), ("version",)):
+        outcome = det(*words, stdin="Secret123\n")
+        assert outcome.status == (0 if words == ("version",) else 1)
+        page = f"a web page (status {status}, 'Some & other')"
+        assert f"no master answered at {master.url} but {page}" in outcome.err
+        assert "html" not in outcome.err
+
+
+def test_a_path_below_which_no_master_is_is_told_before_a_login_is_asked_for(
+    det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = error(401, 16, "Unauthenticated", "token missing")
+    for route in (("GET", "/foo/info"), ("POST", "/foo/api/v1/auth/login")):
+        master.routes[route] = refusal
+    outcome = det("-m", f"{master.url}/foo/", "user", "login", "determined", stdin="Secret123\n")
+    assert outcome.status == 1
+    assert f"{master.url}/foo/info asks for a login" in outcome.err
+    monkeypatch.delenv("DET_PASS")
+    outcome = det("-m", f"{master.url}/foo/", "e", "list")
+    assert f"{master.url}/foo/info asks for a login" in outcome.err
+
+
+def test_logging_in_without_a_name_says_how_to_give_one(det: Det, master: FakeMaster) -> None:
+    outcome = det("user", "login", stdin="")
+    assert outcome.status == 1
+    assert outcome.err == (
+        "Failed to log in user: no user was named; write: det user login <username>\n"
+    )
+
+
+def test_a_login_that_cannot_be_kept_is_told_with_the_remedy(
+    det: Det, master: FakeMaster, home: Path
+) -> None:
+    (home / "config").write_text("a file where a directory should be")
+    outcome = det("user", "login", "determined", stdin="Secret123\n")
+    assert outcome.status == 1
+    assert f"the login cannot be kept: '{home / 'config'}" in outcome.err
+    assert "XDG_CONFIG_HOME" in outcome.err
+    assert "Errno" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("e", "logs", "1", "--head=-1"),
+        ("t", "logs", "1", "--tail=-1"),
+        ("master", "logs", "--tail=-1"),
+        ("e", "lc", "1", "--best=-1"),
+        ("e", "list", "--offset=-1"),
+        ("e", "list", "--offset=x"),
+    ],
+)
+def test_a_count_below_zero_is_wrong_usage(
+    det: Det, master: FakeMaster, words: tuple[str, ...]
+) -> None:
+    outcome = det(*words)
+    assert outcome.status == 2
+    assert f"'{words[-1].split('=')[1]}' is no whole number from 0 on" in outcome.err
+    assert master.calls == []
+
+
+def test_output_in_an_encoding_that_lacks_letters_shows_their_numbers(
+    master: FakeMaster,
+) -> None:
+    named = {**canned.EXPERIMENT, "name": "größe 日本"}
+    master.routes[("GET", "/api/v1/experiments")] = (200, canned.page("experiments", named))
+    done = subprocess.run(
+        [sys.executable, "-m", "determined.cli", "e", "list", "--csv"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"gr\xf6\xdfe \u65e5\u672c" in done.stdout
 
 
 def test_version_shows_the_client_also_without_a_master(det: Det, home: object) -> None:

@@ -93,10 +93,26 @@ async def test_journal_partitions_of_other_months_are_restored(
 
 
 async def test_a_database_with_rows_is_not_restored_over(pool: Pool, tmp_path: Path) -> None:
+    await pool.execute("INSERT INTO users (username, modified_at) VALUES ('a', now())")
     async with pool.acquire() as conn:
         await back_up(conn, tmp_path / "backup")
         with pytest.raises(DatabaseError, match="not empty"):
             await restore(conn, tmp_path / "backup")
+
+
+async def test_tables_of_a_later_release_are_not_restored_into(pool: Pool, tmp_path: Path) -> None:
+    async with pool.acquire() as conn:
+        await back_up(conn, tmp_path / "backup")
+        await conn.execute("UPDATE alembic_version SET version_num = '9999'")
+        with pytest.raises(DatabaseError, match="not empty"):
+            await restore(conn, tmp_path / "backup")
+
+
+async def test_a_file_is_no_directory_for_a_backup(pool: Pool, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    async with pool.acquire() as conn:
+        with pytest.raises(DatabaseError, match="cannot be made: File exists; name another one"):
+            await back_up(conn, tmp_path / "file")
 
 
 async def test_a_directory_that_holds_something_is_not_backed_up_into(
@@ -115,12 +131,39 @@ async def test_a_damaged_backup_leaves_no_row(
     async with pool.acquire() as conn:
         await back_up(conn, tmp_path / "backup")
     manifest = tmp_path / "backup" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"rows": 1', '"rows": 2'))
+    text = manifest.read_text()
+    manifest.write_text(text.replace('"rows": 1', '"rows": 2'))
     target = await connect(empty_database)
     try:
         with pytest.raises(DatabaseError, match="damaged"):
             await restore(target, tmp_path / "backup")
         assert await target.fetchval("SELECT count(*) FROM users") == 0
+
+        manifest.write_text(text)
+        await restore(target, tmp_path / "backup")  # nothing is in the way of the next try
+        assert await target.fetchval("SELECT count(*) FROM users") == 1
+    finally:
+        await target.close()
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone", "no gzip"])
+async def test_a_file_of_a_backup_that_is_damaged_is_named(
+    pool: Pool, empty_database: Address, tmp_path: Path, harm: str
+) -> None:
+    await pool.execute("INSERT INTO users (username, modified_at) VALUES ('a', now())")
+    async with pool.acquire() as conn:
+        await back_up(conn, tmp_path / "backup")
+    file = tmp_path / "backup" / "users.copy.gz"
+    if harm == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:20] if harm == "cut" else b"rows")
+    target = await connect(empty_database)
+    try:
+        with pytest.raises(
+            DatabaseError, match=r"users\.copy\.gz is damaged: .*use another backup"
+        ):
+            await restore(target, tmp_path / "backup")
     finally:
         await target.close()
 

@@ -1,10 +1,11 @@
 import math
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
 
-from determined_master.store.errors import DatabaseError, PooledConnection
+from determined_master.store.errors import DatabaseError, PooledConnection, Unreachable
 from determined_master.store.pool import (
     Address,
     Pool,
@@ -31,6 +32,21 @@ async def test_values_that_json_cannot_hold_become_null(pool: Pool) -> None:
 
 async def test_a_server_reached_directly_is_accepted(database: Address) -> None:
     await check_server(database)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"database": "nowhere"}, 'database "nowhere" does not exist'),
+        ({"host": "127.0.0.1", "port": 1}, "127.0.0.1:1/.*: Connection refused"),
+    ],
+)
+async def test_a_server_that_does_not_let_the_master_in_is_named_with_the_settings(
+    database: Address, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Unreachable, match=rf"{said}; see that .*db\.password") as caught:
+        await check_server(replace(database, **change))
+    assert "Errno" not in str(caught.value)
 
 
 async def test_connections_that_share_a_session_are_refused_with_the_reason(

@@ -182,7 +182,9 @@ def fetch(
                 path=directory, mode=mode, verify=not args.no_verify, progress=moved
             )
     except sdk.DOWNLOAD_FAILURES as error:
-        raise errors.CliError(str(error)) from None
+        where = str(getattr(error, "filename", None) or "")
+        hint = "; choose another directory with -o" if where == (directory or "") != "" else ""
+        raise errors.CliError(errors.in_words(error) + hint) from None
 
 
 def truth(text: Optional[str], option: str) -> Optional[bool]:

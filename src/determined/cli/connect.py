@@ -55,6 +55,22 @@ def session(args: argparse.Namespace) -> Session:
             options=authentication.Options(cert=trust.cert_of(address), max_retries=RETRIES),
         )
     except errors_of_api.UnauthenticatedException:
-        anonymous(args).get("/info")  # a wrong address is the likelier mistake, and told first
+        check_address(args)  # a wrong address is the likelier mistake, and told first
         raise
     return cast(Session, args.closing.enter_context(made))
+
+
+def check_address(args: argparse.Namespace) -> None:
+    """Do nothing when a master answers there.
+
+    Raises:
+        MasterNotFoundException, APIException: nothing answers, or something else does.
+        CliError: the address has a path below which no master is.
+    """
+    try:
+        anonymous(args).get("/info")
+    except errors_of_api.UnauthenticatedException:
+        raise errors.CliError(
+            f"{address_of(args)}/info asks for a login, which a master's never does: is the path "
+            "of the address right? Set it with -m or DET_MASTER"
+        ) from None

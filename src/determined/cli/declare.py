@@ -137,6 +137,21 @@ def add_help(children: Any) -> None:
     children.add_parser("help", help=help_text, add_help=False).set_defaults(run="help")
 
 
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of an option that takes a whole number from `least` on."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return number
+
+    return read
+
+
 def warn(text: str) -> None:
     """Tell the user something beside the command's output."""
     print(text, file=sys.stderr)
@@ -154,7 +169,9 @@ class Formatter(argparse.HelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
-        silent = action.default in (None, False, True, argparse.SUPPRESS) or action.default == []
+        # By identity: 1 and 0 are equal to True and False, and are told.
+        untold = (None, False, True, argparse.SUPPRESS)
+        silent = any(action.default is value for value in untold) or action.default == []
         if silent or "%(default)" in text:
             return text
         return text + " (default: %(default)s)"

@@ -6,3 +6,10 @@ class CliError(Exception):
 
     `main` prints it after `Failed to <verb> <noun>:` and exits 1.
     """
+
+
+def in_words(error: Exception) -> str:
+    """An error's text; that of a failed call of the system as `'thing': reason`."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"'{error.filename}': {error.strerror}"
+    return str(error)

@@ -14,7 +14,7 @@ from determined.cli import (
     story,
     transfers,
 )
-from determined.cli.declare import Command, OneOf, arg, flag
+from determined.cli.declare import Command, OneOf, arg, at_least, flag
 from determined.common.api import BaseSession
 
 _HERE = "determined.cli.experiment"
@@ -123,7 +123,7 @@ _SHOWING = (
             _ID,
             arg(
                 "--best",
-                type=int,
+                type=at_least(0),
                 metavar="N",
                 help="Return the best N checkpoints, among those with a validation metric",
             ),

@@ -35,8 +35,16 @@ def arguments(*, of_task: bool = False) -> Tuple[Union[Arg, OneOf], ...]:
         flag("-f", "--follow", help="follow the logs while it runs, similar to tail -f"),
         OneOf(
             (
-                arg("--head", type=int, help="number of lines to show, from the beginning"),
-                arg("--tail", type=int, help="number of lines to show, from the end"),
+                arg(
+                    "--head",
+                    type=declare.at_least(0),
+                    help="number of lines to show, from the beginning",
+                ),
+                arg(
+                    "--tail",
+                    type=declare.at_least(0),
+                    help="number of lines to show, from the end",
+                ),
             )
         ),
         arg("--agent-id", dest="agent_ids", action="append", help=f"agents to show {many}"),
@@ -95,8 +103,8 @@ def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str
                 print(line["message"], end="", flush=args.follow)
     except KeyboardInterrupt:
         is_whole = False
-    except api_errors.NotFoundException:
-        raise  # there is nothing to open again
+    except api_errors.APIException:
+        raise  # refused before it began: there is nothing to open again
     except Exception:
         print(again)
         raise

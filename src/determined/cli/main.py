@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import sys
 from typing import List, Optional, Sequence
@@ -18,6 +19,8 @@ from typing import List, Optional, Sequence
 from determined.__version__ import __version__
 from determined.cli import declare, errors, nouns
 
+_REFUSAL = "user does not have permission"
+"""All that a master says of who may not do something."""
 _GLOBAL_WITH_VALUE = ("-u", "--user", "-m", "--master")
 
 
@@ -30,6 +33,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "_ARGCOMPLETE" in os.environ:
         _complete()
+    _allow_any_text()
     args = _parse(words)
     try:
         return _run(args)
@@ -44,6 +48,13 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 def build_parser(noun: Optional[declare.Command]) -> argparse.ArgumentParser:
     """The parser of `det` with the arguments of one noun, and the names of all."""
     return _parser([noun] if noun is not None else [])
+
+
+def _allow_any_text() -> None:
+    """Write what the output's encoding lacks as `\\u…`: names may be in any script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
@@ -80,7 +91,12 @@ def _is_trusted_now(args: argparse.Namespace, error: Exception) -> bool:
 
 def _failed(args: argparse.Namespace, error: Exception) -> int:
     sys.stdout.flush()
-    print(f"Failed to {args.doing}: {error}", file=sys.stderr)
+    text = errors.in_words(error)
+    if text == _REFUSAL:
+        text += (
+            f": not as '{args.user}'" if args.user else ": see 'det user whoami'"
+        ) + "; run it as another user with det -u USER, or ask an admin"
+    print(f"Failed to {args.doing}: {text}", file=sys.stderr)
     return 1
 
 

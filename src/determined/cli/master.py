@@ -104,7 +104,7 @@ NOUN = Command(
                 flag("-f", "--follow", help="follow the logs of master, similar to tail -f"),
                 arg(
                     "--tail",
-                    type=int,
+                    type=declare.at_least(0),
                     help="number of lines to show, counting from the end of the log"
                     " (default is all)",
                 ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Tuple, Union
 
-from determined.cli.declare import Arg, arg
+from determined.cli.declare import Arg, arg, at_least
 from determined.common.api import BaseSession
 
 
@@ -14,7 +14,7 @@ def arguments(limit: int) -> Tuple[Arg, Arg, Arg]:
         arg("--limit", type=int, default=limit, help="Maximum items per page of results"),
         arg(
             "--offset",
-            type=int,
+            type=at_least(0),
             help="Number of items to skip before starting page of results",
         ),
         arg(

@@ -10,6 +10,7 @@ from typing import Any, Dict
 from determined.cli import connect, errors, pages, show
 from determined.cli.declare import Command, arg, flag
 from determined.common.api import authentication
+from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.user"
 _HEADERS = (
@@ -79,11 +80,22 @@ NOUN = Command(
 def login(args: argparse.Namespace) -> None:
     """Ask for the password, log in, and make this the active user."""
     master = connect.address_of(args)
-    username = args.username or args.user or input("Username: ")
+    username = args.username or args.user or _asked_name()
     password = _password(f"Password for user '{username}': ")
     options = authentication.Options(max_retries=connect.RETRIES)
-    with authentication.login(master, username, password, options) as session:
-        authentication.TokenStore(master).set_token(username, session.token)
+    try:
+        made = authentication.login(master, username, password, options)
+    except api_errors.InvalidCredentialsException:
+        connect.check_address(args)
+        raise
+    with made as session:
+        try:
+            authentication.TokenStore(master).set_token(username, session.token)
+        except OSError as error:
+            raise errors.CliError(
+                f"the login cannot be kept: {errors.in_words(error)}; set XDG_CONFIG_HOME to a "
+                "directory that you may write, or log in each command with DET_USER and DET_PASS"
+            ) from None
 
 
 def logout(args: argparse.Namespace) -> None:
@@ -139,6 +151,16 @@ def change_password(args: argparse.Namespace) -> None:
         print(f"Changed the password of '{target}'. Log in again: det user login {target}")
     else:
         print(f"Changed the password of '{target}'")
+
+
+def _asked_name() -> str:
+    try:
+        name = input("Username: ") if sys.stdin.isatty() else sys.stdin.readline().strip()
+    except EOFError:
+        name = ""
+    if not name:
+        raise errors.CliError("no user was named; write: det user login <username>")
+    return name
 
 
 def _new_password(username: str) -> str:

@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> None:
     hint = ""
     try:
         master = connect.anonymous(args).get("/info").json()
-    except errors.MasterNotFoundException as error:
+    except (errors.MasterNotFoundException, errors.WebPageException) as error:
         hint = str(error)
     address = connect.address_of(args)
     versions = {"client": {"version": __version__}, "master": master, "master_address": address}

@@ -334,7 +334,7 @@ def _unexpected(http: Http, error: Exception) -> DetError:
         return Unavailable("it took too long: send the same request again")
     shortage = shortage_of(error)
     if shortage is not None:
-        log.error("the database is short of something: %s", error, extra={"path": http.path})
+        log.error("%s", shortage, extra={"path": http.path})
         return shortage
     request_id = str(entropy.new_uuid())
     where = {"request_id": request_id, "method": http.method, "path": http.path}

@@ -20,8 +20,11 @@ COOKIE = "auth"
 class InactiveUser(PermissionDenied):
     """The token is good, its user is not: each family of routes has its own text for it."""
 
-    def __init__(self) -> None:
-        super().__init__("user does not have permission")
+    def __init__(self, username: str) -> None:
+        super().__init__(
+            f"user does not have permission: user {username!r} is not active; an admin can "
+            "activate it"
+        )
 
 
 async def admit(http: Http, authenticator: Authenticator) -> Caller:
@@ -43,7 +46,7 @@ async def caller_of(token: str, authenticator: Authenticator) -> Caller:
     if caller is None:
         raise Unauthenticated("invalid credentials")
     if not caller.is_active:
-        raise InactiveUser
+        raise InactiveUser(caller.username)
     return caller
 
 

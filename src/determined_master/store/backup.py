@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -62,13 +63,21 @@ async def back_up(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
         directory: made here, or empty.
 
     Raises:
-        DatabaseError: the directory holds something, or the database was never migrated.
+        DatabaseError: the directory holds something or cannot be made, or the database was never
+            migrated.
     """
-    if directory.exists() and any(directory.iterdir()):  # noqa: ASYNC240 - a command of its own
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # noqa: ASYNC240 - own command
+        is_empty = not any(directory.iterdir())  # noqa: ASYNC240
+    except OSError as error:
+        raise DatabaseError(
+            f"the directory {directory} cannot be made: {error.strerror}; name another one for "
+            "this backup"
+        ) from error
+    if not is_empty:
         raise DatabaseError(
             f"the directory {directory} is not empty; name a new one for this backup"
         )
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # noqa: ASYNC240
     async with conn.transaction(isolation="repeatable_read", readonly=True):
         try:
             revision = await conn.fetchval("SELECT version_num FROM alembic_version")
@@ -94,14 +103,14 @@ async def back_up(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
 async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
     """Fill an empty database from a backup, and migrate it to this release.
 
-    A restore that fails leaves the database without a row.
+    A restore that fails leaves tables without a row, into which one may be restored again.
 
     Raises:
         DatabaseError: the database is not empty, or the backup is incomplete or of a later
             release.
     """
     manifest = _read_manifest(directory)
-    if await _list_tables(conn):
+    if not await _is_unused(conn, manifest.revision):
         raise DatabaseError(
             "the database is not empty; restore into a new one (set db.name, or move the "
             "embedded server's data directory away)"
@@ -163,6 +172,21 @@ _REFERENCES = """
 """
 
 
+async def _is_unused(conn: asyncpg.Connection[Any], revision: str) -> bool:
+    """Whether nothing is lost here: no tables, or those of a restore that failed.
+
+    The first start of a master makes users, so tables without one hold nobody's data.
+    """
+    tables = await _list_tables(conn)
+    if not tables:
+        return True
+    if not {"users", "leader"} <= tables.keys():
+        return False
+    if await conn.fetchval("SELECT EXISTS (SELECT FROM users)"):
+        return False
+    return bool(await conn.fetchval("SELECT max(version_num) FROM alembic_version") <= revision)
+
+
 async def _list_tables(conn: asyncpg.Connection[Any]) -> dict[str, list[str]]:
     return {row["name"]: row["columns"] for row in await conn.fetch(_TABLES)}
 
@@ -178,13 +202,22 @@ async def _copy_out(
 
 
 async def _copy_in(conn: asyncpg.Connection[Any], directory: Path, table: TableCopy) -> None:
-    with gzip.open(directory / table.file, "rb") as rows:
-        done = await conn.copy_to_table(table.name, source=rows, columns=table.columns)
+    try:
+        with gzip.open(directory / table.file, "rb") as rows:
+            done = await conn.copy_to_table(table.name, source=rows, columns=table.columns)
+    except FileNotFoundError as error:
+        raise _damaged(table, "it is not there") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error, asyncpg.DataError) as error:
+        raise _damaged(table, str(error).partition("\n")[0]) from error
     if int(done.split()[-1]) != table.rows:
-        raise DatabaseError(
-            f"the backup's file {table.file} is damaged: it holds {done.split()[-1]} rows, and "
-            f"the manifest says {table.rows}; use another backup"
-        )
+        held = f"it holds {done.split()[-1]} rows, and the manifest says {table.rows}"
+        raise _damaged(table, held)
+
+
+def _damaged(table: TableCopy, reason: str) -> DatabaseError:
+    return DatabaseError(
+        f"the backup's file {table.file} is damaged: {reason}; use another backup"
+    )
 
 
 async def _set_triggers(conn: asyncpg.Connection[Any], names: Sequence[str], action: str) -> None:

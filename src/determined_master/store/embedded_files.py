@@ -15,6 +15,7 @@ from pathlib import Path
 
 from determined_master.store.errors import (
     DatabaseError,
+    DataDirNotMade,
     DataDirUnreachable,
     ServerFailed,
     SocketPathTooLong,
@@ -49,6 +50,11 @@ class Layout:
     def data(self) -> Path:
         """PostgreSQL's own directory."""
         return self.root / "data"
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a first start has made the database."""
+        return (self.data / "PG_VERSION").exists()
 
     @property
     def socket_dir(self) -> Path:
@@ -122,15 +128,19 @@ def make_directories(layout: Layout, owner: Account | None) -> None:
 
     Raises:
         SocketPathTooLong: the data directory's path leaves no room for the socket's name.
+        DataDirNotMade: it, or a directory above it, cannot be made.
         DataDirUnreachable: the server's account cannot get there.
     """
     socket = layout.socket_dir / f".s.PGSQL.{PORT}"
     if len(str(socket).encode()) > SOCKET_PATH_LIMIT_BYTES:
         raise SocketPathTooLong(socket, SOCKET_PATH_LIMIT_BYTES)
     for directory in [*reversed(layout.root.parents), layout.root]:
-        if not directory.exists():
-            directory.mkdir(mode=0o700)
-            directory.chmod(0o700 if owner is None else 0o711)
+        if not directory.is_dir():
+            try:
+                directory.mkdir(mode=0o700)
+                directory.chmod(0o700 if owner is None else 0o711)
+            except OSError as error:
+                raise DataDirNotMade(layout.root, directory, error) from error
     if owner is not None:
         _check_reachable(layout.root, owner)
     if not layout.socket_dir.exists():

@@ -79,9 +79,8 @@ async def ensure_data(layout: Layout, *, is_durable: bool = True) -> None:
     """
     owner = account()
     make_directories(layout, owner)
-    version_file = layout.data / "PG_VERSION"
-    if version_file.exists():
-        written, ours = version_file.read_text().strip(), _major(owner)
+    if layout.is_made:
+        written, ours = (layout.data / "PG_VERSION").read_text().strip(), _major(owner)
         if written != ours:
             raise OtherServerVersion(layout.root, written, ours)
         return

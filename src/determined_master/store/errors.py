@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from determined_master.domain.errors import FailedPrecondition, Unavailable
@@ -54,6 +55,39 @@ class DataDirUnreachable(DatabaseError):
         )
 
 
+class DataDirNotMade(DatabaseError):
+    """The data directory is not there and cannot be made."""
+
+    def __init__(self, data_dir: Path, failed: Path, error: OSError) -> None:
+        at = "" if failed == data_dir else f" at {failed}"
+        reason = "is a file" if failed.is_file() else (error.strerror or str(error))
+        super().__init__(
+            f"the data directory {data_dir} cannot be made: {reason}{at}; set db.data_dir to a "
+            "path that the master may write"
+        )
+
+
+class NoDataDir(DatabaseError):
+    """There is no database to read from where there should be one."""
+
+    def __init__(self, data_dir: Path, command: str) -> None:
+        super().__init__(
+            f"there is no database in {data_dir} for `{command}` to read; name the master's own "
+            "with --db-data-dir, or its configuration with --config-file"
+        )
+
+
+class Unreachable(DatabaseError):
+    """The user's PostgreSQL does not let the master in."""
+
+    def __init__(self, where: str, user: str, error: BaseException) -> None:
+        super().__init__(
+            f"the database at {where} cannot be used by {user!r}: {_reason(error)}; see that "
+            "PostgreSQL runs there, and that db.host, db.port, db.user, db.password, db.name and "
+            "db.ssl_mode are right"
+        )
+
+
 class DiskFull(DatabaseError):
     """There is no room for the database."""
 
@@ -84,3 +118,11 @@ class PooledConnection(DatabaseError):
             "the master holds locks and prepared statements for the life of a connection: set "
             "db.host and db.port to PostgreSQL itself, or the pooler to session mode"
         )
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong, in one line; event loops have words of their own for the system's."""
+    if isinstance(error, OSError) and (error.errno or 0) > 0:
+        return os.strerror(error.errno or 0)
+    known = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+    return known or type(error).__name__

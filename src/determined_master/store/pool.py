@@ -13,7 +13,7 @@ import msgspec
 from asyncpg.pool import PoolConnectionProxy
 
 from determined_master import entropy
-from determined_master.store.errors import DatabaseError, PooledConnection
+from determined_master.store.errors import DatabaseError, PooledConnection, Unreachable
 
 Conn: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -140,9 +140,13 @@ async def check_server(address: Address) -> None:
     while another has a transaction open, and must not be seen by that other.
 
     Raises:
+        Unreachable: nothing answers there, or it does not let us in.
         DatabaseError: an old server. PooledConnection: a pooler in transaction mode.
     """
-    first = await connect(address)
+    try:
+        first = await connect(address)
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise Unreachable(str(address), address.user, error) from error
     try:
         major = first.get_server_version().major
         if major < OLDEST_SERVER:

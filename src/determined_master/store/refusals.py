@@ -48,17 +48,24 @@ def shortage_of(error: BaseException) -> DatabaseUnavailable | None:
     match error:
         case asyncpg.DiskFullError():
             return DatabaseUnavailable(
-                f"the database has no room ({error}): free some space on its disk; the same "
-                "request can then be sent again"
+                f"the database has no room ({_words(error)}): free some space on its disk; "
+                "the same request can then be sent again"
             )
         case asyncpg.TooManyConnectionsError():
             return DatabaseUnavailable(
-                f"the database takes no more connections ({error}): raise its max_connections, or "
-                "let other programs use fewer; the same request can then be sent again"
+                f"the database takes no more connections ({_words(error)}): raise its "
+                "max_connections, or let other programs use fewer; the same request can then be "
+                "sent again"
             )
         case asyncpg.InsufficientResourcesError():
             return DatabaseUnavailable(
-                f"the database is short of something ({error}): send the same request again"
+                f"the database is short of something ({_words(error)}): send the same request "
+                "again"
             )
         case _:
             return None
+
+
+def _words(error: BaseException) -> str:
+    """The first line: PostgreSQL adds details and hints below it."""
+    return str(error).partition("\n")[0]

@@ -19,6 +19,7 @@ from tests.covers import covers
 from tests.free_ports import free_port
 
 from determined.cli.deploy import control, extras, layout, processes, specs, take_down
+from determined.common import config_text
 from determined.common.api import authentication
 
 Clusters = Callable[[str], layout.Layout]
@@ -136,6 +137,121 @@ def test_another_port_for_a_running_cluster_is_refused(
     outcome = det("deploy", "local", "cluster-up", *words)
     assert outcome.status == 1
     assert "already up at" in outcome.err
+
+
+def test_more_agents_join_the_master_that_runs_wherever_it_listens(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    up(det, port)
+    before = cluster.master_config.read_text()
+    outcome = det("d", "local", "cluster-up", "--cluster-name", "c1", "--no-gpu", "--agents", "2")
+    assert f"cluster 'c1' is up at http://127.0.0.1:{port}" in outcome.out, outcome.err
+    assert running(cluster) == {"master", "c1-agent-0", "c1-agent-1"}
+    assert cluster.address.read_text() == f"http://127.0.0.1:{port}"
+    assert cluster.master_config.read_text() == before
+
+
+def test_options_that_a_running_master_cannot_take_are_named(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("cluster_name: other\n")
+    storage = ("--storage-host-path", str(tmp_path / "saved"))
+    up(det, port, *storage)
+    words = ("d", "local", "cluster-up", "--cluster-name", "c1", "--no-gpu")
+    assert det(*words, *storage, "--listen", "127.0.0.1").err == ""
+    asked = ("--master-config-path", str(config), "--delete-db", "--initial-user-password", "x")
+    outcome = det(*words, *asked)
+    assert outcome.status == 0
+    assert outcome.err == (
+        "the master of cluster 'c1' runs already, and --master-config-path, "
+        "--initial-user-password, --delete-db changed nothing; stop it first with 'det deploy "
+        "local cluster-down --cluster-name c1'\n"
+    )
+    assert "already up" in outcome.out
+
+
+def test_a_first_password_for_a_database_that_is_there_changes_nothing_and_says_so(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    up(det, port)
+    det("d", "local", "cluster-down", "--cluster-name", "c1")
+    (cluster.database / "data").mkdir(parents=True, exist_ok=True)
+    words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
+    outcome = det("d", "local", "cluster-up", *words, "--initial-user-password", "Secret-1234")
+    assert "--initial-user-password is for a new database" in outcome.err
+
+
+def test_help_tells_a_default_of_one(det: Det, home: Path) -> None:
+    assert "number of agents to start (default: 1)" in det("d", "local", "cluster-up", "-h").out
+
+
+def test_a_blank_first_password_is_refused(det: Det, cluster: layout.Layout) -> None:
+    words = ("--cluster-name", "c1", "--initial-user-password", "")
+    outcome = det("d", "local", "cluster-up", *words)
+    assert outcome.status == 1
+    assert "--initial-user-password is blank" in outcome.err
+    assert running(cluster) == set()
+
+
+@pytest.mark.parametrize("text", ["db:", "db: x", "security:", "security: x", "security: {tls: }"])
+def test_sections_that_are_none_are_left_to_the_master_to_judge(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path, text: str
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text(text + "\n")
+    words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
+    det("d", "local", "cluster-up", *words, "--master-config-path", str(config))
+    written = config_text.load(cluster.master_config.read_text(), "master.yaml")
+    # Null is the same as leaving it out.
+    assert written["db"] == ("x" if text == "db: x" else {"data_dir": str(cluster.database)})
+    assert written.get("security") in ("x" if text == "security: x" else None, {"tls": None})
+
+
+def test_a_directory_for_checkpoints_that_cannot_be_made_is_named(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    words = ("--cluster-name", "c1", "--master-port", str(port))
+    outcome = det("d", "local", "cluster-up", *words, "--storage-host-path", str(file))
+    assert outcome.status == 1
+    assert f"directory for checkpoints {file} cannot be made: it is a file" in outcome.err
+    assert "--storage-host-path" in outcome.err
+
+
+def test_a_place_where_no_cluster_can_be_kept_is_named(
+    det: Det, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DET_DEPLOY_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(extras, "check", lambda roles: None)
+    outcome = det("d", "local", "cluster-up")
+    assert outcome.status == 1
+    assert f"the cluster's directory {tmp_path}/file/determined cannot be made" in outcome.err
+    assert "set DET_DEPLOY_DIR" in outcome.err
+
+
+def test_a_name_that_is_no_address_is_told_with_the_option(
+    det: Det, cluster: layout.Layout
+) -> None:
+    words = ("--cluster-name", "c1", "--listen", "192.0.2.1")  # of no machine
+    outcome = det("d", "local", "cluster-up", *words)
+    assert outcome.status == 1
+    assert "cannot listen on 192.0.2.1 port 8080" in outcome.err
+    assert "give --listen an address of this machine" in outcome.err
+
+
+def test_what_an_earlier_start_has_said_is_no_reason_of_this_one(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    words = ("--cluster-name", "c1", "--master-port", str(port))
+    for number in (7, 8):
+        config.write_text(f"misbehave: {number}\n")
+        outcome = det("d", "local", "cluster-up", *words, "--master-config-path", str(config))
+        assert f"asked to end with {number}" in outcome.err
+    assert "asked to end with 7" not in outcome.err
 
 
 def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
@@ -295,6 +411,23 @@ def test_master_and_agents_come_and_go_on_their_own(
     assert "(there: extra)" in outcome.err
     assert det(*local, "agent-down", *name, "--all").out == "agent 'extra' stopped\n"
     assert running(cluster) == set()
+
+
+def test_an_agent_without_a_master_is_started_and_told_that_none_answers(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
+    outcome = det("d", "local", "agent-up", "127.0.0.1", *words)
+    assert outcome.status == 0
+    assert f"no master answers at 127.0.0.1:{port} yet" in outcome.out
+
+
+def test_agents_of_a_cluster_that_never_was_cannot_be_stopped(
+    det: Det, clusters: Clusters
+) -> None:
+    outcome = det("d", "local", "agent-down", "--cluster-name", "never")
+    assert outcome.status == 1
+    assert "there is no cluster 'never' on this machine" in outcome.err
 
 
 def test_logs_show_master_and_agents(det: Det, cluster: layout.Layout, port: int) -> None:

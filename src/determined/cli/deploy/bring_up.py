@@ -11,7 +11,17 @@ import time
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from determined.cli import declare, errors
-from determined.cli.deploy import configs, control, extras, layout, ports, ready, specs, take_down
+from determined.cli.deploy import (
+    configs,
+    control,
+    extras,
+    layout,
+    ports,
+    ready,
+    running,
+    specs,
+    take_down,
+)
 
 _START_LIMIT_S = 120.0
 _AGENT_LIMIT_S = 60.0
@@ -25,9 +35,9 @@ def cluster_up(args: argparse.Namespace) -> None:
     A cluster that is up already is left as it is.
     """
     started_s = time.monotonic()
-    cluster = _prepare(args, ("master", "agent"))
     if args.agents < 0:
         raise errors.CliError(f"--agents {args.agents}: the number cannot be negative")
+    cluster = _prepare(args, ("master", "agent"))
     names = [f"{cluster.cluster}-agent-{number}" for number in range(args.agents)]
     with control.only_command(cluster):
         if _is_up(cluster, ["master", *names], args):
@@ -35,8 +45,8 @@ def cluster_up(args: argparse.Namespace) -> None:
         config = _configure_master(cluster, args)
         _configure_agents(cluster, config, names, args.gpu)
         with _nothing_half_up(cluster):
-            _start(cluster, args, ["master", *names])
-            agents = _finish(cluster, config, names, args)
+            before = _start(cluster, args, ["master", *names])
+            agents = _finish(cluster, config, names, args, before)
     _tell(cluster, agents, time.monotonic() - started_s)
 
 
@@ -49,8 +59,8 @@ def master_up(args: argparse.Namespace) -> None:
             return
         config = _configure_master(cluster, args)
         with _nothing_half_up(cluster):
-            _start(cluster, args, ["master"])
-            _finish(cluster, config, [], args)
+            before = _start(cluster, args, ["master"])
+            _finish(cluster, config, [], args, before)
     _tell(cluster, [], time.monotonic() - started_s)
 
 
@@ -72,16 +82,18 @@ def agent_up(args: argparse.Namespace) -> None:
             pool=args.agent_resource_pool,
             config_path=args.agent_config_path,
         )
-        configs.write_agent(cluster, options)
+        config = configs.write_agent(cluster, options)
         control.apply(cluster, [_agent_spec(cluster, name, args)])
     print(f"agent '{name}' runs; its log is {cluster.log(name)}")
+    if not ports.answers(config["master_host"], config["master_port"]):
+        where = f"{config['master_host']}:{config['master_port']}"
+        print(f"  no master answers at {where} yet: the agent goes on trying")
 
 
 @contextlib.contextmanager
 def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
     """Stop everything again when a process ends while it starts; what ran before stays."""
-    master = specs.list_status(cluster.status).get("master")
-    was_up = master is not None and master.process is not None
+    was_up = running.is_up(cluster)
     try:
         yield
     except ready.Failed:
@@ -92,6 +104,10 @@ def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
 
 def _prepare(args: argparse.Namespace, roles: Sequence[str]) -> layout.Layout:
     extras.check(roles)
+    if getattr(args, "initial_user_password", None) == "":
+        raise errors.CliError(
+            "--initial-user-password is blank: give one, or leave the option out for a random one"
+        )
     for name in _WITHOUT_MEANING:
         value = getattr(args, name, None)
         if value and value not in ("postgres", "determinedai"):
@@ -102,14 +118,12 @@ def _prepare(args: argparse.Namespace, roles: Sequence[str]) -> layout.Layout:
 
 
 def _is_up(cluster: layout.Layout, names: Sequence[str], args: argparse.Namespace) -> bool:
-    """Whether all of these run already; says so.
+    """Whether all of these run already; says so, and what else was asked for in vain.
 
     Raises:
         CliError: the cluster runs at another port than the one asked for.
     """
-    known = specs.list_status(cluster.status)
-    master = known.get("master")
-    if master is None or master.process is None or control.find_supervisor(cluster) is None:
+    if not running.is_up(cluster):
         return False
     address = cluster.address.read_text()
     if args.master_port is not None and not address.endswith(f":{args.master_port}"):
@@ -117,27 +131,28 @@ def _is_up(cluster: layout.Layout, names: Sequence[str], args: argparse.Namespac
             f"cluster '{cluster.cluster}' is already up at {address}; stop it first, or name "
             "another one with --cluster-name"
         )
+    running.warn_of_ignored(cluster, args)
+    known = specs.list_status(cluster.status)
     if any(name not in known or known[name].process is None for name in names):
+        return False
+    if control.find_supervisor(cluster) is None:
         return False
     print(f"cluster '{cluster.cluster}' is already up at {address}")
     return True
 
 
 def _configure_master(cluster: layout.Layout, args: argparse.Namespace) -> Dict[str, Any]:
-    options = configs.MasterOptions(
-        port=args.master_port,
-        host=args.listen,
-        config_path=args.master_config_path,
-        storage_path=args.storage_host_path,
-        work_dir=args.auto_work_dir,
-    )
-    config = configs.write_master(cluster, options)
-    master = specs.list_status(cluster.status).get("master")
-    if master is None or master.process is None:
-        ports.check_free(config["host"], config["port"], "--master-port")
-        if args.delete_db:
-            take_down.stop_database(cluster)
-            shutil.rmtree(cluster.database, ignore_errors=True)
+    """The settings of the master that runs, or those of the one to be started, written down."""
+    if running.is_up(cluster):
+        return configs.read(str(cluster.master_config))
+    config = configs.of_master(cluster, running.options_of(args))
+    ports.check_free(config["host"], config["port"], "--master-port")
+    configs.write_master(cluster, config)
+    if args.delete_db:
+        take_down.stop_database(cluster)
+        shutil.rmtree(cluster.database, ignore_errors=True)
+    if args.initial_user_password and (cluster.database / "data").exists():
+        declare.warn("--initial-user-password is for a new database: nobody's password changes")
     host = ready.reachable(config["host"])
     origin = f"[{host}]" if ":" in host else host
     specs.write_private(cluster.address, f"http://{origin}:{config['port']}")
@@ -155,7 +170,8 @@ def _configure_agents(
         configs.write_agent(cluster, options)
 
 
-def _start(cluster: layout.Layout, args: argparse.Namespace, names: Sequence[str]) -> None:
+def _start(cluster: layout.Layout, args: argparse.Namespace, names: Sequence[str]) -> ready.Said:
+    before = ready.said_by(cluster, names)
     known = specs.list_status(cluster.status)
     for name in names:
         if name in known and known[name].process is None:
@@ -165,18 +181,23 @@ def _start(cluster: layout.Layout, args: argparse.Namespace, names: Sequence[str
         for name in names
     ]
     control.apply(cluster, wanted)
+    return before
 
 
 def _finish(
-    cluster: layout.Layout, config: Dict[str, Any], names: Sequence[str], args: argparse.Namespace
+    cluster: layout.Layout,
+    config: Dict[str, Any],
+    names: Sequence[str],
+    args: argparse.Namespace,
+    before: ready.Said,
 ) -> List[Dict[str, Any]]:
     address = cluster.address.read_text()
     password = args.initial_user_password or ""
-    ready.wait_master(cluster, address, _START_LIMIT_S)
+    ready.wait_master(cluster, address, _START_LIMIT_S, before)
     with ready.sign_in(cluster, address, ready.USER, password) as session:
         if config["host"] not in configs.LOOPBACK:
             _hand_out_join_token(cluster, address, password)
-        agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S)
+        agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S, before)
     ready.sign_in_admin(cluster, address, password)
     if password:
         # It was for the first start; no file needs to keep it.

@@ -24,7 +24,10 @@ _MASTER = (
             arg("--storage-host-path", help="Storage location for checkpoints"),
         )
     ),
-    arg("--initial-user-password", help="Initial password for admin/determined users"),
+    arg(
+        "--initial-user-password",
+        help="Initial password for admin/determined users, on a new database",
+    ),
     arg("--master-port", type=int, help="port to expose master on (default: 8080)"),
     arg("--listen", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"),
     _CLUSTER,

@@ -26,14 +26,17 @@ class MasterOptions:
     work_dir: Optional[str] = None
 
 
-def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, Any]:
-    """Write `master.yaml`: our values, below those of the user's file, below those of flags.
+def of_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, Any]:
+    """A master's settings: our values, below those of the user's file, below those of flags.
+
+    The directory for checkpoints is made, where they name none of their own.
 
     Returns:
-        What was written; `host` and `port` are always in it.
+        `host` and `port` are always in it.
 
     Raises:
-        CliError: the user's file cannot be read as a mapping, or the port is none.
+        CliError: the user's file cannot be read as a mapping, the port is none, or the directory
+            cannot be made.
     """
     config: Dict[str, Any] = {
         "host": LOOPBACK[0],
@@ -41,21 +44,18 @@ def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, An
         "cluster_name": cluster.cluster,
     }
     given = read(options.config_path) if options.config_path else {}
-    if not given.get("db", {}).get("host"):
+    if not _section(given, "db").get("host"):
         config["db"] = {"data_dir": str(cluster.database)}
-    if "checkpoint_storage" not in given:
+    if given.get("checkpoint_storage") is None:
         storage = pathlib.Path(options.storage_path or cluster.checkpoints).absolute()
-        # A checkpoint's directory is everybody's to write, so that any task may collect it; who
-        # is no task of this cluster cannot find out its name.
-        mode = 0o777 if options.storage_path else 0o711
-        storage.mkdir(mode=mode, parents=True, exist_ok=True)
+        _make_storage(cluster, storage)
         config["checkpoint_storage"] = {"type": "shared_fs", "host_path": str(storage)}
     config = merged(config, given)
     flags: Dict[str, Any] = {"host": options.host, "port": options.port}
     config.update({key: value for key, value in flags.items() if value is not None})
     if type(config["port"]) is not int or not 1 <= config["port"] <= 65535:
         raise errors.CliError(f"port {config['port']!r}: it must be a number from 1 to 65535")
-    if config.get("security", {}).get("tls", {}).get("cert"):
+    if _section(_section(config, "security"), "tls").get("cert"):
         raise errors.CliError(
             "security.tls: a cluster of 'det deploy local' serves plain HTTP; for HTTPS run "
             "determined-master and determined-agent themselves"
@@ -65,8 +65,12 @@ def write_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, An
     if config["host"] not in LOOPBACK:
         # The agents of `det deploy local` run tasks as processes, wherever the master listens.
         config = merged({"security": {"allow_process_runtime": True}}, config)
-    specs.write_private(cluster.master_config, plain_yaml.dump(config) + "\n")
     return config
+
+
+def write_master(cluster: layout.Layout, config: Dict[str, Any]) -> None:
+    """Write `master.yaml`."""
+    specs.write_private(cluster.master_config, plain_yaml.dump(config) + "\n")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +86,8 @@ class AgentOptions:
     config_path: Optional[str] = None
 
 
-def write_agent(cluster: layout.Layout, options: AgentOptions) -> None:
-    """Write the agent's own YAML file; the user's file wins over our values.
+def write_agent(cluster: layout.Layout, options: AgentOptions) -> Dict[str, Any]:
+    """Write the agent's own YAML file, and return it; the user's file wins over our values.
 
     Raises:
         CliError: the user's file cannot be read as a mapping.
@@ -104,8 +108,9 @@ def write_agent(cluster: layout.Layout, options: AgentOptions) -> None:
         config["resource_pool"] = options.pool
     given = read(options.config_path) if options.config_path else {}
     # JSON is YAML too, and an agent reads it without a YAML library in its memory.
-    text = json.dumps(merged(config, given), indent=2)
-    specs.write_private(cluster.agent_config(options.name), text + "\n")
+    config = merged(config, given)
+    specs.write_private(cluster.agent_config(options.name), json.dumps(config, indent=2) + "\n")
+    return config
 
 
 def share_gpus(count: int, with_gpus: bool) -> List[AgentOptions]:
@@ -129,9 +134,11 @@ def share_gpus(count: int, with_gpus: bool) -> List[AgentOptions]:
 
 
 def merged(lower: Dict[str, Any], higher: Dict[str, Any]) -> Dict[str, Any]:
-    """Two nested mappings in one; where both have a value, that of `higher`."""
+    """Two nested mappings in one; where both have a value, that of `higher`; null is none."""
     out = dict(lower)
     for key, value in higher.items():
+        if value is None:
+            continue  # the same as leaving it out
         both = isinstance(value, dict) and isinstance(out.get(key), dict)
         out[key] = merged(out[key], value) if both else value
     return out
@@ -151,6 +158,26 @@ def read(path: str) -> Dict[str, Any]:
         return _plain(config_text.load(text, path)) if text.strip() else {}
     except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
+
+
+def _section(config: Dict[str, Any], key: str) -> Dict[str, Any]:
+    """A section; what is none is empty here, and refused by the master with its path."""
+    value = config.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _make_storage(cluster: layout.Layout, path: pathlib.Path) -> None:
+    # A checkpoint's directory is everybody's to write, so that any task may collect it; who
+    # is no task of this cluster cannot find out its name.
+    mode = 0o711 if path == cluster.checkpoints else 0o777
+    try:
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "it is a file" if path.is_file() else error.strerror
+        raise errors.CliError(
+            f"the directory for checkpoints {path} cannot be made: {reason}; name one that you "
+            "may write with --storage-host-path"
+        ) from None
 
 
 def _plain(value: Any) -> Any:

@@ -83,10 +83,20 @@ class Layout:
         """Make the directories; what they hold is nobody else's to read.
 
         Root's may be passed through: PostgreSQL and tasks run as other users below it.
+
+        Raises:
+            CliError: they cannot be made.
         """
-        self.root.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
-        for path in (self.logs, self.specs, self.status):
-            path.mkdir(mode=0o700, exist_ok=True)
+        mode = 0o711 if os.geteuid() == 0 else 0o700
+        try:
+            self.root.mkdir(mode=mode, parents=True, exist_ok=True)
+            for path in (self.logs, self.specs, self.status):
+                path.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise errors.CliError(
+                f"the cluster's directory {self.root} cannot be made: {errors.in_words(error)}; "
+                "set DET_DEPLOY_DIR to a directory that you may write"
+            ) from None
 
 
 def layout_of(cluster: str) -> Layout:

@@ -36,8 +36,18 @@ def is_free(host: str, port: int) -> bool:
             if error.errno == errno.EADDRINUSE:
                 return False
             raise errors.CliError(
-                f"cannot listen on {host} port {port}: {error.strerror}"
+                f"cannot listen on {host} port {port}: {error.strerror}; give --listen an address "
+                "of this machine, such as 127.0.0.1, or 0.0.0.0 for all"
             ) from None
+    return True
+
+
+def answers(host: str, port: int, limit_s: float = 2.0) -> bool:
+    """Whether somebody takes connections there now."""
+    try:
+        socket.create_connection((host, port), limit_s).close()
+    except OSError:
+        return False
     return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from determined.cli import errors
 from determined.cli.deploy import layout, specs
@@ -23,16 +23,29 @@ class Failed(errors.CliError):
     """A process of the cluster ended while it was waited for."""
 
 
-def wait_master(cluster: layout.Layout, address: str, limit_s: float) -> None:
+Said = Mapping[str, int]
+"""How long the logs of processes were, by name, when these were started."""
+
+
+def said_by(cluster: layout.Layout, names: Sequence[str]) -> Said:
+    """How long their logs are now."""
+    logs = ((name, cluster.log(name)) for name in names)
+    return {name: log.stat().st_size for name, log in logs if log.exists()}
+
+
+def wait_master(cluster: layout.Layout, address: str, limit_s: float, before: Said) -> None:
     """Wait until the master answers.
 
+    Args:
+        before: what the logs held before its start.
+
     Raises:
-        Failed: it ended first; the end of its log is in the text.
+        Failed: it ended first; the end of what it has said is in the text.
         CliError: it took longer than `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
     while not _answers(address):
-        check_alive(cluster, ["master"])
+        check_alive(cluster, ["master"], before)
         if time.monotonic() > deadline:
             raise errors.CliError(
                 f"the master does not answer at {address} after {limit_s:.0f} s; "
@@ -109,7 +122,11 @@ def initial_password(cluster: layout.Layout) -> str:
 
 
 def wait_agents(
-    cluster: layout.Layout, session: Session, names: Sequence[str], limit_s: float
+    cluster: layout.Layout,
+    session: Session,
+    names: Sequence[str],
+    limit_s: float,
+    before: Said,
 ) -> List[Dict[str, Any]]:
     """Wait until agents are connected and their slots listed; returns them.
 
@@ -123,17 +140,16 @@ def wait_agents(
         found = [agent for agent in agents if agent["id"] in names]
         if len(found) == len(names):
             return found
-        check_alive(cluster, ["master", *names])
+        check_alive(cluster, ["master", *names], before)
         if time.monotonic() > deadline:
             missing = sorted(set(names) - {agent["id"] for agent in found})
             logs = ", ".join(str(cluster.log(name)) for name in missing)
-            raise errors.CliError(
-                f"agents {', '.join(missing)} did not join within {limit_s:.0f} s; see {logs}"
-            )
+            agents = f"agent{'' if len(missing) == 1 else 's'} {', '.join(missing)}"
+            raise errors.CliError(f"{agents} did not join within {limit_s:.0f} s; see {logs}")
         time.sleep(_PAUSE_S)
 
 
-def check_alive(cluster: layout.Layout, names: Sequence[str]) -> None:
+def check_alive(cluster: layout.Layout, names: Sequence[str], before: Said) -> None:
     """Raise `Failed` for a process that has ended since its start."""
     known = specs.list_status(cluster.status)
     for name in names:
@@ -142,16 +158,17 @@ def check_alive(cluster: layout.Layout, names: Sequence[str]) -> None:
             continue
         raise Failed(
             f"{name} ended with exit code {status.exit_code} while it started. The end of "
-            f"{cluster.log(name)}:\n{log_end(cluster, name)}"
+            f"{cluster.log(name)}:\n{log_end(cluster, name, before.get(name, 0))}"
         )
 
 
-def log_end(cluster: layout.Layout, name: str) -> str:
-    """The last lines of a process's log."""
+def log_end(cluster: layout.Layout, name: str, start: int) -> str:
+    """The last lines of a process's log, of those from byte `start` on."""
     try:
-        lines = cluster.log(name).read_text(errors="replace").splitlines()
+        log = cluster.log(name).read_bytes()
     except OSError:
         return ""
+    lines = log[start if start <= len(log) else 0 :].decode(errors="replace").splitlines()
     return "\n".join(f"  {line}" for line in lines[-_LOG_LINES:])
 
 

@@ -56,6 +56,10 @@ def agent_down(args: argparse.Namespace) -> None:
     """
     cluster = layout.layout_of(args.cluster_name)
     names = [name for name in _names(cluster) if name != "master"]
+    if not cluster.root.exists():
+        raise errors.CliError(
+            f"there is no cluster '{cluster.cluster}' on this machine (no {cluster.root})"
+        )
     if not args.all:
         if args.agent_name not in names:
             there = ", ".join(names) or "none"

@@ -41,7 +41,10 @@ def parse_address(text: str) -> Address:
     if not parts.hostname:
         raise ValueError(f"address {text!r} names no host")
     default = {"http": 80 if has_scheme else DEFAULT_PORT, "https": 443}[parts.scheme]
-    port = default if parts.port is None else parts.port
+    try:
+        port = default if parts.port is None else parts.port
+    except ValueError:
+        raise ValueError(f"address {text!r}: the port must be a number from 0 to 65535") from None
     return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), _userinfo(parts))
 
 

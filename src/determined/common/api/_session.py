@@ -142,7 +142,7 @@ class BaseSession:
 
     def _check(self, response: Response, request: Tuple[Any, ...]) -> Response:
         """Return an answer below 300 and raise on any other; sessions of tasks widen it."""
-        raise_for_status(response)
+        raise_for_status(response, self.master)
         return response
 
     def _send(
@@ -234,9 +234,11 @@ class Session(BaseSession):
         return {"Authorization": f"Bearer {self.token}"}
 
 
-def raise_for_status(response: Response) -> None:
-    """Raise the error that fits an answer from 300 on."""
+def raise_for_status(response: Response, master: str = "") -> None:
+    """Raise the error that fits an answer from 300 on, or a web page instead of an answer."""
     status = response.status_code
+    if response.headers.get("content-type", "").startswith("text/html"):
+        raise errors.WebPageException(response, master)
     if status < 300:
         return
     if status == 401:

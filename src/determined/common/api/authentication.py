@@ -169,10 +169,16 @@ def resolve(
     env = os.environ if environment is None else environment
     how = options or Options()
     name = user or env.get("DET_USER") or None
-    if password is None and name is not None and name == env.get("DET_USER"):
+    is_of_env = password is None and name is not None and name == env.get("DET_USER")
+    if is_of_env:
         password = env.get("DET_PASS")
     if name is not None and password is not None:
-        return login(master, name, password, how)
+        try:
+            return login(master, name, password, how)
+        except errors.InvalidCredentialsException as error:
+            if is_of_env:
+                error.message += f" They are those of DET_USER ({name!r}) and DET_PASS."
+            raise
     in_task = env.get("DET_USER_TOKEN")
     if in_task and (user is None or user == env.get("DET_USER")):
         return Session(master, name, in_task, how.cert, how.max_retries)

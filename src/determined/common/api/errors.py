@@ -6,6 +6,7 @@ that scripts catch.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -57,6 +58,20 @@ class NotFoundException(APIException):
         BadRequestException.__init__(self, error_message)
         self.response_error = {"error": error_message}
         self.status_code = 404
+
+
+class WebPageException(APIException):
+    """What answered has a page for browsers where a master has an answer."""
+
+    def __init__(self, response: Any, master: str) -> None:
+        super().__init__(response)
+        found = re.search(r"<title>\s*(.*?)\s*</title>", response.text[:100_000], re.I | re.S)
+        title = f", '{' '.join(found.group(1).split())[:80]}'" if found else ""
+        where = f" at {master}" if master else ""
+        self.message = (
+            f"no master answered{where} but a web page (status {self.status_code}{title}): is "
+            "this the master's address? Set it with -m or DET_MASTER."
+        )
 
 
 class ForbiddenException(BadRequestException):

@@ -1,0 +1,73 @@
+"""What a command asks of a master that runs already, and does not get."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+from typing import Any, Dict
+
+from determined.cli import declare
+from determined.cli.deploy import configs, layout, specs
+
+_ASKED = (
+    "master_config_path",
+    "storage_host_path",
+    "initial_user_password",
+    "listen",
+    "delete_db",
+    "auto_work_dir",
+)
+
+
+def is_up(cluster: layout.Layout) -> bool:
+    """Whether the master's process lives."""
+    master = specs.list_status(cluster.status).get("master")
+    return master is not None and master.process is not None
+
+
+def options_of(args: argparse.Namespace) -> configs.MasterOptions:
+    """What the command line says of a master's settings."""
+    return configs.MasterOptions(
+        port=args.master_port,
+        host=args.listen,
+        config_path=args.master_config_path,
+        storage_path=args.storage_host_path,
+        work_dir=args.auto_work_dir,
+    )
+
+
+def warn_of_ignored(cluster: layout.Layout, args: argparse.Namespace) -> None:
+    """Name the options that a running master keeps from having an effect.
+
+    One that only says what is so already is not named.
+    """
+    asked = [name for name in _ASKED if getattr(args, name)]
+    if not asked:
+        return
+    current = configs.read(str(cluster.master_config))
+    ignored = [name for name in asked if not _holds(name, args, cluster, current)]
+    if ignored:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in ignored)
+        declare.warn(
+            f"the master of cluster '{cluster.cluster}' runs already, and {flags} changed "
+            "nothing; stop it first with 'det deploy local cluster-down"
+            + ("'" if cluster.cluster == "determined" else f" --cluster-name {cluster.cluster}'")
+        )
+
+
+def _holds(
+    name: str, args: argparse.Namespace, cluster: layout.Layout, current: Dict[str, Any]
+) -> bool:
+    value = getattr(args, name)
+    if name == "listen":
+        return bool(current["host"] == value)
+    if name == "storage_host_path":
+        storage = current.get("checkpoint_storage") or {}
+        return bool(storage.get("host_path") == str(pathlib.Path(value).absolute()))
+    if name == "auto_work_dir":
+        return bool((current.get("task_container_defaults") or {}).get("work_dir") == value)
+    if name == "master_config_path":
+        kept = dataclasses.replace(options_of(args), host=current["host"], port=current["port"])
+        return configs.of_master(cluster, kept) == current
+    return False

@@ -1,0 +1,19 @@
+"""What a request is told when the database refuses what it was asked to store."""
+
+import asyncpg
+
+from determined_master.store.refusals import shortage_of
+
+
+def test_a_full_disk_is_told_in_one_line_with_the_remedy() -> None:
+    error = asyncpg.DiskFullError("could not extend file: No space left on device")
+    error.hint = "Check free disk space."
+    assert "\n" in str(error)
+    assert str(shortage_of(error)) == (
+        "the database has no room (could not extend file: No space left on device): free some "
+        "space on its disk; the same request can then be sent again"
+    )
+
+
+def test_what_is_no_shortage_is_none() -> None:
+    assert shortage_of(asyncpg.UniqueViolationError("taken")) is None

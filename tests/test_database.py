@@ -1,0 +1,68 @@
+"""The master's own database: what goes wrong around it, and what its commands make."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.master_settings import read
+
+from determined_master.database import database, layout_of
+from determined_master.domain.errors import InvalidArgument
+from determined_master.store.embedded_start import stop
+from determined_master.store.errors import DataDirNotMade, NoDataDir
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """On a short path that the server's account can reach; nothing is there yet."""
+    with tempfile.TemporaryDirectory(prefix="det-", dir="/tmp") as directory:
+        Path(directory).chmod(0o711)
+        yield Path(directory) / "pg"
+
+
+def is_there(path: Path) -> bool:
+    return path.exists()
+
+
+@pytest.mark.slow
+async def test_what_goes_wrong_while_the_database_is_used_is_told_as_it_is(
+    tmp_path: Path, data_dir: Path
+) -> None:
+    settings = read(tmp_path, "", "--db-data-dir", str(data_dir))
+    try:
+        with pytest.raises(InvalidArgument, match="of its own"):
+            async with database(settings):
+                raise InvalidArgument("an error of its own")
+    finally:
+        await stop(layout_of(settings))
+
+
+@pytest.mark.parametrize("command", [["backup", "/to"], ["simulate"]])
+async def test_where_no_database_is_none_is_made_to_be_read(
+    tmp_path: Path, data_dir: Path, command: list[str]
+) -> None:
+    settings = read(tmp_path, "", *command, "--db-data-dir", str(data_dir))
+    with pytest.raises(NoDataDir, match=rf"no database in {data_dir} .*--config-file"):
+        async with database(settings):
+            pass
+    assert not is_there(data_dir)
+
+
+async def test_a_data_directory_below_a_file_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    settings = read(tmp_path, "", "--db-data-dir", str(tmp_path / "file" / "pg"))
+    said = rf"{tmp_path}/file/pg cannot be made: is a file at {tmp_path}/file; set db\.data_dir"
+    with pytest.raises(DataDirNotMade, match=said):
+        async with database(settings):
+            pass
+
+
+def test_a_relative_data_directory_is_one_below_where_the_master_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = read(tmp_path, "db: {data_dir: data}")
+    assert layout_of(settings).root == tmp_path / "data"
