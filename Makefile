@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 TESTS ?=
+WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH_VENV := .venv-torch
@@ -21,7 +22,7 @@ demo: $(STAMP)  ## a local cluster and a search on real data
 	@$(BIN)/python examples/digits/demo.py
 
 test: $(STAMP)  ## all tests
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q $(TESTS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(TESTS)
 
 test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made for it (needs root)
 	@tests/unprivileged.sh $(TESTS)

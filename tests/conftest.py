@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
+# Told to keep no bytecode, each of the thousand processes that tests start would compile all that
+# it imports anew: a master takes twice as long to start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 pytest_plugins = ["tests.docker_fixture", "tests.postgres"]
+
+_LONG = ("compat", "docker", "e2e")
+"""Marks of what starts real processes: it takes longest, and waits for most of that time."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -12,8 +23,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give a file's tests to one worker, in their order, unless they name a group.
 
     What a module shares (a database, a master, a cluster) is then made once, and its tests
-    meet the same past in every run.
+    meet the same past in every run. Long groups come first: with a long one at the end a worker
+    would be alone.
     """
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    long = {_group_of(i) for i in items if any(i.get_closest_marker(name) for name in _LONG)}
+    items.sort(key=lambda item: _group_of(item) not in long)
+
+
+def _group_of(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("xdist_group")
+    assert marker is not None
+    return str(marker.args[0])

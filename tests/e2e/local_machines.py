@@ -23,8 +23,11 @@ from determined_master import clock, settings_providers
 from determined_master.composition import machine_providers
 from determined_master.domain.scaling import Machine, MachineType
 from determined_master.ports import MachineSite
+from determined_master.provision.loop import MachineLoop
 from determined_master.settings_provider import Provider
 
+TICK_S = 1.0
+"""Between looks at the machines: a cloud is asked less often."""
 BOOT = 'until [ -e "$0" ]; do sleep 0.1; done; exec "$@"'
 
 
@@ -163,6 +166,7 @@ def _machine(known: dict[str, Any], is_alive: bool) -> Machine:
 
 
 def offer(root: Path) -> None:
-    """Make `type: local` a provider of this process's master."""
+    """Make `type: local` a provider of this process's master, and have it look often."""
+    MachineLoop.__init__.__kwdefaults__["tick_s"] = TICK_S
     settings_providers.PROVIDERS["local"] = settings_providers.ProviderType(Provider)
     machine_providers.MACHINE_PROVIDERS["local"] = lambda settings, site: LocalMachines(root, site)

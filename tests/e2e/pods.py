@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -40,6 +40,8 @@ class Pods(Protocol):
     is_real: bool
     shared: Path
     """A directory that pods have under the same path."""
+    tuning: Mapping[str, Any]
+    """Of the master, as `tuned.py` takes it."""
 
     def settings(self, port: int) -> Json:
         """Of a master at that port, but its pools."""
@@ -55,6 +57,8 @@ class PodsInMemory:
     """Ours: pods are processes of this machine."""
 
     image, host, limit_s, is_real = "any", "127.0.0.1", PATIENCE_S, False
+    tuning: Mapping[str, Any] = {"pods": {"grace_s": 2}}
+    """What is killed here is given up after so long: nobody tells of its end."""
 
     def __init__(self, running: RunningCluster, shared: Path) -> None:
         self.running = running
@@ -79,6 +83,7 @@ class RealPods:
     """Those of a cluster that DET_TEST_KUBECONFIG reaches, in a namespace of its own."""
 
     image, host, limit_s, is_real = IMAGE, "0.0.0.0", 6 * PATIENCE_S, True
+    tuning: Mapping[str, Any] = {}
 
     def __init__(self, shared: Path) -> None:
         self.shared = shared

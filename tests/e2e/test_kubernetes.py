@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.e2e import scripts
-from tests.e2e.cluster import ROOT, Cluster
+from tests.e2e.cluster import ROOT, Cluster, Way
 from tests.e2e.cluster_api import until as until_in
 from tests.e2e.conftest import running
 from tests.e2e.pods import (
@@ -45,6 +45,8 @@ def cluster(pods: Pods) -> Iterator[Cluster]:
     def prepare(made: Cluster) -> None:
         made.host = pods.host
         made.settings = with_pools(pods.settings(made.port))
+        if pods.tuning:
+            made.ways["master"] = Way(pods.tuning)
 
     with running(agents=0, prepare=prepare) as made:
         until_in(made.connected, pods.limit_s, "nodes")

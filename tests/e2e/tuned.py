@@ -10,7 +10,8 @@ What can be tuned:
 * `link`: fields of the master's `LinkTimes`;
 * `hostname`: what the machine calls itself;
 * `machines`: a directory; pools of the master may have `provider: {type: local}`, whose machines
-  are agents beside it (`local_machines.py`);
+  are agents beside it (`local_machines.py`), and are looked at every second;
+* `pods`: fields of the master's `Times` of pods;
 * `keepalive`: `ping_s` and `answer_s` of the agent's end of the link.
 
 Everything else is as it is shipped.
@@ -49,6 +50,10 @@ def main() -> None:
         from tests.e2e import local_machines
 
         local_machines.offer(Path(tuning["machines"]))
+    if "pods" in tuning:
+        from determined_master.backends.kubernetes import backend as pods
+
+        pods.Times = functools.partial(pods.Times, **tuning["pods"])  # type: ignore[assignment, misc]  # only ever called
     if "keepalive" in tuning:
         from determined_agent import socket as link
 

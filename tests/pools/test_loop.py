@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from tests.agent_link import until
 from tests.covers import covers
 from tests.domain.builders import alloc, running, waiting
-from tests.pools.test_live import live, snapshot
+from tests.pools.test_live import failing, live, snapshot
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.pools import loop as subject
+from determined_master.pools import resting
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import Decision, PoolConfig, PoolLoop
 
@@ -68,6 +69,18 @@ async def test_a_loop_plans_on_news_but_not_in_a_row_and_now_and_then_without(
     monkeypatch.setattr(subject, "IDLE_TICK_S", 0.01)
     async with running_loop(pool) as at:
         await until(lambda: len(at) >= 2)
+
+
+async def test_a_loop_plans_once_an_agent_has_rested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "IDLE_TICK_S", 3600.0)
+    monkeypatch.setattr(resting, "LONGEST_S", 0.05)
+    engine, held = Engine(), live(replace(waiting(slots=1), id="w.1"))
+    pool = loop_of(held, engine, [snapshot("a", 1)])
+    async with running_loop(pool):
+        held.changed(failing("a", "f.1"), 1)
+        pool.nudge()
+        await until(lambda: engine.posted)
+    assert engine.posted[0][0] == "w.1"
 
 
 @covers("scheduling-and-provisioning b.1.idle")

@@ -80,6 +80,10 @@ class LiveAllocations:
         """The rest of an agent on which nothing starts, None when it has none at present."""
         return self._resting.find(agent_id)
 
+    def next_rested_s(self) -> float | None:
+        """How long until the next agent has rested, None when none rests."""
+        return self._resting.next_end_s()
+
     def of_job(self, job_id: str) -> list[Allocation]:
         """A job's live allocations, in no order."""
         return [self._states[i] for i in self._of_job.get(job_id, ())]

@@ -50,7 +50,7 @@ class PoolConfig(msgspec.Struct, frozen=True):
 
 
 class PoolLoop:
-    """Runs on change, at most every 100 ms, and every 5 s without."""
+    """Runs on change and when an agent has rested, at most every 100 ms, and every 5 s without."""
 
     def __init__(
         self,
@@ -95,18 +95,24 @@ class PoolLoop:
     async def run(self) -> None:
         """Plan for ever; cancelled at the master's end."""
         loop = asyncio.get_running_loop()
-        last = -MIN_TICK_S
+        last, patience_s = -MIN_TICK_S, IDLE_TICK_S
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(IDLE_TICK_S):  # `wait_for` may swallow a cancellation
+                async with asyncio.timeout(patience_s):  # `wait_for` may swallow a cancellation
                     await self._news.wait()
             await asyncio.sleep(max(0.0, last + MIN_TICK_S - loop.time()))
             self._news.clear()
             last = loop.time()
+            patience_s = self._patience_s()  # before the plan, which sees what is over by then
             try:
                 await self.tick()
             except Exception:  # the loop must live on
                 log.exception("planning failed", extra={"pool": self.config.name})
+
+    def _patience_s(self) -> float:
+        """How long to wait for news: nothing else tells that an agent has rested."""
+        rested_s = self._live.next_rested_s()
+        return IDLE_TICK_S if rested_s is None else min(IDLE_TICK_S, rested_s)
 
     async def tick(self) -> None:
         """Plan once and carry it out."""

@@ -54,6 +54,11 @@ class Resting:
         left_s = until_s - clock.monotonic_s()
         return Rest(left_s, self._failures[agent_id]) if left_s > 0 else None
 
+    def next_end_s(self) -> float | None:
+        """How long until the next agent has rested, None when none rests."""
+        now_s = clock.monotonic_s()
+        return min((u - now_s for u in self._until_s.values() if u > now_s), default=None)
+
     def _begin(self, agent_id: str) -> None:
         failures = self._failures[agent_id] = self._failures.get(agent_id, 0) + 1
         rest_s = min(LONGEST_S, 2.0 ** min(failures, _MOST_DOUBLINGS))
