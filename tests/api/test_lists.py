@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from tests.api.client import Client
 from tests.store.rows import STARTED, add_experiment, add_trial, end_trial
 
-from determined_master.store.pool import Pool
+from determined_master.services import experiment_lists
+from determined_master.store import experiments
+from determined_master.store.pool import Conn, Pool
 from determined_wire.rest.experiments import GetExperimentsRequestSortBy
 
 
@@ -116,6 +119,28 @@ async def test_pages_of_all_experiments_tell_the_total_also_beyond_the_end(
         found = (await admin("GET", f"/api/v1/experiments?{query}")).json()
         assert [e["id"] for e in found["experiments"]] == expected, query
         assert found["pagination"]["total"] == 3, query
+
+
+async def test_what_of_a_list_has_changed_is_shown_anew_a_few_at_a_time(
+    admin: Client, project: list[tuple[int, int]], pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To show all of a long list at once would hold whoever else waits."""
+    shown: list[int] = []
+    list_versioned = experiments.list_versioned
+
+    async def counting(conn: Conn, ids: Sequence[int]) -> Any:
+        shown.append(len(ids))
+        return await list_versioned(conn, ids)
+
+    monkeypatch.setattr(experiments, "list_versioned", counting)
+    monkeypatch.setattr(experiment_lists, "RENDERED_AT_ONCE", 2)
+    for query in ("", "limit=50"):
+        assert await listed(admin, query) == [experiment for experiment, _ in project]
+    assert shown == [2, 1]
+    await pool.execute("UPDATE users SET display_name = 'New'")
+    answer = (await admin("GET", "/api/v1/experiments")).json()
+    assert [e["displayName"] for e in answer["experiments"]] == ["New"] * 3
+    assert shown == [2, 1, 2, 1]
 
 
 async def test_a_search_among_experiments_brings_their_best_trials(

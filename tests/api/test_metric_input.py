@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from tests.store.rows import add_experiment, add_trial
 from determined_master.engine import EngineUnavailable
 from determined_master.engine.kind import Outcome
 from determined_master.services.catalog import Services
-from determined_master.store.pool import Pool
+from determined_master.store import system_metrics
+from determined_master.store.pool import Conn, Pool
 
 
 @pytest.fixture
@@ -112,3 +114,23 @@ async def test_figures_of_the_machine_need_no_steps_and_come_often(
         assert answer.status == 200, answer.body
     assert await pool.fetchval("SELECT count(*) FROM system_metrics") == 3
     assert await pool.fetchval("SELECT total_batches FROM trials") == 0
+
+
+async def test_figures_of_the_machine_in_a_batch_are_stored_together_in_their_order(
+    admin: Client, pool: Pool, trial: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inserted: list[int] = []
+    insert = system_metrics.insert_samples
+
+    async def counting(conn: Conn, samples: Sequence[system_metrics.SystemSample]) -> None:
+        inserted.append(len(samples))
+        await insert(conn, samples)
+
+    monkeypatch.setattr(system_metrics, "insert_samples", counting)
+    figures = [body(trial, None, {"agent-1": {"util": n}}, "cpu") for n in range(5)]
+    reports = [*figures[:3], body(trial, 1, {"loss": 1.0}, "training"), *figures[3:]]
+    answer = await admin("POST", f"/api/v1/trials/{trial}/metrics/batch", {"reports": reports})
+    assert [result["error"] for result in answer.json()["results"]] == [""] * 6
+    assert inserted == [3, 2]
+    stored = await pool.fetch("SELECT metrics->'agent-1'->'util' FROM system_metrics ORDER BY id")
+    assert [row[0] for row in stored] == [0, 1, 2, 3, 4]

@@ -11,9 +11,11 @@ import msgspec
 import pytest
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
+from determined_master.services import metric_flush, metric_summaries
 from determined_master.services.metric_flush import Flusher
 from determined_master.services.metric_reports import Report, TrialFacts
 from determined_master.services.metric_summaries import Summaries
+from determined_master.store import metrics as rows
 from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Pool
 
@@ -38,6 +40,19 @@ def report(steps: int, run_id: int = 1, group: str = "validation", **metrics: An
         reported_at=AT,
         metrics=metrics or {"accuracy": steps / 10},
     )
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[tuple[Any, ...]]:
+    """The calls of a function from now on, by what it was given."""
+    calls: list[tuple[Any, ...]] = []
+    function = getattr(owner, name)
+
+    async def counting(*args: Any) -> Any:
+        calls.append(args)
+        return await function(*args)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls
 
 
 @pytest.fixture
@@ -195,6 +210,103 @@ async def test_the_same_report_twice_in_one_flush_is_stored_once(
     after = await trial(pool)
     assert after["summary_metrics"]["validation_metrics"]["accuracy"]["count"] == 3
     assert (after["best"], after["latest"]) == (3, 3)
+
+
+async def test_reports_that_are_sent_again_are_looked_up_together_and_add_to_each_other(
+    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = counted(monkeypatch, rows, "list_taken")
+    await flusher.report_many([report(n) for n in range(20)], FACTS)
+    added = [report(3, loss=1.0), report(3, lr=2.0), report(3, loss=3.0)]
+    answers = await flusher.report_many([*(report(n) for n in range(20)), *added], FACTS)
+    assert [type(a) for a in answers] == [type(None)] * 22 + [AlreadyExists]
+    assert len(asked) == 1
+    stored = await pool.fetch("SELECT metrics FROM metrics WHERE steps IN (3, 4) ORDER BY steps")
+    assert [row["metrics"] for row in stored] == [
+        {"accuracy": 0.3, "loss": 1.0, "lr": 2.0},
+        {"accuracy": 0.4},
+    ]
+
+
+async def test_many_values_are_stored_in_several_flushes_and_answered_in_order(
+    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metric_flush, "MAX_VALUES_A_FLUSH", 10)
+    flushes = counted(monkeypatch, flusher.store, "store_known")
+    wrong = report(7, group="a.b", loss=1.0, a=2.0, b=3.0)
+    reports = [wrong if n == 7 else report(n, loss=1.0, a=2.0, b=3.0) for n in range(10)]
+    answers = await flusher.report_many(reports, FACTS)
+    assert [n for n, answer in enumerate(answers) if answer is not None] == [7]
+    assert [len(items) for _, items in flushes] == [4, 4, 2]
+    assert await pool.fetchval("SELECT count(*) FROM metrics") == 9
+
+
+async def test_what_a_run_has_taken_the_place_of_is_looked_for_once(
+    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search's validations come one by one, and the reports of a trial may be many."""
+    await flusher.report_many([report(n) for n in range(6)], FACTS)
+    await pool.execute("UPDATE trials SET run_id = 2")
+    looked = counted(monkeypatch, rows, "archive_later_reports")
+
+    async def write(*steps: int) -> None:
+        async with pool.acquire() as conn, conn.transaction():
+            await flusher.store.write(conn, [(report(n, run_id=2), FACTS) for n in steps])
+
+    await write(4)
+    await write(5)
+    await write(6, 7)
+    assert len(looked) == 1
+    await write(2)
+    assert len(looked) == 2
+    counting = "SELECT steps FROM metrics WHERE run_id = 1 AND NOT archived ORDER BY steps"
+    assert [row["steps"] for row in await pool.fetch(counting)] == [0, 1]
+
+
+async def test_what_was_rolled_back_is_looked_for_again(flusher: Flusher, pool: Pool) -> None:
+    await flusher.report_many([report(n) for n in range(6)], FACTS)
+    await pool.execute("UPDATE trials SET run_id = 2")
+    items = [(report(3, run_id=2), FACTS)]
+    async with pool.acquire() as conn:
+        attempt = conn.transaction()
+        await attempt.start()
+        await flusher.store.write(conn, items)
+        await attempt.rollback()
+        async with conn.transaction():
+            await flusher.store.write(conn, items)
+    assert await pool.fetchval("SELECT count(*) FROM metrics WHERE archived") == 3
+
+
+async def test_summaries_are_written_in_turn_as_many_bytes_a_round_as_may_be(
+    flusher: Flusher, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await pool.execute(
+        "INSERT INTO trials (experiment_id, request_id, task_id, state, hparams, seed, run_id,"
+        " started_at) SELECT 1, gen_random_uuid(), '1.' || n, 'ACTIVE', '{}', 0, 1, $1"
+        " FROM generate_series(2, 4) n",
+        AT,
+    )
+    summaries = flusher.summaries
+    write_due = summaries.write_due
+    monkeypatch.setattr(summaries, "write_due", lambda: asyncio.sleep(0))  # only when told to
+    for trial_id in (3, 1, 4, 2):
+        one = msgspec.structs.replace(report(1, group="training"), trial_id=trial_id)
+        await flusher.report(one, FACTS)
+    await write_due()
+    monkeypatch.setattr(metric_summaries, "MAX_BYTES_A_ROUND", 1)
+    monkeypatch.setattr(metric_summaries, "MAX_BYTES_AT_ONCE", 1)
+    order: list[int] = []
+    for step in range(2, 6):
+        for trial_id in (4, 3, 2, 1):  # who reports again does not lose its turn, nor gain one
+            one = msgspec.structs.replace(report(step, group="training"), trial_id=trial_id)
+            await flusher.report(one, FACTS)
+        before = summaries.unwritten(range(1, 5))
+        await write_due()
+        order += before - summaries.unwritten(range(1, 5))
+    assert order == [4, 3, 2, 1]
+    monkeypatch.setattr(metric_summaries, "MAX_KEPT", 3)  # more are there, so that all may go
+    await write_due()
+    assert not summaries.unwritten(range(1, 5))
 
 
 async def test_the_best_of_an_experiment_is_that_of_its_best_trial(

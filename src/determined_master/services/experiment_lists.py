@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 100
 MAX_RENDERED = 2000
+RENDERED_AT_ONCE = 25
+"""With 50 hyperparameters each takes 0.25 ms."""
 SORTS = {
     "id": "e.id",
     "description": "e.description",
@@ -153,10 +155,11 @@ class ExperimentLists:
                 shown[row.id] = kept
             else:
                 stale.append(row.id)
-        if stale:
-            found = await rows.list_versioned(conn, stale)
+        for start in range(0, len(stale), RENDERED_AT_ONCE):
+            some = stale[start : start + RENDERED_AT_ONCE]
+            found = await rows.list_versioned(conn, some)
             shown |= {row.id: (version, render(row)) for version, row in found}
-            known.update({i: shown[i] for i in stale if i in shown})
+            known.update({i: shown[i] for i in some if i in shown})
             while len(known) > MAX_RENDERED:
                 known.popitem(last=False)
         return [(row, shown[row.id][1]) for row in listed if row.id in shown]

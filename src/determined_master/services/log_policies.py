@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from determined_master.engine import Engine
 
 MAX_KNOWN_TASKS = 5000
+LINES_AT_ONCE = 1000
+"""To look through more would hold the loop."""
 CONFIG_ECHO = '"log_policies":'
 """A line that shows the configuration would match every pattern in it."""
 
@@ -31,6 +34,15 @@ class _Compiled(msgspec.Struct, frozen=True):
     trial_id: int
     matched: set[tuple[int, str]] = msgspec.field(default_factory=set)
     """Index and agent of each match that was acted on; forgotten with the task."""
+
+    def may_match(self, lines: Sequence[str], agent_id: str) -> bool:
+        """Whether one of these lines may match what was not acted on for this agent yet."""
+        if len(self.policies) == sum(agent == agent_id for _, agent in self.matched):
+            return False
+        if self.sieve is None:
+            return True
+        found = self.sieve.Match("\n".join(lines)) or ()
+        return any((index, agent_id) not in self.matched for index in found)
 
 
 class LogPolicies:
@@ -46,17 +58,12 @@ class LogPolicies:
         compiled = await self._compiled(task_id)
         if compiled is None:
             return
-        lines = [line.rstrip("\r\n") for line in lines]
-        if compiled.sieve is not None and not compiled.sieve.Match("\n".join(lines)):
-            return
-        for line in lines:
-            if CONFIG_ECHO in line:
-                continue
-            for index in compiled.matcher.Match(line) or ():
-                match = (index, agent_id or "")
-                if match not in compiled.matched:
-                    await self._act(compiled, task_id, match, line)
-                    compiled.matched.add(match)
+        for start in range(0, len(lines), LINES_AT_ONCE):
+            if start:
+                await asyncio.sleep(0)  # what else waits comes first
+            some = [line.rstrip("\r\n") for line in lines[start : start + LINES_AT_ONCE]]
+            if compiled.may_match(some, agent_id or ""):
+                await self._match(compiled, task_id, agent_id or "", some)
 
     async def has_seen_all(self, task_id: str, container_ids: Sequence[str]) -> bool:
         """Whether nothing that these containers have said can still change what the trial does.
@@ -68,6 +75,18 @@ class LogPolicies:
             return True
         async with self._pool.acquire() as conn:
             return await task_logs.have_completed(conn, container_ids)
+
+    async def _match(
+        self, compiled: _Compiled, task_id: str, agent_id: str, lines: Sequence[str]
+    ) -> None:
+        for line in lines:
+            if CONFIG_ECHO in line:
+                continue
+            for index in compiled.matcher.Match(line) or ():
+                match = (index, agent_id)
+                if match not in compiled.matched:
+                    await self._act(compiled, task_id, match, line)
+                    compiled.matched.add(match)
 
     async def _act(
         self, compiled: _Compiled, task_id: str, match: tuple[int, str], line: str

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 SHARDS = 2
 """Flushes under way at a time: one gathers while the other waits for its commit. A trial's
 reports always go the same way, so they stay in order."""
-MAX_REPORTS_A_FLUSH = 2000
+MAX_REPORTS_A_FLUSH = 1000
+MAX_VALUES_A_FLUSH = 10_000
+"""Making rows of them and adding them up holds the loop: some 10 ms, as those reports do."""
 MAX_WAITING = 10_000
 MAX_DEADLOCKS = 3
 """The engine locks the same rows in its own order; whoever loses tries again."""
@@ -59,10 +61,15 @@ class Flusher:
 
     async def report_many(self, reports: Sequence[Report], facts: TrialFacts) -> Outcomes:
         """Store several reports of one trial; one answer for each, after their commit."""
-        answer: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
         queue = self._queues[reports[0].trial_id % SHARDS]
-        await queue.put((reports, facts, answer))
-        return await answer
+        answers: list[asyncio.Future[Outcomes]] = []
+        for piece in _pieces(reports):
+            answer: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
+            await queue.put((piece, facts, answer))
+            answers.append(answer)
+        if len(answers) == 1:
+            return await answers[0]
+        return [outcome for outcomes in await asyncio.gather(*answers) for outcome in outcomes]
 
     async def run(self) -> None:
         """Flush for ever; cancelled at the master's end."""
@@ -132,14 +139,39 @@ class Flusher:
             await asyncio.sleep(WRITE_EVERY_S / 2)
 
 
+def _pieces(reports: Sequence[Report]) -> list[Sequence[Report]]:
+    """Reports that come together, in as many flushes as their values take."""
+    if len(reports) == 1:
+        return [reports]
+    pieces: list[Sequence[Report]] = []
+    start = size = 0
+    for i, report in enumerate(reports):
+        size += _values_of(report)
+        if size >= MAX_VALUES_A_FLUSH:
+            pieces.append(reports[start : i + 1])
+            start, size = i + 1, 0
+    return [*pieces, reports[start:]] if start < len(reports) else pieces
+
+
 def _more(queue: asyncio.Queue[Waiting], batch: Sequence[Waiting]) -> list[Waiting]:
     """What else waits, as much as goes into one flush."""
     more: list[Waiting] = []
-    size = sum(len(group) for group, _, _ in batch)
-    while size < MAX_REPORTS_A_FLUSH and not queue.empty():
+    count, values = _size_of(batch[0])
+    while count < MAX_REPORTS_A_FLUSH and values < MAX_VALUES_A_FLUSH and not queue.empty():
         more.append(queue.get_nowait())
-        size += len(more[-1][0])
+        further = _size_of(more[-1])
+        count, values = count + further[0], values + further[1]
     return more
+
+
+def _size_of(waiting: Waiting) -> tuple[int, int]:
+    """Reports and values."""
+    reports = waiting[0]
+    return len(reports), sum(map(_values_of, reports))
+
+
+def _values_of(report: Report) -> int:
+    return len(report.metrics) + sum(map(len, report.batch_metrics or ()))
 
 
 def _tell(batch: Sequence[Waiting], error: BaseException) -> None:

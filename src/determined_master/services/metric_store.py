@@ -68,11 +68,13 @@ class MetricStore:
             return outcomes
         touched = await self._touch(conn, locks, [items[i] for i in accepted])
         ids = await rows.insert_reports(conn, [_row(*items[i]) for i in accepted])
+        taken = [items[i][0] for i, row_id in zip(accepted, ids, strict=True) if row_id is None]
+        stored = await rows.list_taken(conn, list(map(_key, taken))) if taken else {}
         changed: dict[int, _Touched] = {}
         for i, row_id in zip(accepted, ids, strict=True):
             report, facts = items[i]
             if row_id is None:
-                outcomes[i] = await _merge(conn, report)
+                outcomes[i] = await _merge(conn, report, stored)
                 continue
             changed[report.trial_id] = touched[report.trial_id]
             changed[report.trial_id].add(report, facts, row_id)
@@ -88,7 +90,8 @@ class MetricStore:
         accepted: Sequence[tuple[Report, TrialFacts]],
     ) -> dict[int, _Touched]:
         """What is known of the trials, once new runs have taken the place of older ones."""
-        redone = await archive_redone(conn, accepted)
+        maybe = [item for item in accepted if not self._is_redone(item[0], locks)]
+        redone = await archive_redone(conn, maybe)
         touched: dict[int, _Touched] = {}
         for i, now in redone.items():
             lock = msgspec.structs.replace(
@@ -98,14 +101,20 @@ class MetricStore:
         others = {r.trial_id: locks[r.trial_id] for r, _ in accepted if r.trial_id not in redone}
         for i, summary in (await self._summaries.of_locked(conn, others)).items():
             touched[i] = _Touched(locks[i], summary)
-        for report, _ in accepted:
-            touched[report.trial_id].note_run(report)
         return touched
+
+    def _is_redone(self, report: Report, locks: Mapping[int, rows.TrialLock]) -> bool:
+        """Whether nothing of earlier runs can be left that the report takes the place of."""
+        kept = self._summaries.known(report.trial_id)
+        version = locks[report.trial_id].metrics_version
+        return kept is not None and kept.lock.metrics_version == version and kept.is_redone(report)
 
     def _keep(self, changed: Mapping[int, _Touched]) -> None:
         for trial_id, trial in changed.items():
             for report in trial.reports:
                 add_report(trial.summary.figures, report.group, report.metrics)
+                if report.run_id > 1:
+                    trial.summary.note_run(report)
             self._summaries.keep(trial_id, trial.summary, trial.lock_after())
             self._points.note(trial_id, len(trial.reports))
 
@@ -128,11 +137,15 @@ def _refusal(report: Report, lock: rows.TrialLock | None) -> DetError | None:
     return None
 
 
-async def _merge(conn: Conn, report: Report) -> DetError | None:
+def _key(report: Report) -> rows.ReportKey:
+    return report.trial_id, report.group, report.steps, report.run_id
+
+
+async def _merge(
+    conn: Conn, report: Report, taken: dict[rows.ReportKey, rows.StoredReport]
+) -> DetError | None:
     """A report whose key is taken: equal values change nothing, new names are added."""
-    stored = await rows.find_report(
-        conn, report.trial_id, report.group, report.steps, report.run_id
-    )
+    stored = taken.get(_key(report))
     if stored is None:
         return None
     clash = [
@@ -148,9 +161,10 @@ async def _merge(conn: Conn, report: Report) -> DetError | None:
         )
     added = {n: v for n, v in report.metrics.items() if n not in stored.metrics}
     if added:
-        merged = _text({**stored.metrics, **added})
+        merged = msgspec.structs.replace(stored, metrics={**stored.metrics, **added})
+        taken[_key(report)] = merged
         batches = None if stored.batch_metrics is None else _text(stored.batch_metrics)
-        await rows.update_report(conn, stored.id, report.trial_id, merged, batches)
+        await rows.update_report(conn, stored.id, report.trial_id, _text(merged.metrics), batches)
         await metric_blocks.delete_blocks(conn, report.trial_id, stored.id)
     return None
 
@@ -172,18 +186,8 @@ class _Touched:
     def is_expected(self, report: Report) -> bool:
         """Whether it can be stored without looking at the trial first."""
         if report.run_id > 1 and report.group not in SYSTEM_GROUPS:
-            run_id, steps = self.summary.redone_after or (0, 0)
-            if run_id != report.run_id or report.steps <= steps:
-                return False
+            return self.summary.is_redone(report) and _refusal(report, self.lock) is None
         return _refusal(report, self.lock) is None
-
-    def note_run(self, report: Report) -> None:
-        """What earlier runs reported from this report on is archived."""
-        if report.group in SYSTEM_GROUPS:
-            return
-        run_id, steps = self.summary.redone_after or (0, 0)
-        if run_id != report.run_id or report.steps < steps:
-            self.summary.redone_after = (report.run_id, report.steps)
 
     def add(self, report: Report, facts: TrialFacts, row_id: int = 0) -> None:
         """Take a report into account, whose row may not have an id yet."""

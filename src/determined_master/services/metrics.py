@@ -6,7 +6,8 @@ import math
 import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -94,21 +95,16 @@ class Metrics:
             return []
         facts = await self._checked(caller, reports[0])
         answers: list[DetError | None] = []
-        pending: list[Report] = []
-        for report in reports:
-            problem = find_problem(report.group, report.metrics, report.batch_metrics)
-            is_for_search = report.group == "validation" and facts.wants_validations
-            if problem is None and not (is_for_search or report.is_sample):
-                pending.append(report)
-                continue
-            answers += await self._flusher.report_many(pending, facts) if pending else []
-            pending = []
-            if problem is None and report.is_sample:
-                await self._samples.report(caller, [_sample(report)])
-                answers.append(None)
+        for way, group in groupby(reports, key=lambda report: _way(report, facts)):
+            some = list(group)
+            if way == "store":
+                answers += await self._flusher.report_many(some, facts)
+            elif way == "sample":
+                await self._samples.report(caller, [_sample(report) for report in some])
+                answers += [None] * len(some)
             else:
-                answers.append(problem or await self._answer(report, facts))
-        return answers + (await self._flusher.report_many(pending, facts) if pending else [])
+                answers += [await self._answer(report, facts) for report in some]
+        return answers
 
     async def stream(
         self, caller: Caller, trial_ids: Sequence[int], group: str, size: int = 1000
@@ -199,6 +195,9 @@ class Metrics:
         return facts
 
     async def _answer(self, report: Report, facts: TrialFacts) -> DetError | None:
+        problem = find_problem(report.group, report.metrics, report.batch_metrics)
+        if problem is not None:
+            return problem
         try:
             await self._report_to_search(report, facts)
         except DetError as error:
@@ -229,6 +228,16 @@ class Metrics:
             raise
         if outcome.is_duplicate:
             await self._flusher.report(report, facts)  # settles equal, added or clashing values
+
+
+def _way(report: Report, facts: TrialFacts) -> Literal["store", "sample", "alone"]:
+    """Where a report of a request with many goes; what goes the same way goes together."""
+    if find_problem(report.group, report.metrics, report.batch_metrics) is not None:
+        return "alone"  # to be refused
+    if report.is_sample:
+        return "sample"
+    is_for_search = report.group == "validation" and facts.wants_validations
+    return "alone" if is_for_search else "store"
 
 
 def _sample(report: Report) -> system_metrics.SystemSample:

@@ -55,9 +55,9 @@ class SystemMetrics:
                 f"{len(samples)} samples in one request: at most {MAX_SAMPLES}, split it"
             )
         async with self._pool.acquire() as conn:
-            for trial_id in sorted({sample.trial_id for sample in samples}):
-                if await trials.find_trial(conn, trial_id) is None:
-                    raise NotFound(f"trial '{trial_id}' not found")
+            named = sorted({sample.trial_id for sample in samples})
+            for trial_id in set(named) - await trials.list_existing(conn, named):
+                raise NotFound(f"trial '{trial_id}' not found")
             await rows.insert_samples(conn, samples)
 
     async def series(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,9 +28,14 @@ if TYPE_CHECKING:
     from determined_wire.agent_link import LogBatch
 
 PAGE = 1000
+PIECE_LINES = 1000
+"""So many lines are made into rows at once: an agent's batch may have 70,000 empty ones."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLLOW_POLL_S = 5.0
 """A follower looks again at least so often, also when nobody has told it of news."""
+
+Row = tuple[Any, ...]
+"""A line to store, in the order of `store.task_logs.COPY_COLUMNS`."""
 
 
 class PostedLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,16 +67,18 @@ class TaskLogs:
         Returns:
             The number of the last stored line, after its commit.
         """
-        lines = _rows_of(agent_id, batch)
+        logs: list[str] = []
         async with self._pool.acquire() as conn, conn.transaction():
             last = await rows.lock_cursor(conn, batch.container_id, batch.task_id)
-            fresh = lines[max(0, last + 1 - batch.first_seq) :]
-            if fresh:
-                await rows.copy_lines(conn, fresh)
-            newest = max(last, batch.first_seq + len(lines) - 1)
+            for lines in _in_pieces(_rows_of(agent_id, batch)):
+                fresh = lines[max(0, last + 1 - batch.first_seq - len(logs)) :]
+                if fresh:
+                    await rows.copy_lines(conn, fresh)
+                logs += [row[-1] for row in lines]
+            newest = max(last, batch.first_seq + len(logs) - 1)
             await rows.update_cursor(conn, batch.container_id, newest, is_complete=False)
         # All of it, also what is stored already: it may not have been looked at.
-        await self._policies.look_at(batch.task_id, agent_id, [row[-1] for row in lines])
+        await self._policies.look_at(batch.task_id, agent_id, logs)
         if batch.is_last:
             async with self._pool.acquire() as conn:
                 await rows.complete_cursors(conn, [batch.container_id])
@@ -116,7 +125,6 @@ class TaskLogs:
         [task_id] = task_ids
         access.may(caller, "report", "task")
         now = clock.now()
-        records = [_posted(line, now) for line in lines]
         async with self._pool.acquire() as conn:
             where = await find_workspaces(conn, "task", [task_id])
             missing = f"task '{task_id}' not found"
@@ -124,7 +132,9 @@ class TaskLogs:
                 raise NotFound(missing)
             access.may_see(caller, "task", where[task_id], missing)
             access.may(caller, "report", "task", workspace_id=where[task_id])
-            await rows.copy_lines(conn, records)
+            async with nullcontext() if len(lines) <= PIECE_LINES else conn.transaction():
+                for records in _in_pieces(_posted(line, now) for line in lines):
+                    await rows.copy_lines(conn, records)
         await self._policies.look_at(task_id, lines[0].agent_id, [line.log for line in lines])
         self.tell(task_id)
 
@@ -247,25 +257,29 @@ class _Sent:
             self.recent = {i for i in self.recent if i > self.floor}
 
 
-def _rows_of(agent_id: str, batch: LogBatch) -> list[tuple[Any, ...]]:
+def _rows_of(agent_id: str, batch: LogBatch) -> Iterator[Row]:
     texts = _storable(batch.text).split("\n") if batch.spans else []
-    made: list[tuple[Any, ...]] = []
     ids = (batch.task_id, batch.allocation_id, agent_id, batch.container_id)
     start = 0
     for span in batch.spans:
         at = EPOCH + timedelta(microseconds=span.at_us)
         for text in texts[start : start + span.count]:
             rank, level, log = split_prefix(text)
-            made.append((*ids, rank, at, level, span.source, span.stdtype, log + "\n"))
+            yield (*ids, rank, at, level, span.source, span.stdtype, log + "\n")
         start += span.count
-    return made
+
+
+def _in_pieces(lines: Iterable[Row]) -> Iterator[list[Row]]:
+    rest = iter(lines)
+    while piece := list(islice(rest, PIECE_LINES)):
+        yield piece
 
 
 def _microseconds(at: datetime) -> int:
     return (at - EPOCH) // timedelta(microseconds=1)
 
 
-def _posted(line: PostedLine, now: datetime) -> tuple[Any, ...]:
+def _posted(line: PostedLine, now: datetime) -> Row:
     return (
         line.task_id,
         line.allocation_id,

@@ -78,6 +78,8 @@ class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
     archived: bool
 
 
+ReportKey = tuple[int, str, int, int]
+"""Trial, group, steps and run."""
 PAGE = 1000
 COLUMNS = (
     "id, trial_id, metric_group, steps, run_id, reported_at, metrics, batch_metrics, archived"
@@ -143,16 +145,17 @@ async def insert_reports(conn: Conn, rows: Sequence[ReportRow]) -> list[int | No
     return [stored.pop((r.trial_id, r.metric_group, r.steps, r.run_id), None) for r in rows]
 
 
-async def find_report(
-    conn: Conn, trial_id: int, group: str, steps: int, run_id: int
-) -> StoredReport | None:
-    """The report of that key."""
+async def list_taken(conn: Conn, keys: Sequence[ReportKey]) -> dict[ReportKey, StoredReport]:
+    """The reports that are stored under those keys."""
     query = f"""
         SELECT {COLUMNS} FROM metrics
-         WHERE trial_id = $1 AND metric_group = $2 AND steps = $3 AND run_id = $4
+          JOIN unnest($1::int[], $2::text[], $3::int[], $4::int[])
+               AS n (trial_id, metric_group, steps, run_id)
+         USING (trial_id, metric_group, steps, run_id)
     """
-    row = await conn.fetchrow(query, trial_id, group, steps, run_id)
-    return StoredReport(**row) if row else None
+    found = await conn.fetch(query, *map(list, zip(*keys, strict=True)))
+    stored = (StoredReport(**row) for row in found)
+    return {(r.trial_id, r.metric_group, r.steps, r.run_id): r for r in stored}
 
 
 async def update_report(

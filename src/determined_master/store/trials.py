@@ -142,6 +142,12 @@ async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
     return TrialRow(**row) if row else None
 
 
+async def list_existing(conn: Conn, trial_ids: Sequence[int]) -> set[int]:
+    """Those of the ids that are trials'. Nothing of a trial is read: its summary may be long."""
+    rows = await conn.fetch("SELECT id FROM trials WHERE id = ANY ($1)", trial_ids)
+    return {row["id"] for row in rows}
+
+
 async def list_trials(conn: Conn, trial_ids: Sequence[int]) -> list[TrialRow]:
     """The trials of those ids that exist, in no order."""
     query = f"SELECT {COLUMNS} FROM trials t WHERE t.id = ANY ($1)"

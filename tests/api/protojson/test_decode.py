@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import itertools
 from datetime import UTC, datetime
 
 import pytest
 
 from determined_master.api.protojson import decode, decode_field
+from determined_master.api.protojson.decode import parse, read_message
 from determined_master.domain.errors import InvalidArgument
 from determined_wire.rest.experiments import CreateExperimentRequest, PatchExperimentRequest
 from determined_wire.rest.master import PatchMasterConfigRequest, SetClusterMessageRequest
@@ -86,6 +89,30 @@ def test_characters_that_cannot_be_stored_are_replaced() -> None:
     assert request.user is not None
     assert (request.user.username, request.user.display_name) == ("a\ufffdb", "\ufffdx")
     assert request.password == "\\u0000"
+
+
+def test_what_cannot_be_stored_does_not_cost_a_body_the_walk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def walk(body: bytes) -> None:
+        raise AssertionError(f"{body!r} was parsed a second time")
+
+    module = importlib.import_module(
+        "determined_master.api.protojson.decode"
+    )  # hidden by its name
+    monkeypatch.setattr(module, "parse", walk)
+    body = rb'{"user": {"username": "a\u0000\ud83d\n\ude00\ud83d\ude00"}, "password": "\udc00"}'
+    request = decode(PostUserRequest, body)
+    assert request.user is not None
+    assert request.user.username == "a\ufffd\ufffd\n\ufffd\N{GRINNING FACE}"
+    assert request.password == "\ufffd"
+
+
+def test_escapes_in_any_order_are_read_as_the_walk_reads_them() -> None:
+    parts = [rb"\u0000", rb"\ud83d", rb"\ude00", rb"\\", rb"\"", b"u0000", b"x", rb"\uD83D\uDE00"]
+    for some in itertools.product(parts, repeat=4):
+        body = b'{"password": "' + b"".join(some) + b'"}'
+        assert decode(PostUserRequest, body) == read_message(PostUserRequest, parse(body)), body
 
 
 def test_a_field_mask_is_an_object_or_a_text() -> None:

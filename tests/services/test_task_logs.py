@@ -1,0 +1,91 @@
+"""Many lines of a task at once: stored in pieces, all of them or none, and looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import pytest
+from tests.store.rows import add_allocation, add_experiment, add_project
+
+from determined_master.domain.access import Caller
+from determined_master.domain.errors import InvalidArgument
+from determined_master.services import log_policies, task_logs
+from determined_master.services.task_logs import PostedLine, TaskLogs
+from determined_master.store.pool import Pool
+from determined_wire.agent_link import LogBatch, LogSpan
+
+pytestmark = pytest.mark.slow
+
+ADMIN = Caller(user_id=1, username="admin", is_admin=True)
+
+
+class Seen:
+    """Log policies that remember what they were shown."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
+        self.lines += lines
+
+
+@pytest.fixture
+async def task_id(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A trial's task; lines go three at a time."""
+    monkeypatch.setattr(task_logs, "PIECE_LINES", 3)
+    allocation_id = await add_allocation(pool, await add_experiment(pool, await add_project(pool)))
+    return allocation_id.rpartition(".")[0]
+
+
+def batch(task_id: str, first: int, count: int) -> LogBatch:
+    return LogBatch(
+        container_id="0d9b9c1e-5a1c-4d0e-9f7e-2f1c1f0e0a11",
+        allocation_id=f"{task_id}.1",
+        task_id=task_id,
+        first_seq=first,
+        text="\n".join(f"line {n}" for n in range(first, first + count)),
+        spans=(LogSpan(1, 0), LogSpan(count - 1, 1)),
+    )
+
+
+async def stored(pool: Pool) -> list[str]:
+    return [row["log"] for row in await pool.fetch("SELECT log FROM task_logs ORDER BY id")]
+
+
+@pytest.mark.parametrize("again_from", [1, 2, 4, 6, 8])
+async def test_lines_that_are_sent_again_are_stored_once_wherever_pieces_end(
+    pool: Pool, task_id: str, again_from: int
+) -> None:
+    seen: Any = Seen()
+    logs = TaskLogs(pool, seen)
+    assert await logs.store_batch("a1", batch(task_id, 1, 7)) == 7
+    assert await logs.store_batch("a1", batch(task_id, again_from, 11 - again_from)) == 10
+    assert await stored(pool) == [f"line {n}\n" for n in range(1, 11)]
+    assert seen.lines == [f"line {n}\n" for n in (*range(1, 8), *range(again_from, 11))]
+
+
+async def test_of_posted_lines_all_are_stored_or_none(pool: Pool, task_id: str) -> None:
+    seen: Any = Seen()
+    logs = TaskLogs(pool, seen)
+    lines = [PostedLine(task_id=task_id, log=f"line {n}\n") for n in range(8)]
+    beyond = datetime.fromisoformat("9999-12-31T23:59:59-05:00")
+    with pytest.raises(InvalidArgument, match="years 1 to 9999"):
+        await logs.post(ADMIN, [*lines, PostedLine(task_id=task_id, log="x\n", at=beyond)])
+    assert await stored(pool) == []
+    await logs.post(ADMIN, lines)
+    assert await stored(pool) == seen.lines == [line.log for line in lines]
+
+
+def test_what_was_acted_on_is_not_looked_for_again() -> None:
+    policies = [{"name": "first", "pattern": "^x$"}, {"name": "second", "pattern": "y"}]
+    compiled = log_policies._compile(policies, trial_id=1)
+    assert compiled is not None
+    assert compiled.may_match(["a", "x"], "a1")
+    compiled.matched.add((0, "a1"))
+    assert not compiled.may_match(["a", "x"], "a1")
+    assert compiled.may_match(["x", "y"], "a1")
+    assert compiled.may_match(["x"], "a2")
+    compiled.matched.add((1, "a1"))
+    assert not compiled.may_match(["x", "y"], "a1")
