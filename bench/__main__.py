@@ -19,7 +19,7 @@ def main() -> int:
         help="a tenth of the load; fail below half of a target",
     )
     parser.add_argument(
-        "--only", action="append", choices=[f.name for f in FIGURES], help="may be repeated"
+        "--only", nargs="+", metavar="NAME", choices=[f.name for f in FIGURES], help="these alone"
     )
     parser.add_argument("--list", action="store_true", help="names and targets, no measurement")
     args = parser.parse_args()
