@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 pytest_plugins = ["tests.docker_fixture", "tests.postgres"]
+pytest.register_assert_rewrite("tests.contracts")  # what differs is told there, too
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -27,12 +27,13 @@ FailureType = Literal[
     "container_failed",
     "task_error",
     "container_aborted",
+    "container_ended",
     "agent_failed",
     "agent_error",
     "restore_error",
 ]
 TRANSIENT: frozenset[FailureType] = frozenset(
-    {"container_aborted", "agent_failed", "agent_error", "restore_error"}
+    {"container_aborted", "container_ended", "agent_failed", "agent_error", "restore_error"}
 )
 """Failures of the system, not of the task: never counted as a restart."""
 
