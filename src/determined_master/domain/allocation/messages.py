@@ -126,6 +126,8 @@ class Allocation(State, frozen=True):
     is_long_awaited: bool = False
     """Agents were drained for it: it is not asked to leave for being more than a share."""
     is_ready: bool = False
+    is_ready_untold: bool = False
+    """Its service has said that it is ready; its chief is not known to run: told once it is."""
     preempt_reason: str | None = None
     """Set once it is asked to leave."""
     is_preempt_acknowledged: bool = False
