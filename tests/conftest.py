@@ -13,6 +13,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 pytest_plugins = ["tests.docker_fixture", "tests.postgres"]
+pytest.register_assert_rewrite("tests.contracts")  # what differs is told there, too
 
 _LONG = ("compat", "docker", "e2e")
 """Marks of what starts real processes: it takes longest, and waits for most of that time."""

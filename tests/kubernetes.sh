@@ -2,17 +2,33 @@
 # Run the suites of the Kubernetes backend on a real cluster.
 #
 #   tests/kubernetes.sh KUBECONFIG ADDRESS IMAGE [SHARED]
+#   tests/kubernetes.sh --bed SCRIPT
 #
-# KUBECONFIG reaches the cluster and may do what docs/kubernetes.md lists, ADDRESS is that of this
-# machine as pods reach it, IMAGE is one with python3, sh and sshd that the nodes have or can pull.
-# With SHARED, a directory that the nodes have under the same path, whole experiments run too.
-# Everything is made in namespace `default` and in new ones, and removed at the end.
+# KUBECONFIG reaches the cluster and may do what docs/kubernetes.md lists and make events, ADDRESS is
+# that of this machine as pods reach it, IMAGE is one with python3, sh and sshd that the nodes have
+# or can pull. With SHARED, a directory that the nodes have under the same path, whole experiments
+# run too. Everything is made in namespace `default` and in new ones, and removed at the end.
+#
+# SCRIPT makes a cluster of one node on this machine: `SCRIPT up` prints the path of its kubeconfig
+# as its last line, `SCRIPT image NAME` gives it such an image, `SCRIPT down` ends it. Needs kubectl.
 set -eu
-if [ $# -lt 3 ] || [ $# -gt 4 ]; then
-  sed -n '2,9s/^# \{0,1\}//p' "$0"
+usage() {
+  sed -n '2,13s/^# \{0,1\}//p' "$0"
   exit 2
+}
+
+if [ $# -eq 2 ] && [ "$1" = --bed ]; then
+  bed="$(realpath "$2")"
+  shared="$(mktemp -d)"
+  trap '"$bed" down; rm -rf "$shared"' EXIT
+  kubeconfig="$("$bed" up | tail -n 1)"
+  "$bed" image det-test:local
+  ip='{.items[0].status.addresses[?(@.type=="InternalIP")].address}'
+  address="$(kubectl --kubeconfig "$kubeconfig" get nodes -o jsonpath="$ip")"
+  set -- "$kubeconfig" "$address" det-test:local "$shared"
 fi
+[ $# -eq 3 ] || [ $# -eq 4 ] || usage
 export DET_TEST_KUBERNETES_SHARED="${4:-}"
 export DET_TEST_KUBECONFIG="$1" DET_TEST_KUBERNETES_ADDRESS="$2" DET_TEST_KUBERNETES_IMAGE="$3"
 cd "$(dirname "$0")/.."
-exec "${PYTHON:-python3}" -m pytest -q -p no:cacheprovider tests/backends/kubernetes tests/e2e/test_kubernetes.py -k real
+"${PYTHON:-python3}" -m pytest -q -p no:cacheprovider tests/backends/kubernetes tests/e2e/test_kubernetes.py -k real

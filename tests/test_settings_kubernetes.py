@@ -27,6 +27,12 @@ additional_resource_managers:
       {type: kubernetes, cluster_name: west, max_slots_per_pod: 8, metadata: {x: 1}}
     resource_pools: [{pool_name: gpus}, {pool_name: fair, scheduler: {type: fair_share}}]
 """
+URGENT = """
+resource_manager: {type: kubernetes, max_slots_per_pod: 8}
+resource_pools:
+  - {pool_name: default, scheduler: {preemption: true}}
+  - {pool_name: own, scheduler: {default_priority: 7}}
+"""
 
 
 def test_every_option_has_its_default(tmp_path: Path) -> None:
@@ -144,6 +150,13 @@ def test_each_pool_belongs_to_a_manager(tmp_path: Path) -> None:
         "fair": "none",
     }
     assert cluster_priorities(settings) == "none"
+
+
+def test_a_block_that_sets_no_priority_leaves_that_of_kubernetes(tmp_path: Path) -> None:
+    settings = read(tmp_path, URGENT)
+    layers = config_layers(settings, None)
+    assert {n: p.default_priority for n, p in layers.pools.items()} == {"default": 50, "own": 7}
+    assert settings.scheduler_of(settings.all_pools[0]).preemption
 
 
 @covers(f"{E} e.1.unique_managers")

@@ -15,7 +15,7 @@ from determined_master.settings_pools import AnyResourceManager
 
 Struct = msgspec.Struct
 
-DEFAULT_PRIORITY = 50
+KUBERNETES_PRIORITY = 50
 """Of jobs in Kubernetes pools that set none; there the larger one is ahead."""
 MAX_LABEL = 63
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

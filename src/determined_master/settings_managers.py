@@ -10,8 +10,9 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from determined_master.domain.config.problems import Report
+from determined_master.domain.config.resources import DEFAULT_PRIORITY
 from determined_master.settings_kubernetes import (
-    DEFAULT_PRIORITY,
+    KUBERNETES_PRIORITY,
     KubernetesManager,
     check_kubernetes,
     resolve_kubernetes,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from determined_master.settings import Settings
 
 DEFAULT_NAME = "default"
-_KUBERNETES_ORDER = Scheduler(type="kubernetes", default_priority=DEFAULT_PRIORITY)
 
 AnyManager = Annotated[
     AnyResourceManager,
@@ -89,13 +89,17 @@ class Manager(msgspec.Struct, frozen=True):
         return {key: str(value) for key, value in (self.config.metadata or {}).items()}
 
     def scheduler_of(self, pool: ResourcePool) -> Scheduler:
-        """How the pool's queue is ordered; a pool's own block replaces that of its manager."""
+        """How the pool's queue is ordered; a pool's own block replaces that of its manager.
+
+        Its default priority is set.
+        """
         if isinstance(self.config, ResourceManager):
-            return pool.scheduler or self.config.scheduler
-        if pool.scheduler is None:
-            return _KUBERNETES_ORDER
-        is_shared = pool.scheduler.type == "fair_share"
-        return replace(pool.scheduler, type="fair_share" if is_shared else "kubernetes")
+            found, usual = pool.scheduler or self.config.scheduler, DEFAULT_PRIORITY
+        else:
+            found, usual = pool.scheduler or Scheduler(), KUBERNETES_PRIORITY
+            is_shared = found.type == "fair_share"
+            found = replace(found, type="fair_share" if is_shared else "kubernetes")
+        return replace(found, default_priority=found.default_priority or usual)
 
 
 def managers_of(settings: Settings) -> Iterator[Manager]:

@@ -13,7 +13,6 @@ from determined_master.domain.config.layers import (
     DEFAULT_SHM_BYTES,
     TASK_CONTAINER_DEFAULTS,
 )
-from determined_master.domain.config.resources import DEFAULT_PRIORITY
 from determined_master.domain.config.storage import STORAGE
 from determined_master.settings_provider import Provider
 from determined_master.settings_providers import ProviderKind
@@ -111,8 +110,14 @@ class Scheduler(Struct, frozen=True, kw_only=True):
         bool, Meta(description="Whether a more urgent task may ask a less urgent one to leave.")
     ] = False
     default_priority: Annotated[
-        int, Meta(ge=1, le=99, description="Of tasks that set none; 1 is the most urgent.")
-    ] = DEFAULT_PRIORITY
+        Annotated[int, Meta(ge=1, le=99)] | None,
+        Meta(
+            description=(
+                "Of tasks that set none. Default: 42, where 1 is the most urgent; in pools of a "
+                "Kubernetes manager 50, where 99 is."
+            )
+        ),
+    ] = None
     gang_patience_s: Annotated[
         Seconds,
         Meta(

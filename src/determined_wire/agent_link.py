@@ -25,6 +25,7 @@ FailureType = Literal[
     "container_failed",  # ran and ended with a code other than 0
     "task_error",  # could not start: image, entry point, files
     "container_aborted",  # was told to end before it ran
+    "container_ended",  # was told to end while it ran, and tells no exit code other than 0
     "agent_failed",  # its agent went away while it ran
     "agent_error",  # the agent could not launch it
     "restore_error",  # could not be found again after a restart

@@ -260,7 +260,7 @@ async def insert_report(s: Statement) -> list[Any]:
 def _layers(settings: Settings) -> ConfigLayers:
     return ConfigLayers(
         pools={
-            p.pool_name: PoolLayer(default_priority=settings.scheduler_of(p).default_priority)
+            p.pool_name: PoolLayer(default_priority=settings.scheduler_of(p).default_priority or 0)
             for p in settings.resource_pools
         },
         checkpoint_storage={"type": "shared_fs", "host_path": "/checkpoints"},

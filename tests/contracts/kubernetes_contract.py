@@ -6,6 +6,7 @@ A suite that uses it gives the fixture `world`.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +15,10 @@ from tests.backends.kubernetes.objects import order, spec
 from tests.backends.kubernetes.recorder import Recorder
 
 from determined_master import clock
+from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.client import MERGE_PATCH, KubernetesApi
+from determined_master.backends.kubernetes.event_lines import line_of
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.domain.errors import DetError, Unavailable
 from determined_master.entropy import new_uuid
@@ -109,7 +112,7 @@ class KubernetesContract:
         await world.state(made.container_id, "TERMINATED")
         report = world.events.reports[made.container_id]
         assert (report.exit_code, report.failure) == (0, None)
-        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert made.container_id in world.events.closed, "its end was told before its last line"
         assert sorted(world.events.text(made.container_id)) == ["one", "three", "two"]
         await world.backend.forget_container(made.agent_id, made.container_id)
         await world.is_clean()
@@ -155,7 +158,7 @@ class KubernetesContract:
         assert clock.monotonic_s() - killed_at_s > 0.9
         failure = world.events.reports[made.container_id].failure
         assert failure is not None
-        assert failure.type == "container_aborted"
+        assert failure.type == "container_ended"
         await world.until(lambda: made.container_id in world.events.closed, "the last line")
         said = world.events.text(made.container_id)  # the shell may tell of its own child's end
         assert (said[0], said[-1]) == ("before", "after")
@@ -238,12 +241,12 @@ class KubernetesContract:
         assert failure is not None
         assert (failure.type, pod.name in failure.message) == ("agent_failed", True)
 
-    async def test_a_pod_that_is_told_to_go_is_lost_though_it_tells_an_exit_code(
+    async def test_a_pod_that_is_told_to_go_is_lost_whatever_it_tells_of_its_end(
         self, world: World
     ) -> None:
-        made = world.order("exec sleep 600")
+        made = world.order("echo before; exec sleep 600")
         await world.backend.start_container(made)
-        await world.state(made.container_id, "RUNNING")
+        await world.until(lambda: world.events.text(made.container_id), "its output")
         pod = world.backend.pod_of(made.container_id)
         assert pod is not None
         await world.api.call("DELETE", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}")
@@ -251,6 +254,9 @@ class KubernetesContract:
         failure = world.events.reports[made.container_id].failure
         assert failure is not None
         assert (failure.type, pod.name in failure.message) == ("agent_failed", True)
+        await world.until(lambda: made.container_id in world.events.closed, "the last line")
+        assert world.events.text(made.container_id) == ["before"]
+        assert not [n.text for n in world.events.notes if "could not be read" in n.text]
 
     async def test_what_happens_to_a_pod_is_told_in_its_tasks_log(self, world: World) -> None:
         made = world.order("true")
@@ -273,8 +279,44 @@ class KubernetesContract:
             await world.until(lambda: made.container_id in world.events.closed, "the last line")
             await world.backend.close()
         await world.restart()
-        told = [n.text for n in world.events.notes]
-        assert len(told) == len(set(told))
+        told = Counter(n.text for n in world.events.notes)
+        happened = Counter(filter(None, map(line_of, await self.events_of(world, made))))
+        assert {text: told[text] for text in happened} == happened
+
+    async def events_of(self, world: World, made: StartOrder) -> list[Any]:
+        """What the cluster keeps of what happened to a container's pod."""
+        query = {"labelSelector": f"{names.CONTAINER_ID}={made.container_id}"}
+        [pod] = (await world.api.call("GET", "/api/v1/pods", query=query))["items"]
+        about = {"fieldSelector": f"involvedObject.uid={pod['metadata']['uid']}"}
+        found: list[Any] = (await world.api.call("GET", "/api/v1/events", query=about))["items"]
+        return found
+
+    async def test_what_kubernetes_counts_is_told_again_when_its_words_change(
+        self, world: World
+    ) -> None:
+        made = world.order("exec sleep 600")
+        await world.backend.start_container(made)
+        await world.state(made.container_id, "RUNNING")
+        pod = world.backend.pod_of(made.container_id)
+        assert pod is not None
+        events, name = f"/api/v1/namespaces/{pod.namespace}/events", f"{pod.name}.tried"
+        whose = {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
+        happening = {
+            "metadata": {"name": name},
+            "involvedObject": {"kind": "Pod", **whose},
+            "reason": "Tried",
+            "message": "tried this",
+        }
+        await world.api.call("POST", events, body={**happening, "count": 1})
+
+        def tried() -> list[str]:
+            return [n.text for n in world.events.notes if "tried" in n.text]
+
+        for again in ({"count": 2}, {"count": 3}, {"count": 4, "message": "tried that"}):
+            await world.api.call("PATCH", f"{events}/{name}", body=again, content_type=MERGE_PATCH)
+        await world.until(lambda: tried() and "tried that" in tried()[-1], "the last words")
+
+        assert [text.rpartition(": ")[2] for text in tried()] == ["tried this", "tried that"]
 
     async def test_quotas_and_namespaces_are_made_and_read(self, world: World) -> None:
         name = f"det-test-{new_uuid().hex[:8]}"

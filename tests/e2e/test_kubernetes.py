@@ -272,7 +272,9 @@ def test_an_image_that_lacks_a_program_is_told_so(
     else:
         task = start(cluster, pods, kind)["id"]
     assert "127" in ended(cluster, pods, kind, task)
-    assert f"install {program}" in cluster.task_text(task)
+    until_in(
+        lambda: f"install {program}" in cluster.task_text(task), pods.limit_s, "what is missing"
+    )
 
 
 def test_a_shell_is_entered_in_its_pod(cluster: Cluster, pods: Pods, place: Path) -> None:

@@ -194,7 +194,7 @@ def test_why_tells_what_holds_a_job(cluster: Cluster) -> None:
     assert json.loads(det(cluster, "job", "why", job, "--json"))["jobId"] == job
     cluster.post(f"/api/v1/experiments/{first}/kill")
     await_running(cluster, second)
-    assert "nothing of it waits" in det(cluster, "job", "why", str(second))
+    assert "nothing of it waits for slots" in det(cluster, "job", "why", str(second))
 
 
 @covers("scheduling-and-provisioning a.5.cli a.6.columns")

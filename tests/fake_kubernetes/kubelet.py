@@ -150,6 +150,7 @@ class FakeKubelet:
             stderr=asyncio.subprocess.STDOUT,
         )
         self._processes[pod["metadata"]["uid"]] = process
+        await self._tell_start(pod, pod["spec"]["initContainers"][-1])
         said, _ = await process.communicate()
         return process.returncode or 0, said.decode()
 
@@ -170,12 +171,7 @@ class FakeKubelet:
         self._processes[uid] = process
         running = {"name": names.MAIN, "state": {"running": {"startedAt": now_text()}}}
         await self._set(pod, phase="Running", podIP="127.0.0.1", containerStatuses=[running])
-        for reason, text in (
-            ("Pulled", f'Container image "{main["image"]}" already present on machine'),
-            ("Created", f"Created container {names.MAIN}"),
-            ("Started", f"Started container {names.MAIN}"),
-        ):
-            await self._event(pod, reason, text)
+        await self._tell_start(pod, main)
         if _is_to_end(pod):
             _kill(process, signal.SIGTERM)
         assert process.stdout is not None
@@ -187,10 +183,26 @@ class FakeKubelet:
         shutil.rmtree(self._home(pod), ignore_errors=True)
         if pod["status"].get("reason") == "DeadlineExceeded":
             return
+        if pod["metadata"].get("deletionTimestamp"):
+            # as kubelet 1.20: what ran is removed before anybody could tell how it ended
+            self.server.forgotten.add(uid)
+            forgotten = {"name": names.MAIN, "state": {"waiting": {"reason": "PodInitializing"}}}
+            await self._set(pod, phase="Failed", containerStatuses=[forgotten])
+            return
         end = {"exitCode": code if code >= 0 else 128 - code, "finishedAt": now_text()}
         ended = {"name": names.MAIN, "state": {"terminated": end}}
         phase = "Succeeded" if code == 0 else "Failed"
         await self._set(pod, phase=phase, containerStatuses=[ended])
+
+    async def _tell_start(self, pod: Json, container: Json) -> None:
+        """The events of one container: of two with one image some say the same."""
+        name = container["name"]
+        for reason, text in (
+            ("Pulled", f'Container image "{container["image"]}" already present on machine'),
+            ("Created", f"Created container {name}"),
+            ("Started", f"Started container {name}"),
+        ):
+            await self._event(pod, f"{reason}.{name}", text)
 
     async def _set(self, pod: Json, **status: Any) -> None:
         meta = pod["metadata"]
@@ -204,7 +216,7 @@ class FakeKubelet:
         event = {
             "metadata": {"name": f"{meta['name']}.{reason}", "namespace": meta["namespace"]},
             "involvedObject": about,
-            "reason": reason,
+            "reason": reason.partition(".")[0],
             "message": text,
             "type": kind,
             "lastTimestamp": now_text(),

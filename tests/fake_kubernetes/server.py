@@ -27,6 +27,8 @@ class FakeServer:
         """Every call is answered by 503."""
         self.logs: dict[str, bytearray] = {}
         """By uid of pods: with times, as the API gives them."""
+        self.forgotten: set[str] = set()
+        """Uids of pods whose containers are removed, and their logs."""
         self.ended: set[str] = set()
         """Uids of pods whose program has ended."""
         self.expired = 0
@@ -230,6 +232,8 @@ class FakeServer:
         if uid not in self.logs:
             text = f'container "{request.query["container"]}" in pod "{name}" is waiting to start'
             return _status(400, "BadRequest", text)
+        if uid in self.forgotten:
+            return web.Response(text=f"unable to retrieve container logs for docker://{uid}")
         response = web.StreamResponse()
         await response.prepare(request)
         task = asyncio.current_task()

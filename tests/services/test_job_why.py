@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.provision.machine_world import World
+from msgspec.structs import replace
+from tests.provision.machine_world import World, started
 
 from determined_master.domain.access import Caller
 from determined_master.services.job_why import JobWhy
@@ -33,3 +34,18 @@ async def test_a_providers_text_is_told_to_admins_and_to_others_that_there_is_on
     assert logged is not None
     assert short in logged, "logs are read by others too"
     assert QUOTA not in logged
+
+
+async def test_a_task_that_has_its_slots_and_does_not_start_is_named(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    why = JobWhy(pool, world.live, lambda name: None)
+    task = await started(world)
+    text = (await why.why(USER, task)).text
+    assert text.startswith("nothing of it waits for slots: 1 of its tasks have theirs; ")
+    assert f"has not started yet, 'det task logs {task.rpartition('.')[0]}' tells more" in text
+    state = world.live.find(task)
+    assert state is not None
+    world.live.changed(replace(state, state="RUNNING"), 1_000_000)
+    assert "started yet" not in (await why.why(USER, task)).text

@@ -78,5 +78,5 @@ def _priority(scheduler: Scheduler) -> ResourcePoolPrioritySchedulerDetail | Non
     if scheduler.type not in ("priority", "kubernetes"):
         return None
     return ResourcePoolPrioritySchedulerDetail(
-        preemption=scheduler.preemption, default_priority=scheduler.default_priority
+        preemption=scheduler.preemption, default_priority=scheduler.default_priority or 0
     )

@@ -18,6 +18,7 @@ from determined_master.domain.config.layers import (
     merge_container_defaults,
 )
 from determined_master.domain.config.problems import Report
+from determined_master.domain.config.resources import DEFAULT_PRIORITY
 from determined_master.domain.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
@@ -48,7 +49,7 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
         pools={
             pool.pool_name: PoolLayer(
                 task_container_defaults=pool.task_container_defaults,
-                default_priority=settings.scheduler_of(pool).default_priority,
+                default_priority=settings.scheduler_of(pool).default_priority or DEFAULT_PRIORITY,
                 priorities=priority_order(settings, pool),
             )
             for pool in settings.all_pools

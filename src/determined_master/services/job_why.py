@@ -90,8 +90,7 @@ class JobWhy:
         )
         request = (waiting or found)[0].request
         if not waiting:
-            text = f"nothing of it waits: {len(found)} of its tasks have their slots"
-            return _state(request.job_id, request.pool, found, text)
+            return _state(request.job_id, request.pool, found, _placed(found))
         decision = self._decision(request.pool)
         if decision is None:
             text = (
@@ -178,6 +177,15 @@ class JobWhy:
                 left_s = (view.now - since).total_seconds() * max(0.0, 1.0 - done) / done
                 ends[allocation_id] = view.now + timedelta(seconds=left_s)
         return ends
+
+
+def _placed(found: Sequence[Allocation]) -> str:
+    """Of a job that has all of its slots: what of it has not begun may wait for something else."""
+    text = f"nothing of it waits for slots: {len(found)} of its tasks have theirs"
+    late = next((a.request for a in found if a.state in ("ASSIGNED", "PULLING")), None)
+    if late is None:
+        return text
+    return f"{text}; {late.name} has not started yet, 'det task logs {late.task_id}' tells more"
 
 
 def _is_number(id: str) -> bool:

@@ -19,6 +19,7 @@ from determined_master.backends.kubernetes.event_lines import (
         ("Successfully assigned a/b to c", "Pod det-x: its resources are allocated"),
         ("pod triggered scale-up: [x]", "Pod det-x: the task needs more machines"),
         ("skip schedule deleting pod: a/b", "Pod det-x: the pod was deleted before"),
+        ("Pod was active on the node longer than the specified deadline", "Pod det-x: it is told"),
         ("0/3 nodes are available: 3 Insufficient cpu.", "Pod det-x: waits for resources"),
     ],
 )
@@ -33,10 +34,11 @@ def test_an_event_that_says_nothing_is_none() -> None:
     assert line_of({"message": " "}) is None
 
 
-def test_what_repeats_itself_is_a_new_happening_each_time() -> None:
-    event = {"metadata": {"uid": "u"}, "count": 2, "type": "Warning"}
-    assert identity(event) == ("u", 2)
-    assert identity({**event, "count": 3}) == ("u", 3)
+def test_what_repeats_itself_is_one_happening_until_its_words_change() -> None:
+    event = {"metadata": {"uid": "u"}, "count": 2, "type": "Warning", "message": "no"}
+    assert identity(event) == identity({**event, "count": 3})
+    assert identity(event) != identity({**event, "message": "(combined from similar events): x"})
+    assert identity(event) != identity({**event, "metadata": {"uid": "v"}})
     assert level_of(event) == "WARNING"
 
 

@@ -13,6 +13,7 @@ from determined_master.backends.kubernetes.log_lines import (
     Line,
     LineSplitter,
     Place,
+    is_no_log,
     lines_of,
     spans_of,
     text_of,
@@ -99,3 +100,18 @@ def test_a_batch_has_the_lines_and_their_times() -> None:
     assert text_of(found) == "a\n\N{REPLACEMENT CHARACTER}\nc"
     assert [(s.count, s.at_us) for s in spans_of(found)] == [(2, 5), (1, 6)]
     assert spans_of([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_none"),
+    [
+        (b"unable to retrieve container logs for docker://6bb2", True),
+        (b'failed to try resolving symlinks in path "/var/log/pods/x/0.log": lstat', True),
+        (raw(1, b"unable to retrieve container logs for docker://6bb2")[:-1], False),
+        (b"", False),
+    ],
+)
+def test_a_kubelets_word_that_it_has_no_log_is_no_output(text: bytes, is_none: bool) -> None:
+    splitter = LineSplitter()
+    assert not list(splitter.feed(text))
+    assert any(map(is_no_log, splitter.finish())) == is_none

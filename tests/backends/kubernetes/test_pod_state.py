@@ -88,6 +88,12 @@ def test_a_running_pod_tells_where_it_is_and_whose() -> None:
             "Evicted: low on memory",
         ),
         ({"phase": "Failed", "reason": "DeadlineExceeded"}, "container_aborted", None, "told to"),
+        (
+            {"reason": "DeadlineExceeded", **main_state(running={})},
+            "container_ended",
+            None,
+            "has told no exit code",
+        ),
     ],
 )
 def test_an_end_names_whose_fault_it_was(
@@ -111,6 +117,25 @@ def test_what_ends_because_its_pod_is_deleted_is_lost(ended_s: int, kind: str) -
     assert (report.failure.type, report.exit_code) == (kind, 143)
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "code"),
+    [
+        (main_state(waiting={"reason": "PodInitializing"}), "agent_failed", None),
+        (init_state(terminated={"exitCode": 143}), "agent_failed", 143),
+        ({"reason": "Evicted"}, "task_error", None),
+    ],
+)
+def test_a_pod_that_is_deleted_is_lost_though_it_tells_nothing_of_its_program(
+    status: dict[str, Any], kind: str, code: int | None
+) -> None:
+    found = pod(phase="Failed", **status)
+    goes_at = (AT + timedelta(seconds=30)).isoformat()
+    found["metadata"].update(deletionTimestamp=goes_at, deletionGracePeriodSeconds=30)
+    report = seen(found).report
+    assert report.failure is not None
+    assert (report.state, report.failure.type, report.exit_code) == ("TERMINATED", kind, code)
+
+
 KILLED = {"phase": "Failed", "reason": "DeadlineExceeded"}
 
 
@@ -123,7 +148,7 @@ def test_a_pod_that_was_told_to_end_may_still_run() -> None:
 def test_a_program_that_is_killed_has_not_succeeded_whatever_it_says() -> None:
     report = seen(pod(**KILLED, **main_state(terminated={"exitCode": 0}))).report
     assert report.failure is not None
-    assert (report.failure.type, report.exit_code) == ("container_aborted", 0)
+    assert (report.failure.type, report.exit_code) == ("container_ended", 0)
 
 
 def test_exit_code_0_is_no_failure() -> None:

@@ -131,8 +131,24 @@ def test_ready_and_waiting_move_the_state_forward_only() -> None:
     assert step(state, alloc.BecameReady()) == (state, [])
 
 
+def test_a_service_that_is_ready_before_its_container_is_told_to_run_is_announced_then() -> None:
+    asked = waiting(task_type="SHELL", name="Shell (x)")
+    early, effects = run(assigned("a"), changed("a", "PULLING"), alloc.BecameReady(), state=asked)
+    assert not early.is_ready
+    assert "available" not in str(log_of(effects))
+    early, effects = step(early, changed("a", "STARTING"))
+    assert (early.is_ready, effects) == (False, [])
+    shell, effects = step(early, changed("a", "RUNNING"))
+    assert shell.is_ready
+    assert log_of(effects) == [
+        ("INFO", "Resources for Shell (x) have started"),
+        ("INFO", "Service of Shell (x) is available"),
+    ]
+
+
 def test_only_services_announce_that_they_are_available() -> None:
-    notebook, _ = run(assigned("a"), state=waiting(task_type="NOTEBOOK", name="Notebook (x)"))
+    asked = waiting(task_type="NOTEBOOK", name="Notebook (x)")
+    notebook, _ = run(assigned("a"), changed("a", "RUNNING"), state=asked)
     assert log_of(step(notebook, alloc.BecameReady())[1]) == [
         ("INFO", "Service of Notebook (x) is available")
     ]

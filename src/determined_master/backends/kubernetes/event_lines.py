@@ -5,6 +5,7 @@ Source: helm-and-kubernetes 13.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -43,11 +44,14 @@ def happened_at(event: Json) -> datetime | None:
     return None
 
 
-def identity(event: Json) -> tuple[str, int]:
-    """The same for two reports of one happening: Kubernetes counts what repeats itself."""
-    series = event.get("series") or {}
+def identity(event: Json) -> str:
+    """The same for all reports of one text: Kubernetes counts what repeats itself.
+
+    An event keeps its uid and gets other words where Kubernetes puts similar ones together.
+    """
     uid = str((event.get("metadata") or {}).get("uid"))
-    return uid, int(series.get("count") or event.get("count") or 1)
+    words = hashlib.sha256(str(event.get("message") or "").encode()).hexdigest()[:12]
+    return f"{uid}:{words}"
 
 
 def _gist(text: str) -> str:
@@ -57,6 +61,8 @@ def _gist(text: str) -> str:
         return "its resources are allocated"
     if "skip schedule deleting pod" in text:
         return "the pod was deleted before it was placed"
+    if "longer than the specified deadline" in text:
+        return "it is told to end"  # a deadline that has passed is how the master does that
     if "nodes are available" in text:
         return f"waits for resources on its node: {text}"
     return text

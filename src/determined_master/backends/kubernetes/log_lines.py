@@ -19,6 +19,7 @@ MAX_LINE_BYTES = 64 * 1024
 CUT_MARK = b" [cut at 64 KiB: the line goes on]"
 PART_BYTES = 16 * 1024
 """Runtimes write longer lines in parts; older kubelets put a time before each of them."""
+_NO_LOG = (b"unable to retrieve container logs for ", b"failed to try resolving symlinks in path ")
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -106,6 +107,11 @@ def lines_of(raw: bytes) -> Iterator[Line]:
             yield Line(at_us, text[:MAX_LINE_BYTES] + CUT_MARK)
             text = text[MAX_LINE_BYTES:]
         yield Line(at_us, text)
+
+
+def is_no_log(line: Line) -> bool:
+    """Whether it is a kubelet's word that it has no log any more, which it gives in its place."""
+    return not line.at_us and line.text.startswith(_NO_LOG)
 
 
 def text_of(lines: list[Line]) -> str:

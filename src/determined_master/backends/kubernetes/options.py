@@ -69,6 +69,8 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """So long may a pod wait for its node before its slots are given back."""
     output_s: float = 60.0
     """So long is the output of a pod that is over asked for, where it cannot be read."""
+    last_lines_s: float = 10.0
+    """So long is the end of a pod kept back for its last output, which is to be stored before."""
     flush_s: float = 0.25
     """A line of output waits at most so long for others."""
     sweep_s: float = 60.0

@@ -214,6 +214,9 @@ class PodBoard:
             while _ORDER[entry.report.state] > entry.told:
                 report = entry.report
                 number = _ORDER[report.state]
+                if report.state == "TERMINATED" and entry.copier is not None:
+                    # a log tells what went wrong before it tells that it did
+                    await asyncio.wait({entry.copier}, timeout=self._times.last_lines_s)
                 try:
                     await self._events.container_changed(
                         entry.seen.node, entry.seen.uid, number, report

@@ -17,6 +17,7 @@ from determined_master.backends.kubernetes.log_lines import (
     Line,
     LineSplitter,
     Place,
+    is_no_log,
     spans_of,
     text_of,
 )
@@ -74,6 +75,8 @@ class PodLog:
         self._stopped = stopped
         self._queue: asyncio.Queue[list[Line] | None] = asyncio.Queue(_QUEUE)
         self._next_seq = 1
+        self._tail: list[Line] | None = None
+        """Of a reading that the server has ended: what no line feed ends."""
 
     async def copy(self) -> None:
         """Copy until the last line of an ended container is stored."""
@@ -108,13 +111,13 @@ class PodLog:
         while True:
             was_stopped = self._stopped.is_set()
             try:
-                await self._read_once(place, was_stopped)
+                await self._read_once(place)
                 if was_stopped:
-                    return ""
+                    return await self._finish(place, "")
                 failing_since_s = None
             except Refused as error:
-                if error.status == 404:
-                    return str(error)
+                if error.status == 404 or (was_stopped and error.status == 400):
+                    return await self._finish(place, str(error))
                 reason = str(error)
             except Unreachable as error:
                 reason = str(error)
@@ -126,25 +129,46 @@ class PodLog:
             failing_since_s = failing_since_s or now_s
             if was_stopped and now_s - failing_since_s > self._times.output_s:
                 return reason
-            await asyncio.sleep(pause_s)
+            await (asyncio.sleep(pause_s) if was_stopped else self._wait_for_stop(pause_s))
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    async def _read_once(self, place: Place, was_stopped: bool) -> None:
+    async def _read_once(self, place: Place) -> None:
         """Read the log from its beginning to where the server ends it.
 
-        A line that no line feed ends is only taken once nothing can follow it.
+        A line that no line feed ends is kept aside until nothing can follow it.
+
+        Raises:
+            Refused: also where the kubelet says that there is no log (any more). Unreachable.
         """
-        place.begin()
         splitter = LineSplitter()
         source = self._source
         path = f"/api/v1/namespaces/{source.namespace}/pods/{source.name}/log"
         query = {"container": names.MAIN, "follow": "true", "timestamps": "true"}
         pieces = self._api.stream(path, query, idle_s=IDLE_S)
+        is_begun = False
         async with contextlib.aclosing(pieces):
             async for piece in pieces:
-                await self._take(place, list(splitter.feed(piece)))
-        if was_stopped:
-            await self._take(place, list(splitter.finish()))
+                lines = list(splitter.feed(piece))
+                if lines and not is_begun:
+                    is_begun, self._tail = True, None
+                    place.begin()
+                await self._take(place, lines)
+        tail = list(splitter.finish())
+        if any(map(is_no_log, tail)):
+            raise Refused(400, "", tail[0].text.decode("utf-8", "replace"))
+        if not is_begun:
+            place.begin()
+        self._tail = tail
+
+    async def _finish(self, place: Place, reason: str) -> str:
+        """Nothing follows. Returns why lines are missing, empty when the log was read to its end.
+
+        A deleted pod's log is gone soon: what was read until the server ended it is all of it.
+        """
+        if self._tail is None:
+            return reason
+        await self._take(place, self._tail)
+        return ""
 
     async def _wait_for_stop(self, at_most_s: float) -> None:
         """The server has ended the log: it is over, as will be told soon, or the way broke."""

@@ -162,7 +162,7 @@ def _after(pod: Json, end: Json) -> _Ended:
         return "TERMINATED", Failure("agent_failed", _reason_text(status), code), code
     if code == 0 and _is_past_deadline(status):
         text = "it was told to end, and did"
-        return "TERMINATED", Failure("container_aborted", text, code), code
+        return "TERMINATED", Failure("container_ended", text, code), code
     if code == 0:
         return "TERMINATED", None, 0
     if _was_ended(pod, end):
@@ -206,18 +206,25 @@ def _failed(pod: Json, status: Json) -> _Ended:
     for init in status.get("initContainerStatuses") or ():
         end = (init.get("state") or {}).get("terminated") or {}
         code = int(end.get("exitCode") or 0)
+        if code and _was_ended(pod, end):
+            return "TERMINATED", Failure("agent_failed", _deleted_text(pod), code), code
         if code:
             said = str(end.get("message") or end.get("reason") or "").strip()
             text = f"the pod's init container {init.get('name')} failed with exit code {code}"
             return "TERMINATED", Failure("task_error", f"{text}: {said}", code), code
     if _is_past_deadline(status):
+        if "running" not in _main(status):
+            return "TERMINATED", Failure("container_aborted", "it was told to end"), None
         text = "it was told to end, and has told no exit code"
-        return "TERMINATED", Failure("container_aborted", text), None
+        return "TERMINATED", Failure("container_ended", text), None
     reason = str(status.get("reason") or "")
     if reason in NODE_REASONS or reason.startswith("OutOf"):
         return "TERMINATED", Failure("agent_error", _reason_text(status)), None
     if reason == "Evicted":
         return "TERMINATED", Failure("task_error", _reason_text(status)), None
+    if not reason and (pod.get("metadata") or {}).get("deletionTimestamp"):
+        # kubelet 1.20 removes the containers of a deleted pod before it tells how they ended
+        return "TERMINATED", Failure("agent_failed", _deleted_text(pod)), None
     name = (pod.get("metadata") or {}).get("name")
     text = f"its pod {name} has failed: {_reason_text(status)}"
     return "TERMINATED", Failure("task_error", text), None

@@ -61,7 +61,7 @@ class Presence:
         """By node that is not ready, or not there: the seconds that it has left to come back."""
         self._knows_others = False
         """Whether it was looked what pods of others hold, since the cluster was reached."""
-        self._told_events: set[tuple[str, int]] = set()
+        self._told_events: set[str] = set()
         self._unmatched: dict[str, list[Json]] = {}
 
     @property
@@ -262,7 +262,7 @@ class Presence:
                 agent_id=pod.node,
                 text=text,
                 level=event_lines.level_of(event),
-                key=f"event:{mark[0]}:{mark[1]}",
+                key=f"event:{mark}",
                 at=event_lines.happened_at(event),
             )
         )

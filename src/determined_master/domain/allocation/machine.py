@@ -166,6 +166,9 @@ def _container_changed(state: Allocation, event: ContainerChanged) -> Step:
         effects += texts.unreached_lines(state, changed)
     if event.state == "RUNNING" and all(c.state == "RUNNING" for c in after.containers):
         effects.append(texts.line(state, f"Resources for {state.request.name} have started"))
+    if after.is_ready_untold:
+        after, more = _become_ready(after)
+        effects += more
     return after, effects
 
 
@@ -193,10 +196,14 @@ def _change_terms(state: Allocation, event: TermsChanged) -> Allocation:
 def _become_ready(state: Allocation) -> Step:
     if not state.containers or state.is_ready:
         return state, []
+    is_service = state.request.task_type not in ("TRIAL", "GENERIC")
+    if is_service and _CONTAINER_ORDER[state.containers[0].state] < _CONTAINER_ORDER["RUNNING"]:
+        # a cluster may tell of a pod's start after its service does: nobody finds it yet
+        return replace(state, is_ready_untold=True), []
     effects: list[AllocationEffect] = []
-    if state.request.task_type not in ("TRIAL", "GENERIC"):
+    if is_service:
         effects.append(texts.line(state, f"Service of {state.request.name} is available"))
-    return replace(_forward(state, "RUNNING"), is_ready=True), effects
+    return replace(_forward(state, "RUNNING"), is_ready=True, is_ready_untold=False), effects
 
 
 def _mark_daemon(state: Allocation, event: DaemonMarked) -> Step:

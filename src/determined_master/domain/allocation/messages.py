@@ -27,12 +27,13 @@ FailureType = Literal[
     "container_failed",
     "task_error",
     "container_aborted",
+    "container_ended",
     "agent_failed",
     "agent_error",
     "restore_error",
 ]
 TRANSIENT: frozenset[FailureType] = frozenset(
-    {"container_aborted", "agent_failed", "agent_error", "restore_error"}
+    {"container_aborted", "container_ended", "agent_failed", "agent_error", "restore_error"}
 )
 """Failures of the system, not of the task: never counted as a restart."""
 
@@ -125,6 +126,8 @@ class Allocation(State, frozen=True):
     is_long_awaited: bool = False
     """Agents were drained for it: it is not asked to leave for being more than a share."""
     is_ready: bool = False
+    is_ready_untold: bool = False
+    """Its service has said that it is ready; its chief is not known to run: told once it is."""
     preempt_reason: str | None = None
     """Set once it is asked to leave."""
     is_preempt_acknowledged: bool = False

@@ -20,6 +20,7 @@ PHRASES: dict[FailureType, str] = {
     "container_failed": "resources failed with non-zero exit code",
     "task_error": "task failed without an associated exit code",
     "container_aborted": "resources were ended before they had started",
+    "container_ended": "resources were ended while they ran",
     "agent_failed": "agent went away while the resources were running",
     "agent_error": "agent could not launch the resources",
     "restore_error": "resources were not found again after a restart",
@@ -93,5 +94,5 @@ def last_line(allocation: Allocation, outcome: AllocationOutcome) -> WriteTaskLo
 
 
 def level_of(failure: ContainerFailure) -> str:
-    """What is ended before it has started is no error of anybody's."""
-    return "INFO" if failure.type == "container_aborted" else "ERROR"
+    """What was told to end, and tells no exit code of its own, is no error of anybody's."""
+    return "INFO" if failure.type in ("container_aborted", "container_ended") else "ERROR"
