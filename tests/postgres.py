@@ -12,7 +12,6 @@ import fcntl
 import itertools
 import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -22,6 +21,7 @@ from urllib.parse import quote
 import asyncpg
 import psutil
 import pytest
+from tests.quick_disk import PLACES, quick_directory
 from tests.watchdog import Watchdog
 
 from determined_master.store.embedded_files import Layout
@@ -49,11 +49,9 @@ _watchdogs: list[Watchdog] = []
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         _remove_orphans()
-        # In /tmp itself: socket paths are short, and another user must be able to pass.
-        root = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir="/tmp")
-        Path(root).chmod(0o711)
-        os.environ[_ENV] = root
-        _watchdogs.append(Watchdog(Path(root)))
+        root = quick_directory(f"{_PREFIX}{os.getpid()}-")
+        os.environ[_ENV] = str(root)
+        _watchdogs.append(Watchdog(root))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -82,7 +80,8 @@ async def new_database(postgres: Address) -> AsyncIterator[Address]:
     name = f"t{os.getpid()}_{next(_numbers)}"
     admin = await connect(postgres)
     try:
-        await admin.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+        # Its files are copied: the usual way writes all of them to the log once more.
+        await admin.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} STRATEGY FILE_COPY")
         yield replace(postgres, database=name)
         await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:
@@ -157,7 +156,7 @@ def _one_at_a_time(root: Path) -> Iterator[None]:
 
 def _remove_orphans() -> None:
     """Stop what a killed run left behind."""
-    for left in Path("/tmp").glob(f"{_PREFIX}*"):
+    for left in itertools.chain.from_iterable(p.glob(f"{_PREFIX}*") for p in PLACES):
         owner = left.name.removeprefix(_PREFIX).split("-")[0]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):
             _remove(left)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.quick_disk import quick_directory
 from tests.watchdog import Watchdog, members
 
 pytestmark = pytest.mark.slow
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.slow
 OWNER = """
 import subprocess, sys, time
 from pathlib import Path
+from tests.quick_disk import quick_directory
 from tests.watchdog import Watchdog
 root = Path(sys.argv[1].removeprefix("root="))
 dog = Watchdog(root)
@@ -40,6 +42,8 @@ def until(claim: Callable[[], object], what: str) -> None:
 
 def test_a_run_that_is_killed_leaves_no_process_and_no_directory() -> None:
     root = Path(tempfile.mkdtemp(prefix="det-dog-", dir="/tmp"))
+    database = quick_directory("det-dog-")
+    (root / "db").symlink_to(database)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, f"root={root}"], stdout=subprocess.PIPE, env=environment
@@ -51,6 +55,7 @@ def test_a_run_that_is_killed_leaves_no_process_and_no_directory() -> None:
         left = members(str(root)) - others
         owner.send_signal(signal.SIGKILL)
     until(lambda: not root.exists(), "the end of the directory")
+    assert not database.exists()
     assert [pid for pid in left if Path(f"/proc/{pid}/stat").exists() and _lives(pid)] == []
     until(lambda: not _lives(dog), "the end of the watchdog")
 

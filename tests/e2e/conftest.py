@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.cluster import Account, Cluster
+from tests.quick_disk import quick_directory
 
 
 @contextmanager
@@ -28,9 +29,12 @@ def running(
     """
     root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
     root.chmod(0o711)
+    database = quick_directory("det-e2e-")
+    (root / "db").symlink_to(database)
     made = Cluster(root, agents, slots, account, **more)
     if account is not None:
-        os.chown(root, account.uid, account.gid)
+        for directory in (root, database):
+            os.chown(directory, account.uid, account.gid)
     prepare(made)
     try:
         made.start()
@@ -39,6 +43,7 @@ def running(
         assert "a request failed" not in made.log(), made.log()[-20_000:]
     finally:
         left = made.stop()
+        shutil.rmtree(database, ignore_errors=True)
         shutil.rmtree(root, ignore_errors=True)
     assert left == [], "processes outlived their cluster"
 
