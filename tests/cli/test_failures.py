@@ -111,6 +111,14 @@ def test_a_path_below_which_no_master_is_is_told_before_a_login_is_asked_for(
     assert f"{master.url}/foo/info asks for a login" in outcome.err
 
 
+@pytest.mark.parametrize(("noun", "verb"), [("trial", "ls"), ("t", "list"), ("c", "list")])
+def test_what_another_noun_lists_is_named(det: Det, home: object, noun: str, verb: str) -> None:
+    outcome = det(noun, verb)
+    what = "checkpoints" if noun == "c" else "trials"
+    assert outcome.status == 2
+    assert f"did you mean det experiment list-{what} <experiment_id>?" in outcome.err
+
+
 def test_logging_in_without_a_name_says_how_to_give_one(det: Det, master: FakeMaster) -> None:
     outcome = det("user", "login", stdin="")
     assert outcome.status == 1
