@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
@@ -194,8 +194,34 @@ def _spelled(option: Option, value: Any) -> Any:
     return value
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says which word of the command line is unknown, and what may have been meant."""
+
+    def parse_known_args(  # type: ignore[override]  # of all its forms, the one that is used
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        # Else the value behind an unknown flag would be taken for a command, and blamed.
+        known = self._option_string_actions
+        for flag in (word.partition("=")[0] for word in args if word.startswith("--")):
+            if flag not in known:
+                self.error(f"there is no option {flag}{_hint(flag, known)}")
+        return super().parse_known_args(args, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as e:
+            near = _hint(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"{e.message}{near}") from None
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, sorted(known), 2)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 def _parse(known: Sequence[Option], argv: Sequence[str]) -> dict[str, Any]:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="determined-agent",
         usage="determined-agent [OPTION ...] [run|version|help|completion SHELL]",
         description="The agent that runs a Determined cluster's tasks on this machine.",
@@ -216,7 +242,8 @@ def _parse(known: Sequence[Option], argv: Sequence[str]) -> dict[str, Any]:
         if option.is_list:
             continue
         is_switch = isinstance(option.default, bool)
-        default = "" if not option.default else f" (default: {option.default})"
+        shown = "true" if option.default is True else option.default
+        default = "" if not option.default else f" (default: {shown})"
         parser.add_argument(
             *(("-l",) if option.name == "log.level" else ()),
             option.flag,

@@ -16,6 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from determined_agent import clock, entropy
+from determined_agent.complaints import TELL_AGAIN_S, Complaints, in_words
 from determined_agent.logs import Disconnected
 from determined_agent.own_account import own_account
 from determined_agent.own_address import own_address
@@ -134,6 +135,11 @@ class Link:
         self._is_up = asyncio.Event()
         self._news = asyncio.Event()
         self._failures = 0
+        self._limit = settings.agent_reconnect_attempts
+        if self._limit is None and settings.hooks.on_connection_lost:
+            self._limit = _ATTEMPTS
+        where = f"{settings.master_host}:{settings.master_port}"
+        self._complaints = Complaints(where, TELL_AGAIN_S if self._limit is None else 0.0)
         self._short_lived = 0
         """Connections in a row that did not last."""
 
@@ -174,22 +180,22 @@ class Link:
             try:
                 await self._connection(containers)
             except _Interrupted as error:
-                log.warning("no connection to the master: %s", error)
+                line = self._complaints.failed(str(error), clock.monotonic_s())
+                if line is not None:
+                    log.warning(line)
             self._failures += 1
             await asyncio.sleep(self._pause_s())
 
     def _pause_s(self) -> float:
-        settings = self._settings
-        limit = settings.agent_reconnect_attempts
-        if limit is None and settings.hooks.on_connection_lost:
-            limit = _ATTEMPTS
+        settings, limit = self._settings, self._limit
         if limit is None:
             doublings = min(max(doublings_after(self._failures), self._short_lived), 16)
             doubled_s = float(_FIRST_PAUSE_S * 2**doublings)
             return min(_LONGEST_PAUSE_S, doubled_s) * (0.5 + entropy.jitter() / 2)
         if self._failures > limit:
             where = f"{settings.master_host}:{settings.master_port}"
-            raise GivenUp(f"the master at {where} was not reached in {limit} attempts")
+            attempts = f"{limit} attempt{'' if limit == 1 else 's'}"
+            raise GivenUp(f"the master at {where} was not reached in {attempts}")
         return float(settings.agent_reconnect_backoff)
 
     async def _connection(self, containers: Containers) -> None:
@@ -223,7 +229,7 @@ class Link:
             raise _Interrupted(str(error)) from error
         except (OSError, InvalidHandshake, ConnectionClosed, EOFError) as error:
             known = problem_in_words(error, self._settings)
-            raise _Interrupted(known or str(error) or type(error).__name__) from error
+            raise _Interrupted(known or in_words(error)) from error
         except msgspec.DecodeError as error:
             raise _Interrupted(f"the master sent a frame that is none: {error}") from error
 
@@ -257,6 +263,7 @@ class Link:
         self._outbox.acknowledge(answer.acknowledged)
         containers.welcome(answer)
         self._failures = 0
+        self._complaints.connected()
         self._count += 1
         self._socket = socket
         self._is_up.set()
@@ -342,4 +349,7 @@ def _join_token(settings: Settings) -> str:
     try:
         return Path(settings.join_token_file).read_text().strip()
     except OSError as error:
-        raise _Interrupted(f"join_token_file: {error}") from error
+        raise _Interrupted(
+            f"join_token_file {settings.join_token_file} cannot be read: {error.strerror}; name a "
+            "file that the agent may read, with what `det agent token` prints"
+        ) from error

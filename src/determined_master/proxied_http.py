@@ -17,6 +17,7 @@ from determined_master.api.http import TAKEOVER, ClientGone
 from determined_master.corked import CorkedHttp
 
 PREFIX = b"/proxy/"
+_TLS_HANDSHAKE = b"\x16\x03"
 MAX_KEPT_BYTES = 256 * 1024
 """What a client may send before the service has answered."""
 
@@ -42,7 +43,8 @@ class ProxyingHttp(CorkedHttp):
             self.parser.feed_data(data)
         except httptools.HttpParserError:
             text = "Invalid HTTP request received."
-            self.logger.warning(text)
+            client = ":".join(map(str, self.client or ("unknown",)))
+            self.logger.warning(_complaint(data), extra={"client": client})
             self.send_400_response(text)
         except httptools.HttpParserUpgrade as upgrade:
             if self._is_proxied_upgrade():
@@ -104,3 +106,9 @@ class ProxyingHttp(CorkedHttp):
             return bytes(httptools.parse_url(self.url).path or b"").startswith(PREFIX)
         except httptools.HttpParserInvalidURLError:
             return False
+
+
+def _complaint(data: bytes) -> str:
+    if data.startswith(_TLS_HANDSHAKE):
+        return "a client speaks TLS where there is none: its address has to begin with http://"
+    return "what a client sent is no HTTP request"

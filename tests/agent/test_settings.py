@@ -252,6 +252,23 @@ def test_what_is_shown_of_a_proxy_has_no_password(tmp_path: Path) -> None:
     assert shown["no_proxy"] == "a,b"
 
 
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--mastr-host", "x"], "there is no option --mastr-host; did you mean --master-host"),
+        (["--mastr-host=x"], "there is no option --mastr-host; did you mean --master-host"),
+        (["rnu"], "did you mean run?"),
+    ],
+)
+def test_a_mistyped_word_is_named_with_what_was_meant(
+    capsys: pytest.CaptureFixture[str], argv: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        load(argv, {})
+    assert caught.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 @covers("agent-config 1.file_missing")
 def test_a_file_that_was_named_must_be_there() -> None:
     with pytest.raises(SettingsError, match=r"file /nope/agent\.yaml does not exist"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import socket
 import subprocess
@@ -111,12 +112,54 @@ def test_a_path_below_which_no_master_is_is_told_before_a_login_is_asked_for(
     assert f"{master.url}/foo/info asks for a login" in outcome.err
 
 
+@pytest.mark.parametrize(("noun", "verb"), [("trial", "ls"), ("t", "list"), ("c", "list")])
+def test_what_another_noun_lists_is_named(det: Det, home: object, noun: str, verb: str) -> None:
+    outcome = det(noun, verb)
+    what = "checkpoints" if noun == "c" else "trials"
+    assert outcome.status == 2
+    assert f"did you mean det experiment list-{what} <experiment_id>?" in outcome.err
+
+
 def test_logging_in_without_a_name_says_how_to_give_one(det: Det, master: FakeMaster) -> None:
     outcome = det("user", "login", stdin="")
     assert outcome.status == 1
     assert outcome.err == (
         "Failed to log in user: no user was named; write: det user login <username>\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("user", "login", "determined"), "no password was given"),
+        (("-u", "other", "e", "list"), "'other' is not logged in"),
+    ],
+)
+def test_the_end_of_input_at_the_question_for_a_password_is_no_crash(
+    master: FakeMaster, words: tuple[str, ...], said: str
+) -> None:
+    terminal, ours = pty.openpty()
+    try:
+        asking = subprocess.Popen(
+            [sys.executable, "-m", "determined.cli", *words],
+            stdin=ours,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # without a terminal of its own, so that ours is asked
+        )
+        os.close(ours)
+        assert asking.stdout is not None
+        asked = b""
+        while b"': " not in asked and (more := os.read(asking.stdout.fileno(), 100)):
+            asked += more
+        os.write(terminal, b"\x04")  # what was typed before the question is not read
+        output, _ = asking.communicate(timeout=60)
+    finally:
+        os.close(terminal)
+    assert asked.startswith(b"Password for user ")
+    assert asking.returncode == 1
+    assert said in output.decode()
+    assert "Traceback" not in output.decode()
 
 
 def test_a_login_that_cannot_be_kept_is_told_with_the_remedy(

@@ -19,6 +19,16 @@ from typing import (
     Union,
 )
 
+_OF_AN_EXPERIMENT = {
+    "trial": "det experiment list-trials <experiment_id>",
+    "checkpoint": "det experiment list-checkpoints <experiment_id>",
+}
+_ELSEWHERE = {
+    f"det {noun} {verb}": command
+    for noun, command in _OF_AN_EXPERIMENT.items()
+    for verb in ("list", "ls")
+}
+"""What is listed by another noun than one would think."""
 _LEVELS = ("command", "subcommand", "subsubcommand", "subsubsubcommand")
 Run = Callable[[argparse.Namespace], Optional[int]]
 """What a command does; its exit status where that is not 0."""
@@ -93,7 +103,9 @@ class Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            near = _nearest(str(value), map(str, action.choices or ()))
+            near = _ELSEWHERE.get(f"{self.prog} {value}") or _nearest(
+                str(value), map(str, action.choices or ())
+            )
             raise argparse.ArgumentError(action, f"{error.message}{_hint([near])}") from None
 
 

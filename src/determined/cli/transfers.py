@@ -9,6 +9,8 @@ from typing import Callable, Iterator, Optional
 from determined.cli.declare import flag
 
 Moved = Callable[[int], None]
+_BAR_AND_TIMES = 50
+"""Columns of a terminal that a bar, bytes, speed and time take besides the label."""
 NO_VERIFY = flag(
     "--no-verify",
     help="take files that differ from what was stored; else each is compared with its hash",
@@ -34,14 +36,14 @@ def shown(label: str, total: int, is_quiet: bool = False) -> Iterator[Optional[M
     import rich.console  # 90 ms, and only a terminal gets bars
     import rich.progress
 
-    columns = (
+    columns = [
         rich.progress.TextColumn("{task.description}", markup=False),
-        rich.progress.BarColumn(),
         rich.progress.DownloadColumn(),
-        rich.progress.TransferSpeedColumn(),
-        rich.progress.TimeRemainingColumn(),
-    )
+    ]
     console = rich.console.Console(stderr=True)
+    if console.width >= len(label) + _BAR_AND_TIMES:
+        columns.insert(1, rich.progress.BarColumn())
+        columns += [rich.progress.TransferSpeedColumn(), rich.progress.TimeRemainingColumn()]
     with rich.progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda count: bar.advance(task, count)

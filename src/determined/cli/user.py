@@ -175,7 +175,10 @@ def _new_password(username: str) -> str:
 def _password(prompt: str) -> str:
     """A password from the terminal without echo, else one line of standard input."""
     if sys.stdin.isatty():
-        return getpass.getpass(prompt)
+        try:
+            return getpass.getpass(prompt)
+        except EOFError:
+            raise errors.CliError("no password was given; nothing was changed") from None
     return sys.stdin.readline().rstrip("\n")
 
 

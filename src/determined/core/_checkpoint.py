@@ -308,7 +308,9 @@ class DummyCheckpointContext(CheckpointContext):
         self._storage.delete(storage_id, ["**/*"])
 
     def _report(self, uuid: str, resources: Dict[str, int], metadata: Dict[str, Any]) -> None:
-        logger.info("saved checkpoint %s", uuid)
+        base = getattr(self._storage, "base_path", "")
+        where = f" in {os.path.join(base, uuid)}" if base else ""
+        logger.info("saved checkpoint %s%s", uuid, where)
 
 
 def _checked(metadata: Metadata) -> Dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from typing import Any, Dict, List, Mapping, Union
 
@@ -106,7 +107,7 @@ def explain(command: List[str], code: int, info: ClusterInfo) -> None:
             "ERROR",
         )
     elif code > 128:
-        note(f"the entrypoint {shown!r} was ended by signal {code - 128}", "ERROR")
+        note(f"the entrypoint {shown!r} was ended by {_signal(code - 128)}", "ERROR")
     elif (
         code == 0
         and info.container_rank == 0
@@ -132,3 +133,14 @@ if __name__ == "__main__":
     except EntryFailed as error:
         note(str(error), "ERROR")
         sys.exit(error.code)
+
+
+def _signal(number: int) -> str:
+    """A signal by number and name; programs may also end with such a code by themselves."""
+    try:
+        name = f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"
+    if number == signal.SIGKILL:
+        return f"{name}: not by itself; often the machine or its container ran out of memory"
+    return name

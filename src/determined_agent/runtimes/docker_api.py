@@ -65,6 +65,7 @@ class DockerApi:
             ValueError: an address of another kind.
         """
         self.address = address
+        self._daemon = "Podman's service" if "podman" in address else "the Docker daemon"
         self._answer_s = answer_s
         parts = urlsplit(address)
         if parts.scheme == "unix" and parts.path:
@@ -180,13 +181,13 @@ class DockerApi:
 
     def _complaint(self, reason: str) -> str:
         return (
-            f"the Docker daemon at {self.address} {reason}: see that it runs, that the agent may "
+            f"{self._daemon} at {self.address} {reason}: see that it runs, that the agent may "
             "use its socket, and that `docker_host` names it"
         )
 
     def _silence(self, request: Request) -> str:
         return (
-            f"the Docker daemon at {self.address} did not answer {request.method} {request.path} "
+            f"{self._daemon} at {self.address} did not answer {request.method} {request.path} "
             f"in {self._bound_s(request):g} s: it hangs or is overloaded, see its log, restart it"
         )
 

@@ -285,3 +285,15 @@ async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
     container.detach()
     chunk, _ = read_chunk(tmp_path, Position())
     assert chunk.text.split("\n") == [str(n) for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("docker.sock", "the Docker daemon at unix"), ("podman/podman.sock", "Podman's service at")],
+)
+async def test_the_service_that_does_not_answer_is_called_by_its_name(
+    tmp_path: Path, path: str, name: str
+) -> None:
+    api = DockerApi(f"unix://{tmp_path}/{path}")
+    with pytest.raises(DockerUnreachable, match=name):
+        await api.call(Request(method="GET", path="/x"))

@@ -131,3 +131,19 @@ async def test_a_keyed_service_is_shown_the_masters_key_and_none_of_the_clients(
     own = proxies.key_of(target)
     assert shown == [f"{key}: {own}".lower()]
     assert hidden == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00", "speaks TLS where there is none"),
+        (b"SSH-2.0-x\r\n", "is no HTTP request"),
+    ],
+)
+async def test_what_is_no_http_is_logged_with_whose_it_is(
+    master: Master, caplog: pytest.LogCaptureFixture, sent: bytes, said: str
+) -> None:
+    raw = await exchange(master.port, sent)
+    assert raw.startswith(b"HTTP/1.1 400 ")
+    (record,) = [r for r in caplog.records if said in r.message]
+    assert record.__dict__["client"].startswith("127.0.0.1:")

@@ -438,6 +438,25 @@ def test_logs_show_master_and_agents(det: Det, cluster: layout.Layout, port: int
     assert "[c1-agent-0] agent joined\n" in out
 
 
+def test_following_logs_ends_when_nobody_reads_them_any_more(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    up(det, port)
+    following = subprocess.Popen(
+        [sys.executable, "-m", "determined.cli", "d", "local", "logs", "--cluster-name", "c1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert following.stdout is not None
+    assert following.stdout.readline().startswith("[master] ")
+    following.stdout.close()
+    assert following.wait(60) == 1
+    assert following.stderr is not None
+    assert following.stderr.read() == ""
+    following.stderr.close()
+
+
 def test_beyond_loopback_agents_are_given_the_join_token(
     det: Det, cluster: layout.Layout, port: int
 ) -> None:

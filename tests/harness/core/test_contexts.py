@@ -62,6 +62,17 @@ def test_a_sharded_upload_by_one_rank_is_a_checkpoint(
         context.checkpoint.upload(None, {"steps_completed": 1}, shard=True)
 
 
+def test_off_the_cluster_the_log_tells_where_a_checkpoint_is(
+    context: core.Context, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "determined.core")
+    with context.checkpoint.store_path({"steps_completed": 1}) as (_, uuid):
+        pass
+    stored = tmp_path / "storage" / uuid
+    assert f"saved checkpoint {uuid} in {stored}" in caplog.text
+    assert stored.is_dir()
+
+
 def test_a_block_that_raises_reports_no_checkpoint(
     context: core.Context, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import select
+import sys
 import time
 from typing import Dict, List, Optional
 
@@ -33,7 +35,20 @@ def logs(args: argparse.Namespace) -> None:
                     print(f"[{path.stem}] {line}", flush=not args.no_follow)
         if args.no_follow:
             return
+        _stop_without_reader()
         time.sleep(_PAUSE_S)
+
+
+def _stop_without_reader() -> None:
+    """Raise BrokenPipeError once nobody reads our output; a quiet log would not show it."""
+    try:
+        output = sys.stdout.fileno()
+    except (AttributeError, ValueError):  # a stand-in without a descriptor
+        return
+    watch = select.poll()
+    watch.register(output, 0)
+    if any(event & select.POLLERR for _, event in watch.poll(0)):
+        raise BrokenPipeError
 
 
 class _Reader:

@@ -191,12 +191,17 @@ def resolve(
 
 
 def _ask(master: str, name: Optional[str], store: TokenStore, how: Options) -> Session:
+    who = f"'{name}' is not" if name else "nobody is"
+    nobody = errors.UnauthenticatedException(
+        f"Unauthenticated: {who} logged in at {store.master}. Log in with "
+        f"'det user login {name or '<username>'}', or set DET_USER and DET_PASS."
+    )
     if name is None or not sys.stdin.isatty():
-        who = f"'{name}' is not" if name else "nobody is"
-        raise errors.UnauthenticatedException(
-            f"Unauthenticated: {who} logged in at {store.master}. Log in with "
-            f"'det user login {name or '<username>'}', or set DET_USER and DET_PASS."
-        )
-    session = login(master, name, getpass.getpass(f"Password for user '{name}': "), how)
+        raise nobody
+    try:
+        password = getpass.getpass(f"Password for user '{name}': ")
+    except EOFError:  # Ctrl-D
+        raise nobody from None
+    session = login(master, name, password, how)
     store.set_token(name, session.token, is_active=False)
     return session
