@@ -67,6 +67,17 @@ def test_no_function_of_master_and_agent_has_more_than_7_parameters() -> None:
     assert wide == []
 
 
+def test_nothing_follows_what_a_program_runs() -> None:
+    """What is defined below it is not there yet when it runs."""
+    early = [
+        str(path.relative_to(ROOT))
+        for path in modules()
+        for statement in ast.parse(path.read_text()).body[:-1]
+        if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+    ]
+    assert early == []
+
+
 def test_modules_are_named_for_their_subject() -> None:
     assert [str(p) for p in modules() if p.name in FORBIDDEN_NAMES] == []
 

@@ -127,14 +127,6 @@ def main() -> int:
     return code
 
 
-if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except EntryFailed as error:
-        note(str(error), "ERROR")
-        sys.exit(error.code)
-
-
 def _signal(number: int) -> str:
     """A signal by number and name; programs may also end with such a code by themselves."""
     try:
@@ -144,3 +136,11 @@ def _signal(number: int) -> str:
     if number == signal.SIGKILL:
         return f"{name}: not by itself; often the machine or its container ran out of memory"
     return name
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except EntryFailed as error:
+        note(str(error), "ERROR")
+        sys.exit(error.code)
