@@ -128,6 +128,7 @@ def test_logging_in_without_a_name_says_how_to_give_one(det: Det, master: FakeMa
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -193,6 +194,7 @@ def test_a_count_below_zero_is_wrong_usage(
     assert master.calls == []
 
 
+@pytest.mark.slow
 def test_output_in_an_encoding_that_lacks_letters_shows_their_numbers(
     master: FakeMaster,
 ) -> None:
