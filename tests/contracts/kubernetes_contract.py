@@ -39,18 +39,18 @@ class World:
         self.api = KubernetesApi(options.kubeconfig_path)
         self.backend = self.new_backend()
 
-    def new_backend(self, **more: Any) -> KubernetesBackend:
-        times = Times(pause_s=0.2, longest_pause_s=1.0, flush_s=0.05, grace_s=2)
+    def new_backend(self, grace_s: int = 2, **more: Any) -> KubernetesBackend:
+        times = Times(pause_s=0.2, longest_pause_s=1.0, flush_s=0.05, grace_s=grace_s)
         return KubernetesBackend(self.options, self.events, times=times, **more)
 
     async def open(self) -> None:
         self.backend.open({}, 1)
         await self.until(lambda: any(a.is_connected for a in self.backend.agents()), "nodes")
 
-    async def restart(self) -> None:
+    async def restart(self, **more: Any) -> None:
         """Another master takes over."""
         await self.backend.close()
-        self.backend = self.new_backend()
+        self.backend = self.new_backend(**more)
         await self.open()
 
     async def close(self) -> None:
@@ -148,14 +148,15 @@ class KubernetesContract:
     async def test_a_container_that_is_killed_is_over_once_its_program_is(
         self, world: World
     ) -> None:
-        leaves = "trap 'sleep 1; echo after; exit 0' TERM"
+        await world.restart(grace_s=6)  # for what takes its program a third of a second
+        leaves = "trap 'sleep 0.3; echo after; exit 0' TERM"
         made = world.order(f"{leaves}; echo before; while :; do sleep 0.1; done")
         await world.backend.start_container(made)
         await world.until(lambda: world.events.text(made.container_id), "its output")
         killed_at_s = clock.monotonic_s()
         await world.backend.signal_container(made.agent_id, made.container_id, 9)
         await world.state(made.container_id, "TERMINATED")
-        assert clock.monotonic_s() - killed_at_s > 0.9
+        assert clock.monotonic_s() - killed_at_s > 0.25
         failure = world.events.reports[made.container_id].failure
         assert failure is not None
         assert failure.type == "container_ended"
