@@ -66,7 +66,10 @@ def check_page(cluster: Cluster, printing: Printing) -> None:
 
 
 def posts(cluster: Cluster, task_id: str, count: int, lines: int) -> Iterator[bytes]:
-    """`count` requests to `POST /api/v1/task/logs` of so many lines each."""
+    """`count` requests to `POST /api/v1/task/logs` of so many lines each.
+
+    One of all the lines has a byte that is no text, in the way that Python's clients send it.
+    """
     for n in range(count):
         entries = [
             {
@@ -75,10 +78,7 @@ def posts(cluster: Cluster, task_id: str, count: int, lines: int) -> Iterator[by
                 "rankId": 0,
                 "timestamp": "2026-01-01T00:00:00.123456+00:00",
                 "level": "LOG_LEVEL_INFO",
-                "log": f"line {n * lines + i:09d} as a task's log shipper sends it ".ljust(
-                    LINE_BYTES - 1, "."
-                )
-                + "\n",
+                "log": _posted(n * lines + i),
                 "source": "task",
                 "stdtype": "stdout",
             }
@@ -86,3 +86,8 @@ def posts(cluster: Cluster, task_id: str, count: int, lines: int) -> Iterator[by
         ]
         body = json.dumps({"logs": entries}).encode()
         yield request_bytes(cluster, "POST", "/api/v1/task/logs", body)
+
+
+def _posted(number: int) -> str:
+    text = f"line {number:09d} as a task's log shipper sends it "
+    return (text if number else f"{text}\udc80").ljust(LINE_BYTES - 1, ".") + "\n"
