@@ -107,6 +107,7 @@ def test_a_batch_has_the_lines_and_their_times() -> None:
     [
         (b"unable to retrieve container logs for docker://6bb2", True),
         (b'failed to try resolving symlinks in path "/var/log/pods/x/0.log": lstat', True),
+        (b"rpc error: code = Unknown desc = Error: No such container: 60b6", True),
         (raw(1, b"unable to retrieve container logs for docker://6bb2")[:-1], False),
         (b"", False),
     ],

@@ -19,7 +19,11 @@ MAX_LINE_BYTES = 64 * 1024
 CUT_MARK = b" [cut at 64 KiB: the line goes on]"
 PART_BYTES = 16 * 1024
 """Runtimes write longer lines in parts; older kubelets put a time before each of them."""
-_NO_LOG = (b"unable to retrieve container logs for ", b"failed to try resolving symlinks in path ")
+_NO_LOG = (
+    b"unable to retrieve container logs for ",
+    b"failed to try resolving symlinks in path ",
+    b"rpc error: code = ",
+)
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
