@@ -369,7 +369,7 @@ def test_tasks_left_by_agents_end_with_the_cluster(
         (child,) = processes.descendants([shim])
         out = det("deploy", "local", "cluster-down", "--cluster-name", "c1").out
         assert parent.wait(60) != 0
-    assert "stopped 1 tasks" in out
+    assert "stopped 1 task\n" in out
     assert not processes.is_alive(child)
 
 

@@ -94,7 +94,7 @@ def stop_all(cluster: layout.Layout, say: Say) -> bool:
         control.withdraw(cluster, agents)
     tasks = end_tasks(cluster.agents)
     if tasks:
-        say(f"stopped {tasks} tasks")
+        say(f"stopped {tasks} task{'' if tasks == 1 else 's'}")
     if "master" in names:
         say("stopping master")
         control.withdraw(cluster, ["master"])
