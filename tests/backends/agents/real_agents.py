@@ -36,10 +36,12 @@ def connected(backend: AgentBackend) -> bool:
     return any(a.is_connected for a in backend.agents())
 
 
+# Tasks run unbuffered: print() would write text and line break apart, and a handler of a signal
+# between them.
 COUNTING = (
-    "import sys, time",
+    "import os, sys, time",
     "for i in range({n}):",
-    "    print('line', i, flush=True)",
+    "    os.write(1, b'line %d\\n' % i)",
     "    time.sleep({pause})",
 )
 

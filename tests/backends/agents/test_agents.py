@@ -66,10 +66,10 @@ async def test_signals_reach_the_task_and_nine_ends_its_whole_tree(
     await until(lambda: connected(backend))
     script = (
         "import os, signal, time",
-        "signal.signal(15, lambda *_: print('asked', flush=True))",
+        "signal.signal(15, lambda *_: os.write(1, b'asked\\n'))",
         "if os.fork() == 0:",
         "    os.setsid()",
-        "    os.write(1, b'child\\n')",  # at once: print() writes text and line break apart
+        "    os.write(1, b'child\\n')",
         "    while True: time.sleep(60)",
         "os.write(1, b'ready\\n')",
         "while True: time.sleep(60)",
@@ -98,7 +98,7 @@ async def test_a_cut_socket_loses_no_line_no_state_and_repeats_no_order(
     backend = backend_of(listener, events)
     agents()
     await until(lambda: connected(backend))
-    script = ("import signal", "signal.signal(10, lambda *_: print('once', flush=True))")
+    script = ("import os, signal", "signal.signal(10, lambda *_: os.write(1, b'once\\n'))")
     go = tmp_path / "go"
     what = spec(*script, *counting(400, 0.004), *until_there(go))
     await backend.start_container(order(container, what))
