@@ -18,9 +18,8 @@ from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.task import messages as task
 from determined_master.engine import Posting
 from determined_master.services.experiment_configs import FIRST_PROJECT_ID, in_workspace
-from determined_master.services.held_places import hold_project
 from determined_master.services.names import pet_name
-from determined_master.services.projects import check_place
+from determined_master.services.places import check_place, hold_project
 from determined_master.services.yaml_text import parse_yaml
 from determined_master.store import experiments, projects
 from determined_master.store import generic_tasks as rows
