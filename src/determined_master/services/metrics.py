@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from determined_master.domain import access
 from determined_master.domain.errors import PASSING, DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
@@ -268,8 +266,3 @@ def as_stored(group: str, row: rows.StoredReport) -> dict[str, Any]:
     if group == "validation":
         return {"validation_metrics": row.metrics}
     return {"avg_metrics": row.metrics, "batch_metrics": row.batch_metrics}
-
-
-def decode_metrics(raw: bytes) -> dict[str, Any]:
-    """Values of a report from JSON."""
-    return msgspec.json.decode(raw, type=dict[str, Any])

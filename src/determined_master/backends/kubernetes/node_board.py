@@ -112,7 +112,6 @@ class NodeBoard:
             id=agent_id,
             pool=node.pools[0],
             more_pools=node.pools[1:],
-            is_node=True,
             hostname=node.name,
             address=node.address,
             devices=node.devices,
