@@ -122,7 +122,9 @@ class GenericTasks:
         """
         row = await self._controlled(caller, task_id)
         if row.no_pause:
-            raise FailedPrecondition(f"cannot pause task {task_id}: it was created with no_pause")
+            raise FailedPrecondition(
+                f"cannot pause task {task_id}: it was created with no_pause, kill it instead"
+            )
         below = await self._below(row, ("ACTIVE",))
         pausable = [r.id for r in below if r.no_pause is False]
         await self._post(caller, [task_id, *pausable], task.TaskPaused())

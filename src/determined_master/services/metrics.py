@@ -87,8 +87,11 @@ class Metrics:
             raise InvalidArgument(
                 f"{len(reports)} reports in one request: at most {MAX_BULK_REPORTS}, split it"
             )
-        if len({r.trial_id for r in reports}) > 1:
-            raise InvalidArgument("all reports of one request must be of one trial")
+        if len(trial_ids := {r.trial_id for r in reports}) > 1:
+            raise InvalidArgument(
+                f"all reports of one request must be of one trial: these are of {len(trial_ids)}, "
+                "send a request for each"
+            )
         if not reports:
             return []
         facts = await self._checked(caller, reports[0])

@@ -79,6 +79,6 @@ def check_open(thing: str, is_archived: bool, state: str) -> None:
         FailedPrecondition: it is archived, or is being deleted.
     """
     if state == "DELETING":
-        raise FailedPrecondition(f"{thing} is being deleted")
+        raise FailedPrecondition(f"{thing} is being deleted: choose another one")
     if is_archived:
         raise FailedPrecondition(f"{thing} is archived: unarchive it first")

@@ -270,11 +270,11 @@ class Projects:
 
 
 def _check_changeable(row: rows.ProjectRow) -> None:
-    for is_so, word in ((row.immutable, "immutable"), (row.archived, "archived")):
-        if is_so:
-            raise FailedPrecondition(
-                f"project ({row.id}) is {word} and cannot have attributes updated"
-            )
+    fixed = "and cannot have attributes updated"
+    if row.immutable:
+        raise FailedPrecondition(f"project ({row.id}) is immutable {fixed}: make another one")
+    if row.archived:
+        raise FailedPrecondition(f"project ({row.id}) is archived {fixed}: unarchive it first")
     check_open(f"project '{row.name}'", row.archived, row.state)
 
 

@@ -41,7 +41,7 @@ def test_a_config_file_that_cannot_be_read_is_told_with_its_name(
     words = ("--cluster-name", "c1", "--master-config-path", str(config))
     for content, problem in (
         (b"port: abc\n", "port 'abc': it must be a number"),
-        (b"\xff\xfe", f"config file '{config}': byte 1 is not UTF-8 text"),
+        (b"\xff\xfe", f"config file '{config}': byte 1 is not UTF-8 text: save it as UTF-8"),
         (b"- a\n", "this is a list"),
     ):
         config.write_bytes(content)
@@ -176,6 +176,7 @@ def test_agents_of_a_cluster_that_never_was_cannot_be_stopped(
     outcome = det("d", "local", "agent-down", "--cluster-name", "never")
     assert outcome.status == 1
     assert "there is no cluster 'never' on this machine" in outcome.err
+    assert "name yours with --cluster-name" in outcome.err
 
 
 def test_names_that_are_no_file_names_are_refused(det: Det, clusters: Clusters) -> None:
