@@ -51,7 +51,7 @@ class NodeBoard:
         self._raw.pop(name, None)
         self._renew()
 
-    def set_reachable(self, is_reachable: bool) -> None:
+    def set_reachable(self, *, is_reachable: bool) -> None:
         """Whether the cluster answers: without it nothing is started."""
         if is_reachable != self._is_reachable:
             self._is_reachable = is_reachable
