@@ -59,6 +59,16 @@ def test_every_command_that_a_page_names_is_understood(page: Path) -> None:
     assert not wrong, f"{page} names {wrong}"
 
 
+def test_every_event_effect_and_class_of_the_walk_is_in_the_code() -> None:
+    text = "\n".join(path.read_text() for path in ROOT.glob("src/**/*.py"))
+    defined = set(re.findall(r"^class (\w+)", text, re.MULTILINE))
+    named = set(
+        re.findall(r"`([A-Z][a-z]+[A-Z]\w+)\b", (ROOT / "docs/architecture.md").read_text())
+    )
+    assert len(named) > 10
+    assert named <= defined, named - defined
+
+
 def is_module(path: str, page: Path) -> bool:
     """Whether a path leads to one: from the repository, the page, or any package of ours."""
     below = any(source.endswith(f"/{path}") for source in SOURCES)
