@@ -108,8 +108,8 @@ def test_the_rank_is_a_number_or_the_first_variable_that_is_set() -> None:
 @pytest.mark.parametrize(
     ("workers", "launcher", "code"),
     [
-        (["0", "0"], "wait", 0),
-        (["0", "5"], "wait", 5),
+        (["0", "0"], "wait for both", 0),
+        (["0", "5"], "wait for both", 5),
         (["0", "kill"], "exec sleep 60", 143),
         (["0"], "exit 0", 77),
     ],
@@ -122,13 +122,15 @@ def test_a_pid_server_tells_how_its_workers_ended(
     server = [sys.executable, "-m", "determined.exec.pid_server"]
     client = f"{sys.executable} -m determined.exec.pid_client {address} -- sh -c"
     starts = []
-    for ending in workers:
+    for number, ending in enumerate(workers):
         act = "kill -9 $PPID" if ending == "kill" else f"exit {ending}"
-        starts.append(f"{client} '{act}' & p=$!")
-    script = "; ".join(starts).replace("&;", "&") + "; "
-    script += "wait $p" if launcher == "wait" else launcher
+        starts.append(f"{client} '{act}' & p{number}=$!")
+    is_patient = launcher == "wait for both"
+    # A launcher that leaves while a worker has yet to say goodbye has ended too early.
+    script = "; ".join([*starts, "wait $p0; wait $p1" if is_patient else launcher])
+    grace = "60" if is_patient else "1"
     done = subprocess.run(
-        [*server, "--grace-period", "1", address, "2", "--", "sh", "-c", script],
+        [*server, "--grace-period", grace, address, "2", "--", "sh", "-c", script],
         env=env,
         capture_output=True,
         text=True,
