@@ -109,13 +109,21 @@ def test_up_after_a_killed_supervisor_keeps_the_master(
 def test_a_left_database_is_stopped_only_if_it_is_one(cluster: layout.Layout) -> None:
     data = cluster.database / "data"
     data.mkdir(parents=True)
-    code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); time.sleep(3600)"
+    code = (
+        "import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+        "print('up', flush=True); time.sleep(3600)"
+    )
     for words, is_ours in ((["x"], False), (["postgres"], True)):
-        with subprocess.Popen([sys.executable, "-S", "-c", code, *words]) as server:
-            (data / "postmaster.pid").write_text(f"{server.pid}\n{data}\n")
-            assert take_down.stop_database(cluster) is is_ours
-            assert (server.poll() is not None) is is_ours
-            server.kill()
+        command = [sys.executable, "-S", "-c", code, *words]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+            try:
+                assert server.stdout is not None
+                assert server.stdout.readline() == b"up\n"  # until then it may show no words
+                (data / "postmaster.pid").write_text(f"{server.pid}\n{data}\n")
+                assert take_down.stop_database(cluster) is is_ours
+                assert (server.poll() is not None) is is_ours
+            finally:
+                server.kill()
     assert take_down.stop_database(cluster) is False
 
 
