@@ -53,3 +53,9 @@ def images(docker: Daemon) -> Iterator[Registry]:
         docker.run("image", "prune", "-f")
         if docker.run("image", "ls", "-q", made.image):
             docker.run("image", "rm", "-f", made.image)
+
+
+@pytest.fixture
+def workshop(make: Make) -> Workshop:
+    """One runtime with the usual options, of the module's own kind where it has a `make`."""
+    return make()

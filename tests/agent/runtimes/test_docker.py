@@ -41,11 +41,6 @@ from determined_wire.agent_link import File, Mount, RegistryAuth, TaskUser
 pytestmark = [pytest.mark.slow, pytest.mark.docker, pytest.mark.xdist_group("docker")]
 
 
-@pytest.fixture
-def workshop(make: Make) -> Workshop:
-    return make()
-
-
 class TestDockerRuntime(RuntimeContract):
     pass
 

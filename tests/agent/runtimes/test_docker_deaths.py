@@ -9,7 +9,6 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.agent.runtimes.conftest import Make
 from tests.agent.runtimes.steps import (
     SLEEP,
     UNTIL_GO,
@@ -39,11 +38,6 @@ pytestmark = [
     pytest.mark.kill,
     pytest.mark.xdist_group("docker"),
 ]
-
-
-@pytest.fixture
-def workshop(make: Make) -> Workshop:
-    return make()
 
 
 class TestADaemonThatDies:

@@ -47,11 +47,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def workshop(make: Make) -> Workshop:
-    return make()
-
-
 SMALL_BYTES = 16 * 1024**2
 
 

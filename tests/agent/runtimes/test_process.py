@@ -49,11 +49,6 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
         await workshop.clean_up()
 
 
-@pytest.fixture
-def workshop(make: Make) -> Workshop:
-    return make()
-
-
 class TestProcessRuntime(RuntimeContract):
     pass
 
