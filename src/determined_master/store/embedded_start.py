@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import shutil
@@ -36,7 +37,8 @@ STOP_DEADLINE_S = 30.0
 QUERY_DEADLINE_S = 5.0
 _POLL_S = 0.01
 _LOG_LIMIT_BYTES = 10 << 20
-_NO_SPACE = "No space left on device"
+_LEAST_ROOM_BYTES = 64 << 10
+NO_SPACE = os.strerror(errno.ENOSPC)
 _SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
@@ -109,13 +111,17 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
         said_before = log.tell()
         child = _spawn(command, owner, log.fileno())
     server = Server(layout, child.pid, child)
-    if await answers(layout, START_DEADLINE_S, server):
-        return server
+    try:
+        if await answers(layout, START_DEADLINE_S, server):
+            return server
+    except asyncpg.PostgresError:  # the master's database could not be made
+        await stop(layout, server)
+        raise
     await stop(layout, server)
     with layout.log.open("rb") as log:
         log.seek(said_before)
         words = log.read().decode(errors="replace")[-2000:]
-    if _NO_SPACE in words:
+    if NO_SPACE in words or (not words and _is_full(layout)):
         raise DiskFull(layout.root)
     raise ServerFailed(f"starting PostgreSQL in {layout.root}", words)
 
@@ -235,9 +241,14 @@ def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None
         unfinished.rename(layout.data)
         return
     shutil.rmtree(unfinished, ignore_errors=True)
-    if _NO_SPACE in words:
+    if NO_SPACE in words:
         raise DiskFull(layout.root)
     raise ServerFailed(f"making a database in {layout.root}", words[-2000:])
+
+
+def _is_full(layout: Layout) -> bool:
+    """Whether a server could not even write down why it ended."""
+    return shutil.disk_usage(layout.root).free < _LEAST_ROOM_BYTES
 
 
 def _spawn(command: list[str], owner: Account | None, output: int) -> subprocess.Popen[bytes]:
