@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import re
@@ -226,6 +227,7 @@ def _forget_dead(layout: Layout) -> None:
 def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:
     ensure_password(layout, owner)
     unfinished = layout.root / "data.new"
+    _end_orphans(unfinished)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
     give(unfinished, owner)
@@ -244,6 +246,33 @@ def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None
     if NO_SPACE in words:
         raise DiskFull(layout.root)
     raise ServerFailed(f"making a database in {layout.root}", words[-2000:])
+
+
+def _end_orphans(unfinished: Path) -> None:
+    """End what a first start that was killed has left at work there.
+
+    It would clear away what is made next. The data directory's lock is ours: it has no owner.
+    """
+    until = clock.monotonic_s() + STOP_DEADLINE_S
+    while clock.monotonic_s() < until:
+        left = [process for process in psutil.process_iter() if _works_in(process, unfinished)]
+        if not left:
+            return
+        for process in left:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(left, timeout=1)
+
+
+def _works_in(process: psutil.Process, directory: Path) -> bool:
+    try:
+        return (
+            process.status() != psutil.STATUS_ZOMBIE
+            and Path(process.exe()).name in ("initdb", "postgres")
+            and (str(directory) in process.cmdline() or Path(process.cwd()) == directory.resolve())
+        )
+    except (psutil.Error, OSError):
+        return False
 
 
 def _is_full(layout: Layout) -> bool:
