@@ -11,8 +11,8 @@ import errno
 import fcntl
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO
 
 import asyncpg
@@ -119,25 +119,6 @@ class EmbeddedServer:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-
-
-@asynccontextmanager
-async def reach(layout: Layout) -> AsyncIterator[dict[str, str | int]]:
-    """For a command of its own: the server as it runs now, or started for as long as it takes.
-
-    Yields:
-        Keyword arguments of `asyncpg.connect`.
-    """
-    running = find_running(layout)
-    if running is not None and await answers(layout, ADOPT_DEADLINE_S, running):
-        yield connection_options(layout)
-        return
-    server = EmbeddedServer(layout)
-    await server.start()
-    try:
-        yield server.connection_options
-    finally:
-        await server.stop()
 
 
 @contextmanager
