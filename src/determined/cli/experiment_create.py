@@ -94,7 +94,10 @@ def wait(args: argparse.Namespace) -> None:
     with progress.shown(f"Experiment {args.experiment_id}") as tell:
         state = _ended_state(session, args.experiment_id, args.polling_interval, tell)
     if state != "COMPLETED":
-        raise errors.CliError(f"experiment {args.experiment_id} ended in state {state}")
+        raise errors.CliError(
+            f"experiment {args.experiment_id} ended in state {state}: see 'det experiment logs "
+            f"{args.experiment_id}'"
+        )
 
 
 def _check_order(config: str, model_def: Optional[str]) -> None:
