@@ -157,12 +157,13 @@ async def test_a_server_that_does_not_answer_is_replaced(
     pid = first.pid
     first._release()
     os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr("determined_master.store.embedded.ADOPT_DEADLINE_S", 0.2)
-    monkeypatch.setattr("determined_master.store.embedded_start.STOP_DEADLINE_S", 0.3)
-    monkeypatch.setattr("determined_master.store.embedded_start.QUERY_DEADLINE_S", 0.1)
-
     second = EmbeddedServer(layout)
-    await second.start()
+    with monkeypatch.context() as impatient:
+        impatient.setattr("determined_master.store.embedded.ADOPT_DEADLINE_S", 0.2)
+        impatient.setattr("determined_master.store.embedded_start.STOP_DEADLINE_S", 0.3)
+        # For the new server's first answer, too.
+        impatient.setattr("determined_master.store.embedded_start.QUERY_DEADLINE_S", 1.0)
+        await second.start()
     try:
         assert second.pid != pid
         assert await ask(layout, "SELECT 1") == 1

@@ -35,6 +35,7 @@ START_DEADLINE_S = 60.0
 """A server that recovers from a crash may take long before it answers."""
 ADOPT_DEADLINE_S = 10.0
 STOP_DEADLINE_S = 30.0
+KILL_DEADLINE_S = 10.0
 QUERY_DEADLINE_S = 5.0
 _POLL_S = 0.01
 _LOG_LIMIT_BYTES = 10 << 20
@@ -161,7 +162,7 @@ async def stop(layout: Layout, server: Server | None = None) -> bool:
     for word, patience_s in (
         (signal.SIGINT, STOP_DEADLINE_S),
         (signal.SIGQUIT, STOP_DEADLINE_S / 3),
-        (signal.SIGKILL, STOP_DEADLINE_S / 3),
+        (signal.SIGKILL, KILL_DEADLINE_S),
     ):
         try:
             os.kill(found.pid, word)
