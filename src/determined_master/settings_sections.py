@@ -10,7 +10,6 @@ from msgspec import Meta
 Struct = msgspec.Struct
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
 SslMode = Literal["disable", "require", "verify-ca", "verify-full"]
-Port = Annotated[int, Meta(ge=1, le=65535)]
 
 
 class Database(Struct, frozen=True, kw_only=True):

@@ -53,6 +53,30 @@ def test_slots_of_containers_that_are_not_over_are_in_use() -> None:
     assert held.view("default", [snapshot("a")]).agents[0].free_slots == (0, 1)
 
 
+def test_a_trials_states_are_found_without_a_look_at_its_siblings() -> None:
+    def of_trial(id: str, trial_id: int) -> alloc.Allocation:
+        state = running(id)
+        return replace(state, id=id, request=replace(state.request, trial_id=trial_id))
+
+    held = live(*(of_trial(f"a{n}", n) for n in range(100)), of_trial("again", 7))
+    assert held.states_of_trial(7) == ["RUNNING", "RUNNING"]
+    held._states = Counted(held._states)
+    assert held.states_of_trial(8) == ["RUNNING"]
+    assert held._states.reads == 1
+    held.changed(replace(of_trial("a8", 8), state="TERMINATED"), 2)
+    assert held.states_of_trial(8) == []
+
+
+class Counted(dict[str, alloc.Allocation]):
+    """Counts how often it is read."""
+
+    reads = 0
+
+    def __getitem__(self, key: str) -> alloc.Allocation:
+        self.reads += 1
+        return super().__getitem__(key)
+
+
 def test_what_ended_while_rows_were_read_does_not_come_back() -> None:
     held = live(running("a"))
     state, _ = run(exited("a", 0), state=running("a"))

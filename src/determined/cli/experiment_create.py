@@ -100,7 +100,10 @@ def wait(args: argparse.Namespace) -> None:
             f"'det experiment activate {args.experiment_id}'"
         )
     if state != "COMPLETED":
-        raise errors.CliError(f"experiment {args.experiment_id} ended in state {state}")
+        raise errors.CliError(
+            f"experiment {args.experiment_id} ended in state {state}: see 'det experiment logs "
+            f"{args.experiment_id}'"
+        )
 
 
 def _check_order(config: str, model_def: Optional[str]) -> None:

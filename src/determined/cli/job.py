@@ -95,7 +95,9 @@ def list_jobs(args: argparse.Namespace) -> None:
     if args.resource_pool:
         pools = [p for p in pools if p["name"] == args.resource_pool]
         if not pools:
-            raise errors.CliError(f"there is no resource pool {args.resource_pool!r}")
+            raise errors.CliError(
+                f"there is no resource pool {args.resource_pool!r}: see 'det resource-pool list'"
+            )
     found = {p["name"]: _fetch(session, p["name"], args) for p in pools}
     every = [job for jobs in found.values() for job in jobs]
     if args.json or args.yaml:

@@ -101,7 +101,9 @@ def describe(args: argparse.Namespace) -> None:
     found = pages.fetch(connect.session(args), PATH, "tokenInfo", params)
     missing = sorted(set(args.token_id) - {info["id"] for info in found})
     if missing:
-        raise errors.CliError(f"there is no access token {missing[0]} that you may see")
+        raise errors.CliError(
+            f"there is no access token {missing[0]} that you may see: see 'det token list'"
+        )
     _show(args, found)
 
 

@@ -256,7 +256,7 @@ def _slot(call: Call, agent: AgentSnapshot, slot_id: str) -> Slot:
     number = slot_id.lstrip("0") or "0"
     slot = slots.get(f"/agents/{agent.id}/slots/{number}")
     if slot is None:
-        raise NotFound(f"slot '{slot_id}' not found on agent {agent.id}")
+        raise NotFound(f"slot '{slot_id}' not found on agent {agent.id}: see `det slot list`")
     return slot
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from determined_master.api.experiments import listed_text, render_listed
+from determined_master.api.long_lists import written
 from determined_master.api.protojson import ready, to_json
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import pagination
@@ -12,6 +15,9 @@ from determined_master.api.shapes_trials import trial_message
 from determined_master.services.experiment_search import FoundExperiment
 from determined_master.services.runs import Search
 from determined_wire.rest import experiments as wire
+
+AT_ONCE = 100
+"""With their best trials they take 20 µs each, 0.25 ms more where a row has changed."""
 
 
 @route("POST", "/api/v1/experiments-search")
@@ -22,10 +28,15 @@ async def search_experiments(
     search = Search(
         request.project_id, request.filter, request.sort, request.offset, request.limit
     )
-    found = await call.services.experiment_search.search(call.caller, search, render_listed)
+    ids, page = await call.services.experiment_search.search(call.caller, search)
+
+    async def items(some: Sequence[int]) -> list[wire.SearchExperimentExperiment]:
+        found = await call.services.experiment_search.list_some(some, render_listed)
+        return [_item(call, item) for item in found]
+
     return wire.SearchExperimentsResponse(
-        experiments=[_item(call, item) for item in found.items],
-        pagination=pagination(found.page),
+        experiments=await written(wire.SearchExperimentExperiment, ids, AT_ONCE, items),
+        pagination=pagination(page),
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from determined_master.api.long_lists import written
 from determined_master.api.protojson import raw_json
 from determined_master.api.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
@@ -11,6 +14,9 @@ from determined_wire.rest import runs as wire
 from determined_wire.rest.types.run import FlatRun, FlatRunExperiment
 from determined_wire.rest.types.trial import TrialState
 
+AT_ONCE = 200
+"""With three hyperparameters and metrics each takes 11 µs."""
+
 
 @route("POST", "/api/v1/runs")
 async def search_runs(call: Call, request: wire.SearchRunsRequest) -> wire.SearchRunsResponse:
@@ -18,9 +24,13 @@ async def search_runs(call: Call, request: wire.SearchRunsRequest) -> wire.Searc
     search = Search(
         request.project_id, request.filter, request.sort, request.offset, request.limit
     )
-    found = await call.services.runs.search(call.caller, search)
+    ids, page = await call.services.runs.search(call.caller, search)
+
+    async def runs(some: Sequence[int]) -> list[FlatRun]:
+        return [_run(shown) for shown in await call.services.runs.list_some(some)]
+
     return wire.SearchRunsResponse(
-        runs=[_run(shown) for shown in found.runs], pagination=pagination(found.page)
+        runs=await written(FlatRun, ids, AT_ONCE, runs), pagination=pagination(page)
     )
 
 

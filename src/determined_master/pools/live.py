@@ -56,6 +56,7 @@ class LiveAllocations:
         self._ended_since: set[str] | None = None
         """Ids of those that ended since `known`: rows that were read before tell of them."""
         self._of_experiment: dict[int, set[str]] = {}
+        self._of_trial: dict[int, set[str]] = {}
         self._of_job: dict[str, set[str]] = {}
         self._of_task: dict[str, set[str]] = {}
         self._queues: dict[str, _Queue] = {}
@@ -104,10 +105,9 @@ class LiveAllocations:
         """States of an experiment's live allocations."""
         return [self._states[i].state for i in self._of_experiment.get(experiment_id, ())]
 
-    def states_of_trial(self, experiment_id: int, trial_id: int) -> list[AllocationState]:
+    def states_of_trial(self, trial_id: int) -> list[AllocationState]:
         """States of a trial's live allocations."""
-        found = (self._states[i] for i in self._of_experiment.get(experiment_id, ()))
-        return [a.state for a in found if a.request.trial_id == trial_id]
+        return [self._states[i].state for i in self._of_trial.get(trial_id, ())]
 
     def view(
         self,
@@ -203,6 +203,8 @@ class LiveAllocations:
             self._of_task.setdefault(state.request.task_id, set()).add(state.id)
             if state.request.experiment_id is not None:
                 self._of_experiment.setdefault(state.request.experiment_id, set()).add(state.id)
+            if state.request.trial_id is not None:
+                self._of_trial.setdefault(state.request.trial_id, set()).add(state.id)
 
     def _drop(self, state: Allocation) -> None:
         if self._ended_since is not None:
@@ -221,6 +223,8 @@ class LiveAllocations:
         _forget(self._of_task, before.request.task_id, before.id)
         if before.request.experiment_id is not None:
             _forget(self._of_experiment, before.request.experiment_id, before.id)
+        if before.request.trial_id is not None:
+            _forget(self._of_trial, before.request.trial_id, before.id)
 
     def _unqueue(self, state: Allocation) -> RunningView | None:
         queue = self._queues.get(state.request.pool)

@@ -83,7 +83,7 @@ class Checkpoints:
             raise NotFound(f"checkpoint '{uuid}' not found")
         return row
 
-    async def list_of(
+    async def uuids_of(
         self,
         caller: Caller,
         *,
@@ -93,8 +93,8 @@ class Checkpoints:
         sort: str = "reported_at",
         metric: str | None = None,
         newest_first: bool = False,
-    ) -> list[rows.CheckpointRow]:
-        """Checkpoints of one trial or of one experiment, by a validation metric if one is named.
+    ) -> list[str]:
+        """UUIDs of those of a trial or an experiment, by a validation metric if one is named.
 
         Raises:
             NotFound: there is no such trial or experiment.
@@ -107,7 +107,7 @@ class Checkpoints:
             query = f"SELECT EXISTS (SELECT FROM {kind}s WHERE id = $1)"
             if not await conn.fetchval(query, owner):
                 raise NotFound(f"{kind} '{owner}' not found")
-            return await rows.list_checkpoints(
+            return await rows.list_uuids(
                 conn,
                 trial_id=trial_id,
                 experiment_id=experiment_id,
@@ -116,6 +116,12 @@ class Checkpoints:
                 metric=metric,
                 newest_first=newest_first,
             )
+
+    async def list_some(self, uuids: Sequence[str]) -> list[rows.CheckpointRow]:
+        """Checkpoints that `uuids_of` has named, in that order; one that is gone is left out."""
+        async with self._pool.acquire() as conn:
+            found = await rows.list_by_uuids(conn, uuids)
+        return [found[uuid] for uuid in uuids if uuid in found]
 
     async def replace_metadata(
         self, caller: Caller, uuid: str, metadata: Mapping[str, Any]

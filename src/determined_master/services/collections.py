@@ -62,9 +62,9 @@ class Collections:
                 raise NotFound(f"experiment '{experiment_id}' not found")
             saved = await rows.list_saved(conn, experiment_id)
             garbage = set(gc.find_garbage(saved, policy))
-            listed = await checkpoints.list_checkpoints(conn, experiment_id=experiment_id)
-        found = [row for row in listed if row.uuid in garbage]
-        return found, experiment.searcher_metric
+            found = await checkpoints.list_by_uuids(conn, sorted(garbage))
+        listed = [found[row.uuid] for row in saved if row.uuid in found]
+        return listed, experiment.searcher_metric
 
     async def delete(self, caller: Caller, uuids: Sequence[str]) -> None:
         """Delete all files of checkpoints.

@@ -30,13 +30,6 @@ class FoundExperiment(msgspec.Struct, frozen=True):
     best: TrialPage | None
 
 
-class FoundExperiments(msgspec.Struct, frozen=True):
-    """One page of what was found."""
-
-    items: Sequence[FoundExperiment]
-    page: Page
-
-
 class ExperimentSearch:
     """Searches among experiments."""
 
@@ -45,10 +38,8 @@ class ExperimentSearch:
         self._lists = lists
         self._trials = trials
 
-    async def search(
-        self, caller: Caller, search: Search, render: Callable[[ExperimentRow], Rendered]
-    ) -> FoundExperiments:
-        """The experiments that match, one page of them.
+    async def search(self, caller: Caller, search: Search) -> tuple[list[int], Page]:
+        """Ids of the experiments that match, one page of them, for `list_some`.
 
         Raises:
             InvalidArgument: the filter, the sort or the page is wrong.
@@ -56,10 +47,14 @@ class ExperimentSearch:
         access.may(caller, "read", "experiment")
         wanted = search.parsed("experiment", access.visible(caller, "experiment"))
         async with self._pool.acquire() as conn:
-            ids, page = await find_page(conn, EXPERIMENTS, wanted)
+            return await find_page(conn, EXPERIMENTS, wanted)
+
+    async def list_some(
+        self, ids: Sequence[int], render: Callable[[ExperimentRow], Rendered]
+    ) -> list[FoundExperiment]:
+        """What `search` has found, in that order; one that is gone is left out."""
+        async with self._pool.acquire() as conn:
             items = await self._lists.items(conn, ids, render)
         best_ids = [listed.best_trial_id for listed, _ in items if listed.best_trial_id]
         best = await self._trials.pages(best_ids) if best_ids else {}
-        return FoundExperiments(
-            [FoundExperiment(li, re, best.get(li.best_trial_id or 0)) for li, re in items], page
-        )
+        return [FoundExperiment(li, re, best.get(li.best_trial_id or 0)) for li, re in items]

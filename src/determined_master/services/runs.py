@@ -54,13 +54,6 @@ class ShownRun(msgspec.Struct, frozen=True):
     state: str
 
 
-class RunList(msgspec.Struct, frozen=True):
-    """One page of runs."""
-
-    runs: Sequence[ShownRun]
-    page: Page
-
-
 class Runs:
     """Runs of all projects."""
 
@@ -68,8 +61,8 @@ class Runs:
         self._pool = pool
         self._live = live
 
-    async def search(self, caller: Caller, search: Search) -> RunList:
-        """The runs that match, one page of them.
+    async def search(self, caller: Caller, search: Search) -> tuple[list[int], Page]:
+        """Ids of the runs that match, one page of them, for `list_some`.
 
         Raises:
             InvalidArgument: the filter, the sort or the page is wrong.
@@ -77,9 +70,13 @@ class Runs:
         access.may(caller, "read", "experiment")
         wanted = search.parsed("run", access.visible(caller, "experiment"))
         async with self._pool.acquire() as conn:
-            ids, page = await find_page(conn, rows.RUNS, wanted)
+            return await find_page(conn, rows.RUNS, wanted)
+
+    async def list_some(self, ids: Sequence[int]) -> list[ShownRun]:
+        """Runs that `search` has found, in that order; one that is gone is left out."""
+        async with self._pool.acquire() as conn:
             found = await rows.list_runs(conn, ids)
-        return RunList([ShownRun(row, self._shown(row)) for row in found], page)
+        return [ShownRun(row, self._shown(row)) for row in found]
 
     def _shown(self, row: rows.RunRow) -> str:
-        return shown_state(row.state, self._live.states_of_trial(row.experiment_id, row.id))
+        return shown_state(row.state, self._live.states_of_trial(row.id))

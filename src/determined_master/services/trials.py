@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +16,7 @@ from determined_master.domain.trial import messages as trial
 from determined_master.services.gathering import Gathering
 from determined_master.store import checkpoints, metrics
 from determined_master.store import trials as rows
+from determined_master.store.workloads import WorkloadKey, list_keys
 
 if TYPE_CHECKING:
     import asyncpg
@@ -59,23 +60,35 @@ class Trials:
             raise NotFound(f"trial '{trial_id}' not found")
         return page
 
-    async def list_of(
-        self, caller: Caller, experiment_id: int, states: Sequence[str] = ()
-    ) -> list[TrialPage]:
-        """The trials of an experiment, by id."""
-        access.may(caller, "read", "experiment")
-        query = """
-            SELECT id FROM trials
-             WHERE experiment_id = $1 AND (cardinality($2::text[]) = 0 OR state = ANY ($2))
-             ORDER BY id
+    async def ids_of(
+        self,
+        caller: Caller,
+        experiment_id: int,
+        states: Collection[str] = (),
+        sort: str = "id",
+        *,
+        descending: bool = False,
+    ) -> list[int]:
+        """Ids of an experiment's trials in the order of one of `rows.SORTS`, equal ones by id.
+
+        Args:
+            states: those of other states are left out, as they are stored and as they are shown.
+
+        Raises:
+            NotFound: there is no such experiment.
         """
+        access.may(caller, "read", "experiment")
         exists = "SELECT EXISTS (SELECT FROM experiments WHERE id = $1)"
         async with self._pool.acquire() as conn:
             if not await conn.fetchval(exists, experiment_id):
                 raise NotFound(f"experiment '{experiment_id}' not found")
-            ids = [row["id"] for row in await conn.fetch(query, experiment_id, states)]
-        pages = await self.pages(ids)
-        return [pages[i] for i in ids if i in pages]
+            stored = await rows.list_states(conn, experiment_id, sort, descending=descending)
+        if not states and sort != "state":
+            return [trial_id for trial_id, _ in stored]
+        shown = {i: shown_state(state, self._live.states_of_trial(i)) for i, state in stored}
+        if sort == "state":
+            stored.sort(key=lambda trial: shown[trial[0]], reverse=descending)
+        return [i for i, state in stored if not states or {state, shown[i]} & set(states)]
 
     async def kill(self, caller: Caller, trial_id: int) -> None:
         """End a trial at once; ending an ended one changes nothing."""
@@ -131,22 +144,31 @@ class Trials:
             await rows.update_metadata(conn, trial_id, dict(metadata))
         return dict(metadata)
 
-    async def workloads(
-        self, caller: Caller, trial_id: int
-    ) -> tuple[list[metrics.StoredReport], list[checkpoints.CheckpointRow]]:
-        """Training and validation reports that count, and the checkpoints, in step order."""
+    async def workload_keys(
+        self, caller: Caller, trial_id: int, kinds: Sequence[str], *, newest_first: bool = False
+    ) -> list[WorkloadKey]:
+        """Reports that count and checkpoints of a trial, by steps and time, for `workloads`.
+
+        Args:
+            kinds: groups of reports, and `checkpoint`.
+        """
         await self.get(caller, trial_id)
-        reports: list[metrics.StoredReport] = []
-        after = 0
         async with self._pool.acquire() as conn:
-            while True:
-                page = await metrics.list_reports(conn, trial_id, None, after=after)
-                reports += [r for r in page if r.metric_group in ("training", "validation")]
-                if len(page) < metrics.PAGE:
-                    break
-                after = page[-1].id
-            saved = await checkpoints.list_checkpoints(conn, trial_id=trial_id, sort="steps")
-        return sorted(reports, key=lambda r: (r.steps, r.id)), saved
+            return await list_keys(conn, trial_id, kinds, newest_first=newest_first)
+
+    async def workloads(
+        self, trial_id: int, keys: Sequence[WorkloadKey]
+    ) -> list[metrics.StoredReport | checkpoints.CheckpointRow]:
+        """What these keys of a trial stand for, in their order; what is gone is left out."""
+        ids = [key for key in keys if isinstance(key, int)]
+        uuids = [key for key in keys if isinstance(key, str)]
+        async with self._pool.acquire() as conn:
+            reports = await metrics.list_some(conn, trial_id, ids) if ids else []
+            saved = await checkpoints.list_by_uuids(conn, uuids) if uuids else {}
+        found: dict[WorkloadKey, metrics.StoredReport | checkpoints.CheckpointRow] = {}
+        found.update({row.id: row for row in reports})
+        found.update(saved.items())
+        return [found[key] for key in keys if key in found]
 
     async def task_ids(self, caller: Caller, trial_id: int) -> list[str]:
         """Ids of the trial's tasks, oldest first."""
@@ -178,7 +200,7 @@ class Trials:
         return row if text is None else msgspec.structs.replace(row, summary_metrics=text)
 
     def _shown(self, row: rows.TrialRow) -> str:
-        return shown_state(row.state, self._live.states_of_trial(row.experiment_id, row.id))
+        return shown_state(row.state, self._live.states_of_trial(row.id))
 
 
 def _check_keys(metadata: Mapping[str, Any]) -> None:

@@ -50,7 +50,14 @@ class NewCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     storage_id: int | None
 
 
-SELECT = """
+_VALIDATION = """
+      LEFT JOIN LATERAL (
+            SELECT m.metrics, m.searcher_metric FROM metrics m
+             WHERE m.trial_id = c.trial_id AND m.steps = c.steps
+               AND m.metric_group = 'validation' AND NOT m.archived
+             ORDER BY m.run_id DESC LIMIT 1) v ON true
+"""
+SELECT = f"""
     SELECT c.uuid::text, c.task_id, c.allocation_id, c.trial_id, c.experiment_id, c.state,
            c.reported_at, c.steps, c.resources, c.metadata, c.size, c.storage_id,
            e.config AS experiment_config, t.hparams,
@@ -61,11 +68,7 @@ SELECT = """
       FROM checkpoints c
       LEFT JOIN trials t ON t.id = c.trial_id
       LEFT JOIN experiments e ON e.id = c.experiment_id
-      LEFT JOIN LATERAL (
-            SELECT m.metrics, m.searcher_metric FROM metrics m
-             WHERE m.trial_id = c.trial_id AND m.steps = c.steps
-               AND m.metric_group = 'validation' AND NOT m.archived
-             ORDER BY m.run_id DESC LIMIT 1) v ON true
+      {_VALIDATION}
 """
 SORTS = {
     "uuid": "c.uuid",
@@ -127,24 +130,24 @@ async def list_by_uuids(conn: Conn, uuids: Sequence[str]) -> dict[str, Checkpoin
     return {row["uuid"]: CheckpointRow(**row) for row in rows}
 
 
-async def list_checkpoints(
+async def list_uuids(
     conn: Conn,
     *,
     trial_id: int | None = None,
     experiment_id: int | None = None,
     states: Sequence[str] = (),
-    sort: str = "reported_at",
+    sort: str = "uuid",
     metric: str | None = None,
     newest_first: bool = False,
-) -> list[CheckpointRow]:
-    """Checkpoints of a trial or an experiment in the order of one of `SORTS`.
+) -> list[str]:
+    """UUIDs of a trial's or an experiment's checkpoints in the order of one of `SORTS`.
 
     With `metric` they are in the order of that validation metric, those without it last.
     """
     direction = "DESC" if newest_first else "ASC"
     order = SORTS[sort] if metric is None else _METRIC
     query = f"""
-        {SELECT}
+        SELECT c.uuid::text FROM checkpoints c {_VALIDATION if "v." in order else ""}
          WHERE ($1::int IS NULL OR c.trial_id = $1)
            AND ($2::int IS NULL OR c.experiment_id = $2)
            AND (cardinality($3::text[]) = 0 OR c.state = ANY ($3))
@@ -152,7 +155,7 @@ async def list_checkpoints(
          ORDER BY {order} {direction} NULLS LAST, c.uuid
     """
     rows = await conn.fetch(query, trial_id, experiment_id, list(states), metric)
-    return [CheckpointRow(**row) for row in rows]
+    return [row[0] for row in rows]
 
 
 async def list_best(conn: Conn, trial_ids: Sequence[int]) -> dict[int, CheckpointRow]:

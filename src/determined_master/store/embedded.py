@@ -10,8 +10,6 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import IO
 
 from determined_master.store.embedded_files import Layout, account, make_directories
@@ -111,25 +109,6 @@ class EmbeddedServer:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-
-
-@asynccontextmanager
-async def reach(layout: Layout) -> AsyncIterator[dict[str, str | int]]:
-    """For a command of its own: the server as it runs now, or started for as long as it takes.
-
-    Yields:
-        Keyword arguments of `asyncpg.connect`.
-    """
-    running = find_running(layout)
-    if running is not None and await answers(layout, ADOPT_DEADLINE_S, running):
-        yield connection_options(layout)
-        return
-    server = EmbeddedServer(layout)
-    await server.start()
-    try:
-        yield server.connection_options
-    finally:
-        await server.stop()
 
 
 def _own(layout: Layout) -> IO[str]:

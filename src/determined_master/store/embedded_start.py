@@ -14,7 +14,7 @@ from pathlib import Path
 import asyncpg
 import psutil
 
-from determined_master import clock, entropy
+from determined_master import clock
 from determined_master.store.embedded_files import (
     DATABASE,
     PORT,
@@ -23,6 +23,7 @@ from determined_master.store.embedded_files import (
     Layout,
     account,
     binaries,
+    ensure_password,
     give,
     make_directories,
 )
@@ -217,11 +218,7 @@ def _forget_dead(layout: Layout) -> None:
 
 
 def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:
-    if not layout.password.exists():
-        fd = os.open(layout.password, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(fd, "w") as file:
-            file.write(entropy.token() + "\n")
-        give(layout.password, owner)
+    ensure_password(layout, owner)
     unfinished = layout.root / "data.new"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)

@@ -361,6 +361,12 @@ async def reset_validations(conn: Conn, trial_id: int, *, smaller_is_better: boo
     return found
 
 
+async def list_some(conn: Conn, trial_id: int, ids: Sequence[int]) -> list[StoredReport]:
+    """Reports of a trial by their ids, in no order."""
+    query = f"SELECT {COLUMNS} FROM metrics WHERE trial_id = $1 AND id = ANY ($2)"
+    return [StoredReport(**row) for row in await conn.fetch(query, trial_id, ids)]
+
+
 async def list_reports(
     conn: Conn, trial_id: int, group: str | None, *, after: int = 0, limit: int = PAGE
 ) -> list[StoredReport]:

@@ -90,6 +90,21 @@ COLUMNS = """
 """
 
 
+SORTS = {
+    "id": "id",
+    "state": "id",  # what is shown as a state is not in the row
+    "start_time": "started_at",
+    "end_time": "ended_at",
+    "batches_processed": "total_batches",
+    "restarts": "restarts",
+    "checkpoint_size": "checkpoint_size",
+    "duration": "coalesce(ended_at, now()) - started_at",
+    "best_validation_metric": "best_metric",
+    "latest_validation_metric": "searcher_metric",
+}
+"""What a list of an experiment's trials may be sorted by."""
+
+
 async def next_trial_ids(conn: Conn, count: int) -> list[int]:
     """Reserve the ids of trials to come, ascending."""
     query = """
@@ -152,6 +167,22 @@ async def list_trials(conn: Conn, trial_ids: Sequence[int]) -> list[TrialRow]:
     """The trials of those ids that exist, in no order."""
     query = f"SELECT {COLUMNS} FROM trials t WHERE t.id = ANY ($1)"
     return [TrialRow(**row) for row in await conn.fetch(query, trial_ids)]
+
+
+async def list_states(
+    conn: Conn, experiment_id: int, sort: str = "id", *, descending: bool = False
+) -> list[tuple[int, str]]:
+    """Id and state of an experiment's trials in the order of one of `SORTS`, equal ones by id.
+
+    What has no value to sort by comes last, and first when descending.
+    """
+    direction = "DESC" if descending else "ASC"
+    key = SORTS[sort]
+    order = f"id {direction if sort == 'id' else 'ASC'}"
+    if key != "id":
+        order = f"{key} {direction}, {order}"
+    query = f"SELECT id, state FROM trials WHERE experiment_id = $1 ORDER BY {order}"
+    return [(row[0], row[1]) for row in await conn.fetch(query, experiment_id)]
 
 
 async def list_trial_pages(conn: Conn, trial_ids: Sequence[int]) -> list[StoredTrial]:
