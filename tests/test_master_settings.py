@@ -148,7 +148,6 @@ __internal: {preemption_timeout: 60}
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("enable_cors", "enable_cors: true"),
         ("webhooks.signing_key", "webhooks: {signing_key: k}"),
         ("webhooks.base_url", "webhooks: {base_url: 'http://m'}"),
         ("integrations.pachyderm.address", "integrations: {pachyderm: {address: a}}"),

@@ -101,7 +101,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     notebook_timeout: Annotated[
         int | None, Meta(description="Seconds until an idle notebook ends; none for never.")
     ] = None
-    enable_cors: Annotated[bool, Meta(description="Has no effect in this version.")] = False
+    enable_cors: Annotated[bool, Meta(description="Whether pages of other origins may call.")] = (
+        False
+    )
     reserved_ports: Annotated[
         tuple[int, ...] | None, Meta(description="Ports that no task is given.")
     ] = None

@@ -225,7 +225,6 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
 
 def _without_effect(settings: Settings) -> Iterator[tuple[str, object]]:
     """Options that older files may have, and what was given for them."""
-    yield "enable_cors", settings.enable_cors
     yield "webhooks.signing_key", settings.webhooks.signing_key
     yield "webhooks.base_url", settings.webhooks.base_url
     yield "integrations.pachyderm.address", settings.integrations.pachyderm.address

@@ -17,8 +17,6 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [f"/{path.relative_to(ROOT)}" for path in ROOT.glob("src/**/*.py")]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NOT_OURS = ("deploy aws", "auth", "oauth")
-"""Commands of 0.38.1 that `docs/differences.md` tells to be gone."""
 of_each_page = pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 
 
@@ -57,13 +55,8 @@ def test_every_make_target_that_a_page_names_is_there(page: Path) -> None:
 @of_each_page
 def test_every_command_that_a_page_names_is_understood(page: Path) -> None:
     lines = [m.group(1) for c in code(page) if (m := re.match(r"(?:[A-Z_]+=\S+ )*det (\S.*)", c))]
-    ours = [line for line in lines if line not in NOT_OURS or page.name != "differences.md"]
-    wrong = {line: why for line in ours if (why := misunderstood(line.split()))}
+    wrong = {line: why for line in lines if (why := misunderstood(line.split()))}
     assert not wrong, f"{page} names {wrong}"
-
-
-def test_commands_that_are_told_to_be_gone_are_gone() -> None:
-    assert all(misunderstood(line.split()) for line in NOT_OURS)
 
 
 def test_every_event_effect_and_class_of_the_walk_is_in_the_code() -> None:
