@@ -6,11 +6,18 @@ import os
 import sys
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Told to keep no bytecode, each of the thousand processes that tests start would compile all that
 # it imports anew: a master takes twice as long to start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# The same examples in each run, however slow the machine is that tries them.
+settings.register_profile(
+    "determined", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("determined")
 
 pytest_plugins = ["tests.docker_fixture", "tests.postgres"]
 pytest.register_assert_rewrite("tests.contracts")  # what differs is told there, too

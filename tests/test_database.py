@@ -51,10 +51,13 @@ async def test_where_no_database_is_none_is_made_to_be_read(
     assert not is_there(data_dir)
 
 
-async def test_a_data_directory_below_a_file_is_refused_with_the_remedy(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    settings = read(tmp_path, "", "--db-data-dir", str(tmp_path / "file" / "pg"))
-    said = rf"{tmp_path}/file/pg cannot be made: is a file at {tmp_path}/file; set db\.data_dir"
+async def test_a_data_directory_below_a_file_is_refused_with_the_remedy(
+    tmp_path: Path, data_dir: Path
+) -> None:
+    short = data_dir.parent
+    (short / "file").touch()
+    settings = read(tmp_path, "", "--db-data-dir", str(short / "file" / "pg"))
+    said = rf"{short}/file/pg cannot be made: is a file at {short}/file; set db\.data_dir"
     with pytest.raises(DataDirNotMade, match=said):
         async with database(settings):
             pass

@@ -77,7 +77,7 @@ class LogPump:
         self._exit = end
         self._wake.set()
 
-    def stored(self, seq: int, is_last: bool) -> None:
+    def stored(self, seq: int, *, is_last: bool) -> None:
         """The master has stored the lines up to `seq`, and that it was the last batch."""
         while self._sent and self._sent[0].last_seq <= seq:
             if self._sent[0].is_last and not is_last:

@@ -18,7 +18,6 @@ __all__ = ["Loaded", "Settings", "SettingsError", "load"]
 SlotType = Literal["auto", "cuda", "gpu", "rocm", "cpu", "none"]
 ContainerRuntime = Literal["docker", "podman", "apptainer", "process"]
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
-Port = Annotated[int, Meta(ge=0, le=65535)]
 GIB = 1024**3
 MASK = "********"
 

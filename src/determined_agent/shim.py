@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import resource
 import select
@@ -206,11 +207,20 @@ class _Task:
             pause_s = min(2 * pause_s, 0.05)
 
     def _drain(self, poll: select.poll) -> None:
+        """Take what the pipes hold, and for a moment what comes in from who could not be ended.
+
+        The moment does not bound what is there already: a busy disk may take longer over it.
+        """
         poll.unregister(self._wake)
+        held = sum(fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) for fd in self._streams)
         give_up_at = time.monotonic() + _DRAIN_S
-        while self._streams and (left_s := give_up_at - time.monotonic()) > 0:
-            for fd, _ in poll.poll(left_s * 1000):
-                self._copy(fd, poll)
+        while self._streams:
+            left_s = max(0.0, give_up_at - time.monotonic())
+            ready = poll.poll(left_s * 1000) if left_s or held > 0 else ()
+            if not ready:
+                return
+            for fd, _ in ready:
+                held -= self._copy(fd, poll)
 
 
 def _become(order: Order, libc: ctypes.CDLL, shim_pid: int, fds: tuple[int, int, int]) -> None:

@@ -184,7 +184,7 @@ class Supervisor:
         """The master has stored output."""
         entry = self._entries.get(message.container_id)
         if entry is not None:
-            entry.pump.stored(message.seq, message.is_last)
+            entry.pump.stored(message.seq, is_last=message.is_last)
 
     def disconnected(self) -> None:
         """The connection to the master is gone."""

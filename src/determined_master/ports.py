@@ -48,8 +48,6 @@ class AgentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Taken by what is not this master's: pods of others on a node."""
     more_pools: tuple[str, ...] = ()
     """Others beside `pool` that it belongs to: a Kubernetes cluster's nodes may have several."""
-    is_node: bool = False
-    """A node of a Kubernetes cluster."""
 
     def is_in(self, pool: str) -> bool:
         """Whether it belongs to a pool."""

@@ -14,7 +14,7 @@ from tests.certificates import Authority
 from tests.covers import covers
 from tests.free_ports import free_port
 
-from determined_agent.debug_server import CannotListen, debug_server
+from determined_agent.debug_server import MAX_HEAD_BYTES, CannotListen, debug_server
 from determined_agent.settings import Settings
 
 
@@ -68,7 +68,7 @@ async def test_it_listens_only_when_asked_to_and_then_only_for_its_own_machine()
         (b"POST /health HTTP/1.1\r\n\r\n", 405),
         (b"GET /debug/pprof/ HTTP/1.1\r\n\r\n", 404),
         (b"nonsense\r\n\r\n", 400),
-        (b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n", 400),
+        (b"GET /" + b"x" * 2 * MAX_HEAD_BYTES + b" HTTP/1.1\r\n\r\n", 400),
     ],
 )
 async def test_other_requests_are_refused(request_: bytes, status: int) -> None:

@@ -84,7 +84,7 @@ async def test_no_more_batches_are_on_their_way_than_the_window_holds(
     for i in range(WINDOW + 2):
         write(writer, *[str(i)] * CHUNK_LINES)
     await until(lambda: len(link.sent) == WINDOW)
-    pump.stored(CHUNK_LINES, False)
+    pump.stored(CHUNK_LINES, is_last=False)
     await until(lambda: len(link.sent) == WINDOW + 1)
     assert [b.first_seq for b in link.sent] == [1 + i * CHUNK_LINES for i in range(WINDOW + 1)]
 
@@ -94,7 +94,7 @@ async def test_what_was_not_stored_is_sent_again_over_the_next_connection(
 ) -> None:
     write(writer, "one")
     await until(lambda: len(link.sent) == 1)
-    pump.stored(1, False)
+    pump.stored(1, is_last=False)
     write(writer, "two")
     await until(lambda: len(link.sent) == 2)
     link.cut()
@@ -115,10 +115,10 @@ async def test_it_ends_when_the_last_batch_is_stored_and_not_before(
     pump.finish(Exit(exit_code=0))
     await until(lambda: len(link.sent) == 2)
     assert [(b.is_last, b.spans == ()) for b in link.sent] == [(False, False), (True, True)]
-    pump.stored(1, False)  # the line; that it was the last one is not stored yet
+    pump.stored(1, is_last=False)  # the line; that it was the last one is not stored yet
     await asyncio.sleep(0)
     assert not running.done()
-    pump.stored(1, True)
+    pump.stored(1, is_last=True)
     await asyncio.wait_for(running, 60)
 
 
@@ -137,7 +137,7 @@ async def test_stored_segments_are_deleted_and_a_new_agent_goes_on_after_them(
     for i in range(25):
         write(writer, f"{i:90}")
     await until(lambda: link.sent and sum(b.text.count("\n") + 1 for b in link.sent) == 25)
-    pump.stored(25, False)
+    pump.stored(25, is_last=False)
     assert len(segments(str(directory.output))) == 1
     after = FakeLink()
     successor = LogPump(RECORD, directory, after)

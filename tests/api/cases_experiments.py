@@ -349,6 +349,7 @@ CASES: dict[str, Case] = {
     ),
     "task.allocation.bad": Case(phrase="nope"),
     "tasks.get": Case(running),
+    "plain.tasks": Case(running),
     "checkpoints.get": Case(finished),
     "checkpoints.404": Case(named(uuid=str(entropy.new_uuid())), phrase="checkpoint '"),
     "checkpoints.metadata": Case(finished),

@@ -90,7 +90,8 @@ CASES: dict[str, Case] = {
     "projects.patch": Case(NOTED),
     "projects.delete": Case(a_project()),
     "projects.archived_patch": Case(
-        a_project("archive"), phrase="is archived and cannot have attributes updated"
+        a_project("archive"),
+        phrase="is archived and cannot have attributes updated: unarchive it first",
     ),
     "projects.immutable": Case(the_first_project),
     "experiments.move": Case(an_ended_experiment_to_move),

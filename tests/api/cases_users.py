@@ -80,7 +80,7 @@ CASES = {
     "plain.login.wrong": Case(wire1),
     "plain.login.inactive": Case(inactive),
     "plain.users": Case(free=frozenset({"[].last_auth_at"})),
-    "users.create.duplicate": Case(two_users, phrase="user already exists"),
+    "users.create.duplicate": Case(two_users, phrase="choose another name"),
     "users.get": Case(the_admin),
     "users.patch": Case(wire1),
     "users.patch.forbidden": Case(the_admin),
@@ -98,5 +98,5 @@ CASES = {
     "master.config": Case(
         free=frozenset({"config"}), why="our settings have other names; see docs/settings.md"
     ),
-    "cors.get": Case(free=frozenset("*"), why="CORS is not served yet"),
+    "cors.get": Case(free=frozenset("*"), why="the body is that of the sample `me`"),
 }

@@ -72,7 +72,7 @@ async def clusters_of(
     settings: Settings, database: Address, pool: Pool, passwords: Passwords
 ) -> AsyncIterator[Clusters]:
     devices = tuple(Device(id=i, brand="H200", uuid=f"n{i}", type="cuda") for i in range(4))
-    node = snapshot("node", pool="gpus", devices=devices, is_node=True)
+    node = snapshot("node", pool="gpus", devices=devices)
     agents, east, west = OneAgent(), ClusterInMemory(node), ClusterInMemory()
     running = running_services(
         database, pool, passwords, settings, agents, clusters={"east": east, "west": west}

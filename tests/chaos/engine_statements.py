@@ -233,18 +233,6 @@ async def find_aggregate(s: Statement) -> list[Row]:
     return [{"version": row["version"], "state": row["state"], **parts}]
 
 
-@statement("engine.engine.Engine.read_many")
-async def find_aggregates(s: Statement) -> list[Row]:
-    """Several of a kind."""
-    kind, ids = s.args
-    rows = [(id, s.tx.get("aggregates", (kind, id))) for id in ids]
-    return [
-        {"id": id, "state": row["state"], "parts": _parts(s, kind, id)}
-        for id, row in rows
-        if row is not None
-    ]
-
-
 @statement("engine.leader.Leadership._campaign")
 async def try_to_lead(s: Statement) -> list[Row]:
     """The lock of the lead belongs to a connection."""

@@ -37,7 +37,7 @@ class Front(Protocol):
 class Network:
     """Which place is cut off from the masters, and how slow everything is."""
 
-    def __init__(self, random: Random, front: Callable[[], Any | None]) -> None:
+    def __init__(self, random: Random, front: Callable[[], Front | None]) -> None:
         self._random = random
         self.front = front
         """The master that answers at the cluster's address now; None when nobody listens."""

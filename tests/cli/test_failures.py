@@ -247,7 +247,9 @@ def test_a_stream_that_ends_with_an_error_fails_the_command(det: Det, master: Fa
     assert outcome.out == ""  # no word on how to open again what is not there
 
 
-@pytest.mark.parametrize(("state", "status"), [("COMPLETED", 0), ("ERROR", 1), ("CANCELED", 1)])
+@pytest.mark.parametrize(
+    ("state", "status"), [("COMPLETED", 0), ("ERROR", 1), ("CANCELED", 1), ("PAUSED", 1)]
+)
 def test_waiting_fails_unless_the_experiment_completed(
     det: Det, master: FakeMaster, state: str, status: int
 ) -> None:

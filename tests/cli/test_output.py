@@ -95,12 +95,29 @@ def test_describe_writes_a_file_a_table(det: Det, master: FakeMaster, tmp_path: 
     assert rows_of((tmp_path / "out" / "trials.csv").read_text())[1][0] == "11"
 
 
-def test_describe_as_json_is_what_the_master_said(det: Det, master: FakeMaster) -> None:
+def test_describe_as_json_is_what_the_master_said_and_null_for_what_is_unset(
+    det: Det, master: FakeMaster
+) -> None:
     (found,) = json.loads(det("e", "describe", "7", "--json").out)
-    assert found == {"experiment": canned.EXPERIMENT, "jobSummary": None, "config": canned.CONFIG}
+    assert canned.EXPERIMENT.items() <= found["experiment"].items()
+    assert (found["jobSummary"], found["config"]) == (None, canned.CONFIG)
+    added = found["experiment"].keys() - canned.EXPERIMENT.keys()
+    assert "externalExperimentId" in added
+    assert {found["experiment"][name] for name in added} == {None}
     shown = json.loads(det("trial", "describe", "11", "--json").out)
-    assert shown["trial"] == canned.TRIAL
-    assert len(shown["workloads"]) == 3
+    assert shown["trial"]["hparams"] == canned.TRIAL["hparams"]
+    assert shown["trial"]["metadata"] is None
+    assert [w.keys() for w in shown["workloads"]] == [{"training", "validation", "checkpoint"}] * 3
+
+
+def test_a_row_of_workloads_has_the_time_of_its_last_report(det: Det, master: FakeMaster) -> None:
+    training, validation = ({"totalBatches": 4, "metrics": {"avgMetrics": {}}} for _ in range(2))
+    training["endTime"] = "2026-01-01T00:00:01Z"
+    validation["endTime"] = "2026-01-01T00:00:07Z"
+    found = canned.page("workloads", {"training": training}, {"validation": validation})
+    master.routes[("GET", "/api/v1/trials/11/workloads")] = (200, found)
+    out = det("e", "describe", "7", "--csv").out
+    assert rows_of(out.split("Workloads:\n")[1])[1][3] == "2026-01-01 00:00:07+0000"
 
 
 def test_the_rows_of_a_csv_are_as_wide_as_its_header(det: Det, master: FakeMaster) -> None:

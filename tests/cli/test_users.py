@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Det
-from tests.cli.fake_master import FakeMaster, error
+from tests.cli.fake_master import Answer, Call, FakeMaster, error
 
 from determined.common.api import authentication
 
@@ -108,10 +108,76 @@ def test_a_blank_password_is_refused(det: Det, master: FakeMaster) -> None:
     assert master.made("POST", "/api/v1/users") == []
 
 
-def test_a_changed_password_is_sent_as_a_bare_text(det: Det, nobody: FakeMaster) -> None:
+def test_a_changed_password_is_sent_as_a_bare_text_and_logs_in_again(
+    det: Det, nobody: FakeMaster
+) -> None:
     det("user", "login", "determined", stdin="x\n")
     route = ("POST", "/api/v1/users/2/password")
     nobody.routes[route] = (200, {})
     assert det("user", "change-password", stdin="Another123\n").status == 0
-    assert nobody.made(*route)[0].json == authentication.salt_and_hash("Another123")
-    assert authentication.TokenStore(nobody.url).users() == []
+    hashed = authentication.salt_and_hash("Another123")
+    assert nobody.made(*route)[0].json == hashed
+    assert nobody.made(*LOGIN)[-1].json["password"] == hashed
+    assert authentication.TokenStore(nobody.url).active_user == "determined"
+
+
+@pytest.fixture
+def ann(master: FakeMaster) -> list[object]:
+    """The changes sent for the user `änn x/%`, whose id is 7."""
+    path = "/api/v1/users/%C3%A4nn%20x%2F%25/by-username"
+    master.routes[("GET", path)] = (200, {"user": {"id": 7}})
+    sent: list[object] = []
+
+    def patch(call: Call) -> Answer:
+        sent.append(call.json)
+        return 200, {"user": {}}
+
+    master.routes[("PATCH", "/api/v1/users/7")] = patch
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("words", "change"),
+    [
+        (("activate", "änn x/%"), {"active": True}),
+        (("deactivate", "änn x/%"), {"active": False}),
+        (("rename", "änn x/%", "ann"), {"username": "ann"}),
+        (
+            ("edit", "änn x/%", "--display-name", "", "--admin", "True", "--remote", "false"),
+            {"displayName": "", "admin": True, "remote": False},
+        ),
+        (
+            (
+                *("link-with-agent-user", "änn x/%", "--agent-uid", "10", "--agent-user", "u"),
+                *("--agent-gid", "20", "--agent-group", "g"),
+            ),
+            {
+                "agentUserGroup": {
+                    "agentUid": 10,
+                    "agentUser": "u",
+                    "agentGid": 20,
+                    "agentGroup": "g",
+                }
+            },
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_only_what_is_named_of_a_user_is_changed(
+    det: Det, ann: list[object], words: tuple[str, ...], change: object
+) -> None:
+    assert det("user", *words).status == 0
+    assert ann == [change]
+
+
+def test_an_edit_tells_what_it_changed(det: Det, ann: list[object]) -> None:
+    out = det("user", "edit", "änn x/%", "--admin", "false", "--username", "ann").out
+    assert out == "Changes made to the following fields: Username, Admin\n"
+
+
+def test_an_edit_of_nothing_is_refused(det: Det, ann: list[object]) -> None:
+    outcome = det("user", "edit", "änn x/%")
+    assert outcome.status == 1
+    assert "nothing says what to change" in outcome.err
+    assert ann == []
+    assert det("user", "edit", "änn x/%", "--admin", "yes").status == 2

@@ -137,12 +137,17 @@ def test_a_drained_agent_goes_on_with_its_task_which_is_named(
     client: Client, cluster: Cluster, everything_on: None, endless: Path
 ) -> None:
     experiment = created(client.det("experiment", "create", endless, MODEL))
-    tasks = "/api/v1/tasks"
+    [trial] = until(lambda: cluster.trials(experiment), what="a trial")
 
     def place() -> Any:
-        found = cluster.get(tasks)["allocationIdToSummary"].values()
-        return next(((t, r) for t in found for r in t["resources"]), None)
+        found = cluster.get("/api/v1/tasks")["allocationIdToSummary"].values()
+        own = (t for t in found if t["taskId"] == trial["taskId"])
+        return next(((t, r) for t in own for r in t["resources"]), None)
 
+    def is_running() -> bool:
+        return bool(cluster.trials(experiment)[0]["state"] == "STATE_RUNNING")
+
+    until(is_running, what="its start")
     task, resources = until(place, what="a task with slots")
     [name] = resources["agentDevices"]
     said = client.det("agent", "disable", name, "--drain", "--json")
@@ -150,7 +155,7 @@ def test_a_drained_agent_goes_on_with_its_task_which_is_named(
     rows = client.det("slot", "list", "--csv").rows()
     [busy] = [row for row in rows if row["Agent ID"] == name]
     assert busy["Allocation ID"] == task["allocationId"]
-    assert cluster.trials(experiment)[0]["state"] == "STATE_RUNNING"
+    assert is_running()
     client.det("agent", "disable", name)
 
     def is_elsewhere() -> bool:

@@ -26,16 +26,17 @@ def test_a_paused_experiment_is_activated_paused_resumed_and_killed(
     client.det("experiment", "activate", experiment)
     until(lambda: reports(cluster, experiment) > 2, what="steps")
     client.det("experiment", "pause", experiment)
-    until(lambda: "saved" in cluster_log(cluster, experiment), what="a checkpoint")
+    until(lambda: cluster.trials(experiment)[0]["checkpointCount"] == 2, what="a checkpoint")
     waited = client.det("experiment", "wait", experiment, "--polling-interval", 1, code=1)
     assert "PAUSED" in waited.err.upper()
     before = reports(cluster, experiment)
     client.det("experiment", "activate", experiment)
+    until(lambda: "resumed at" in cluster_log(cluster, experiment), what="another run")
     until(lambda: reports(cluster, experiment) > before, what="more steps")
     client.det("experiment", "kill", experiment)
     assert cluster.wait(experiment) == "CANCELED"
     client.det("experiment", "kill", experiment)  # again changes nothing
-    assert "resumed at" in cluster_log(cluster, experiment)
+    assert cluster.state(experiment) == "CANCELED"
 
 
 def test_a_cancelled_experiment_saves_its_work_first(

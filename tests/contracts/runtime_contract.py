@@ -196,14 +196,16 @@ class RuntimeContract:
         directory, handle = await workshop.launch(
             spec(
                 "import os, time",
+                "heard, told = os.pipe()",
                 "if os.fork() == 0:",
                 "    os.setsid()",
                 "    if os.fork() == 0:",
                 "        os.write(1, b'daemon\\n')",
+                "        os.write(told, b'.')",
                 "        time.sleep(600)",
                 "    os._exit(0)",
                 "os.wait()",
-                "time.sleep(0.3)",
+                "os.read(heard, 1)",
             )
         )
         end = await asyncio.wait_for(handle.wait(), 60)

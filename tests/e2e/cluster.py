@@ -205,7 +205,9 @@ class Cluster(ClusterApi):
         pid_file = self.root / "db" / "pg" / "data" / "postmaster.pid"
 
         def running() -> int | None:
-            words = pid_file.read_text().split() if pid_file.exists() else []
+            words = []
+            with suppress(FileNotFoundError):  # a server that begins removes what another left
+                words = pid_file.read_text().split()
             pid = int(words[0]) if words else 0
             return pid if pid and psutil.pid_exists(pid) else None
 

@@ -33,11 +33,12 @@ with core.init() as context:
         context.train.report_training_metrics(step, {"loss": value})
         context.train.report_validation_metrics(step, {"loss": value, "epochs": step})
         note(reported=step, value=value)
-        if step % 4 == 0 or context.preempt.should_preempt():
+        is_to_leave = context.preempt.should_preempt()
+        if step % 4 == 0 or is_to_leave:
             with context.checkpoint.store_path({"steps_completed": step}) as (path, uuid):
                 (path / "step").write_text(str(step))
             note(saved=step, uuid=uuid)
-        if context.preempt.should_preempt():
+        if is_to_leave:
             break
 '''
 

@@ -12,6 +12,7 @@ import pytest
 import urllib3
 from tests.e2e.cluster import PASSWORD, APIException, Cluster, until
 from tests.e2e.conftest import running
+from tests.e2e.faults import Held
 from tests.e2e.proxy import LossyProxy
 from tests.e2e.test_life import config
 
@@ -157,8 +158,8 @@ def test_a_second_master_on_a_data_directory_in_use_names_its_owner(cluster: Clu
 
 
 def test_a_second_agent_with_one_id_is_refused_and_the_first_goes_on(cluster: Cluster) -> None:
-    experiment = cluster.submit(config("sleep 1"), {})
-    until(lambda: cluster.state(experiment) == "RUNNING")
+    held = Held(cluster, "two agents")
+    held.began()
     second = cluster.start_twin("agent-0")
     try:
         assert second.wait(60) != 0
@@ -169,7 +170,7 @@ def test_a_second_agent_with_one_id_is_refused_and_the_first_goes_on(cluster: Cl
         second.wait()
     assert "agent-0" in cluster.log("twin")
     assert "connected already" in cluster.log("twin")
-    assert cluster.wait(experiment) == "COMPLETED"
+    assert held.end() == "COMPLETED"
 
 
 def test_one_key_makes_one_experiment_across_a_lost_answer_and_a_restart(http: Any) -> None:

@@ -52,9 +52,8 @@ def test_a_command_outlives_the_master_and_ends_as_its_program_does(fresh: Clust
     task_id = start(fresh, f"{WAITS} echo done; exit 3", STOP=str(stop))
     until(lambda: "begun" in log(fresh, task_id), what="the first line")
     waits = start(fresh, "true")
-    running_now = get(fresh, task_id)
-    assert running_now["state"] == "STATE_RUNNING"
-    assert running_now["container"]["devices"]
+    until(lambda: get(fresh, task_id)["state"] == "STATE_RUNNING", what="the news of its start")
+    assert get(fresh, task_id)["container"]["devices"]
     assert get(fresh, waits)["state"] == "STATE_QUEUED"
     fresh.kill("master")
     fresh.start_master()

@@ -64,10 +64,11 @@ def test_a_model_lives_its_life_by_commands(cluster: Cluster, uuid: str) -> None
     assert "already" in det(cluster, "m", "create", "cli m", code=1)
     assert json.loads(det(cluster, "m", "describe", "cli m", "--json"))["modelVersion"] is None
     assert uuid in det(cluster, "m", "register-version", "cli m", uuid)
-    second = json.loads(det(cluster, "m", "register-version", "cli m", uuid, "--json"))
+    answer = json.loads(det(cluster, "m", "register-version", "cli m", uuid, "--json"))
+    second = answer["modelVersion"]
     assert (second["version"], second["checkpoint"]["uuid"]) == (2, uuid)
     listed = json.loads(det(cluster, "m", "list-versions", "cli m", "--json"))
-    assert [version["version"] for version in listed] == [2, 1]
+    assert [version["version"] for version in listed["modelVersions"]] == [2, 1]
     assert uuid in det(cluster, "m", "list-versions", "cli m")
     table = det(cluster, "m", "describe", "cli m", "--version", "1")
     assert uuid in table

@@ -41,14 +41,16 @@ def quiet(cluster: Cluster) -> Iterator[None]:
     cluster.settle()
 
 
-def submit(cluster: Cluster, script: str = NAP, **resources: Any) -> int:
+def submit(
+    cluster: Cluster, script: str = NAP, *, leaves_within_s: int = 1, **resources: Any
+) -> int:
     config = {
         "name": "queued",
         "entrypoint": "python3 t.py",
         "searcher": {"name": "single", "metric": "loss"},
         "hyperparameters": {"quality": 0.5},
         "max_restarts": 0,
-        "preemption_timeout": 1,
+        "preemption_timeout": leaves_within_s,
         "resources": {"slots_per_trial": 2, **resources},
     }
     return cluster.submit(config, {"t.py": script})
@@ -77,7 +79,7 @@ def await_running(cluster: Cluster, experiment: int) -> None:
 
 @covers("scheduling-and-provisioning b.1.reason b.1.graceful")
 def test_a_more_urgent_job_preempts_and_the_other_saves_and_resumes(cluster: Cluster) -> None:
-    lower = submit(cluster, scripts.WAITS, slots_per_trial=1)
+    lower = submit(cluster, scripts.WAITS, leaves_within_s=60, slots_per_trial=1)
     await_running(cluster, lower)
     [trial] = cluster.trials(lower)
     until(

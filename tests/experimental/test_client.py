@@ -64,6 +64,72 @@ def test_trials_and_checkpoints_of_an_experiment(cluster: Determined, served: Fa
     assert query["sortByAttr"] == ["SORT_BY_SEARCHER_METRIC"]
     assert query["orderBy"] == ["ORDER_BY_ASC"]
 
+    assert query["states"] == ["STATE_COMPLETED"]
+
+
+def test_the_checkpoints_of_a_trial_come_best_first(
+    cluster: Determined, served: FakeMaster
+) -> None:
+    route = ("GET", "/api/v1/trials/11/checkpoints")
+    served.routes[route] = (200, canned.page("checkpoints", canned.CHECKPOINT))
+    trial = cluster.get_trial(11)
+    trial.list_checkpoints()
+    trial.top_checkpoint("acc")
+    trial.select_checkpoint(latest=True)
+    all_of_them, best, latest = (call.query for call in served.made(*route))
+    assert all_of_them["sortByAttr"] == ["SORT_BY_SEARCHER_METRIC"]
+    assert "orderBy" not in all_of_them  # the master knows which end is best
+    assert "states" not in all_of_them
+    assert (best["sortByMetric"], best["orderBy"]) == (["acc"], ["ORDER_BY_DESC"])
+    assert best["states"] == ["STATE_COMPLETED", "STATE_PARTIALLY_DELETED"]
+    assert latest["sortByAttr"] == ["SORT_BY_BATCH_NUMBER"]
+
+
+@pytest.mark.parametrize("kind", [AssertionError, ValueError])
+def test_what_does_not_go_together_is_refused_as_scripts_know_it(
+    cluster: Determined, kind: type[Exception]
+) -> None:
+    trial = cluster.get_trial(11)
+    with pytest.raises(kind, match="exactly one of latest, best and uuid"):
+        trial.select_checkpoint()
+    with pytest.raises(kind, match="needs order_by"):
+        trial.list_checkpoints("loss")
+
+
+def test_wrong_kinds_of_arguments_are_value_errors(cluster: Determined) -> None:
+    trial = cluster.get_trial(11)
+    with pytest.raises(ValueError, match="not 3"):
+        trial.list_checkpoints(3, OrderBy.ASC)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="not int"):
+        cluster.create_experiment(5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'yesterday' is no time"):
+        trial.iter_logs(timestamp_after="yesterday")
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "text"),
+    [
+        ("STATE_PAUSED", ValueError, "PAUSED: activate it"),
+        ("STATE_ERROR", RuntimeError, "without"),
+    ],
+)
+def test_waiting_for_what_may_never_come_ends(
+    cluster: Determined, served: FakeMaster, state: str, kind: type[Exception], text: str
+) -> None:
+    _, body = canned.routes()[("GET", "/api/v1/experiments/7")]
+    body = {**body, "experiment": {**canned.EXPERIMENT, "state": state}}
+    served.routes[("GET", "/api/v1/experiments/7")] = (200, body)
+    served.routes[("GET", "/api/v1/experiments/7/trials")] = (200, canned.page("trials"))
+    experiment = cluster.get_experiment(7)
+    with pytest.raises(kind, match=text):
+        experiment.wait() if kind is ValueError else experiment.await_first_trial()
+
+
+def test_what_only_the_paid_edition_had_says_so(cluster: Determined) -> None:
+    for call in (cluster.list_oauth_clients, lambda: cluster.add_oauth_client("d", "n")):
+        with pytest.raises(errors.EnterpriseOnlyError, match="det token create"):
+            call()
+
 
 def test_the_best_checkpoints_are_of_different_trials(
     cluster: Determined, served: FakeMaster

@@ -15,8 +15,6 @@ from determined.common.api import UnauthSession
 from determined.experimental import client
 
 LISTED = Path(__file__).parents[1] / "data" / "client.txt"
-LATER = re.compile(r"[Mm]odel|oauth")
-"""Of the model registry and of single sign-on, which there are not yet."""
 
 
 def listed() -> list[tuple[str, str, bool]]:
@@ -27,7 +25,7 @@ def listed() -> list[tuple[str, str, bool]]:
         if named:
             owner = named.group(1)
         member = re.match(r"  - (attr )?`(.*)`$", line)
-        if member and not LATER.search(owner + member.group(2).split("(")[0].split(":")[0]):
+        if member:
             found.append((owner, member.group(2), not member.group(1)))
     return found
 
@@ -42,6 +40,10 @@ def made(owner: str) -> Any:
         return kind(session, 1)
     if owner in ("Experiment", "ExperimentReference", "Trial", "TrialReference"):
         return kind(1, session)
+    if owner == "Model":
+        return kind(session, "m")
+    if owner == "ModelVersion":
+        return kind(session, 1, "m")
     return kind
 
 

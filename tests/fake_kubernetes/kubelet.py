@@ -55,12 +55,17 @@ class FakeKubelet:
         await self.server.store.put("nodes", node)
 
     async def stop(self) -> None:
-        """Kill all pods."""
-        for process in self._processes.values():
-            _kill(process, signal.SIGKILL)
+        """Kill all pods, also those that are still prepared; nothing of them is left."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        for process in self._processes.values():
+            _kill(process, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()  # what prepares a pod leads no group
+        async with asyncio.timeout(60):
+            for process in self._processes.values():
+                await process.wait()
 
     def _heard(self, what: str, kind: str, item: Json) -> None:
         if kind != "pods":

@@ -13,7 +13,6 @@ from tests.fake_kubernetes.store import Json, Store, matches, now_text
 TOKEN = "fake"
 GRACE_S = 30
 """Of a pod that is deleted, where nothing says otherwise."""
-CLUSTER_WIDE = {"nodes", "namespaces", "priorityclasses"}
 
 
 class FakeServer:

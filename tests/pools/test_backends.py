@@ -43,8 +43,8 @@ def order(agent_id: str) -> StartOrder:
 
 async def test_each_backend_gets_the_orders_and_the_past_of_its_own() -> None:
     agents, door = OneAgent(), Door()
-    east = ClusterInMemory(snapshot("node", pool="gpus", is_node=True))
-    west = ClusterInMemory(snapshot("west.node", pool="cpus", is_node=True))
+    east = ClusterInMemory(snapshot("node", pool="gpus"))
+    west = ClusterInMemory(snapshot("west.node", pool="cpus"))
     joined = Backends(agents, door, {"east": east, "west": west}, MANAGERS)
     assert [agent.id for agent in joined.agents()] == ["a1", "node", "west.node"]
     for name in ("a1", "west.node"):

@@ -18,7 +18,6 @@ MAX_MODULE_LINES = 600
 MAX_MEDIAN_LINES = 150
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 7
-PUBLIC_API = ("src/determined/common/api/bindings.py", "src/determined/common/api/messages.py")
 
 
 def modules() -> Iterator[Path]:
@@ -40,7 +39,8 @@ def test_no_module_is_longer_than_600_lines() -> None:
 
 
 def test_the_median_module_is_at_most_150_lines() -> None:
-    assert statistics.median(len(p.read_text().splitlines()) for p in modules()) <= 150
+    lengths = [len(p.read_text().splitlines()) for p in modules()]
+    assert statistics.median(lengths) <= MAX_MEDIAN_LINES
 
 
 def test_no_function_is_longer_than_60_lines() -> None:

@@ -73,10 +73,10 @@ resource_pools:
 """,
     )
     rules = {name: pool.rules for name, pool in found.items()}
-    assert {name: r.may_preempt for name, r in rules.items()} == {
-        "default": True,
-        "own": False,
-        "asks": True,
+    assert {name: (r.type, r.preemption) for name, r in rules.items()} == {
+        "default": ("fair_share", True),
+        "own": ("priority", False),
+        "asks": ("priority", True),
     }
     assert (rules["default"].type, rules["default"].gang_patience_s) == ("fair_share", 60)
     own = rules["own"]

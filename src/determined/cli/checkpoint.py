@@ -151,7 +151,9 @@ def download_of_trial(args: argparse.Namespace) -> None:
 def _uuids(args: argparse.Namespace) -> List[str]:
     uuids = [uuid.strip() for uuid in args.checkpoints_uuids.split(",") if uuid.strip()]
     if not uuids:
-        raise errors.CliError("no checkpoint UUID was given")
+        raise errors.CliError(
+            "no checkpoint UUID was given: give one, or several with commas between"
+        )
     return uuids
 
 

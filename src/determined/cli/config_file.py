@@ -20,7 +20,7 @@ def read(path: str, what: str = "config file") -> str:
         raise errors.CliError(f"{what} '{path}': {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise errors.CliError(
-            f"{what} '{path}': byte {error.start + 1} is not UTF-8 text"
+            f"{what} '{path}': byte {error.start + 1} is not UTF-8 text: save it as UTF-8"
         ) from None
 
 

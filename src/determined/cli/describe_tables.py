@@ -104,7 +104,7 @@ def workloads(by_trial: Dict[int, List[Dict[str, Any]]], with_metrics: bool) -> 
                 trial_id,
                 step,
                 "",
-                _at(parts.get("training")),
+                max(map(_at, parts.values())),
                 *_metrics(parts.get("training"), training),
                 show.state(checkpoint["state"]) if checkpoint else "",
                 _at(checkpoint),

@@ -29,6 +29,7 @@ from determined.common.api import BaseSession, Session
 from determined.common.api import errors as api_errors
 
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
+_PAUSED = "PAUSED"
 _AWAY_S = 120.0
 _TEST_POLL_S = 0.5
 
@@ -88,13 +89,21 @@ def wait(args: argparse.Namespace) -> None:
     """Wait for the end of an experiment, also over a restart of the master.
 
     Raises:
-        CliError: it ended in another state than COMPLETED.
+        CliError: it ended in another state than COMPLETED, or is paused.
     """
     session = connect.session(args)
     with progress.shown(f"Experiment {args.experiment_id}") as tell:
         state = _ended_state(session, args.experiment_id, args.polling_interval, tell)
+    if state == _PAUSED:
+        raise errors.CliError(
+            f"experiment {args.experiment_id} is PAUSED, and may be so for ever: activate it with "
+            f"'det experiment activate {args.experiment_id}'"
+        )
     if state != "COMPLETED":
-        raise errors.CliError(f"experiment {args.experiment_id} ended in state {state}")
+        raise errors.CliError(
+            f"experiment {args.experiment_id} ended in state {state}: see 'det experiment logs "
+            f"{args.experiment_id}'"
+        )
 
 
 def _check_order(config: str, model_def: Optional[str]) -> None:
@@ -115,7 +124,7 @@ def _ended_state(session: BaseSession, number: int, interval_s: float, tell: pro
             state = show.state(found["state"])
             away_since_s = None
             tell(found.get("progress") or 0.0, state)
-            if state in _TERMINAL:
+            if state in _TERMINAL or state == _PAUSED:
                 return state
         except api_errors.MasterNotFoundException:
             now_s = time.monotonic()

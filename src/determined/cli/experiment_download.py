@@ -26,7 +26,8 @@ def download(args: argparse.Namespace) -> None:
         raise errors.CliError(str(error)) from None
     if not best:
         raise errors.CliError(
-            f"experiment {args.experiment_id} has no checkpoint with a validation"
+            f"experiment {args.experiment_id} has no checkpoint with a validation: see "
+            f"'det experiment list-checkpoints {args.experiment_id}' for others"
         )
     if not args.quiet:
         print("Local checkpoint paths:")

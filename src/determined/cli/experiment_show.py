@@ -7,7 +7,7 @@ import base64
 import pathlib
 from typing import Any, Dict, List, Sequence
 
-from determined.cli import connect, describe_tables, errors, pages, show
+from determined.cli import connect, describe_tables, errors, full_json, pages, show
 from determined.common.api import BaseSession, Session
 
 _LIST_HEADERS = (
@@ -123,7 +123,7 @@ def describe(args: argparse.Namespace) -> None:
     ids = _ids(args.experiment_ids)
     answers = [_get(session, number) for number in ids]
     if args.json:
-        show.as_json(answers)
+        show.as_json(full_json.named("GetExperimentResponse", answers))
         return
     trials = [
         trial

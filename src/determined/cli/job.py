@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 from urllib.parse import quote
 
-from determined.cli import connect, errors, pages, show
+from determined.cli import connect, errors, full_json, pages, show
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common.api import BaseSession
 
@@ -95,15 +95,24 @@ def list_jobs(args: argparse.Namespace) -> None:
     if args.resource_pool:
         pools = [p for p in pools if p["name"] == args.resource_pool]
         if not pools:
-            raise errors.CliError(f"there is no resource pool {args.resource_pool!r}")
+            raise errors.CliError(
+                f"there is no resource pool {args.resource_pool!r}: see 'det resource-pool list'"
+            )
     found = {p["name"]: _fetch(session, p["name"], args) for p in pools}
+    every = [job for jobs in found.values() for job in jobs]
     if args.json or args.yaml:
-        (show.as_json if args.json else show.as_yaml)(found)
+        told = {"jobs": full_json.named("Job", every)}
+        (show.as_json if args.json else show.as_yaml)(told)
+        return
+    if args.csv:
+        _csv(every, pools)
         return
     for pool in pools:
-        if not args.csv and len(pools) > 1:
+        if len(pools) > 1:
             print(f"Resource pool: {pool['name']}")
-        _table(found[pool["name"]], pool, args.csv)
+        by_priority = _is_by_priority(pool)
+        rows = [_row(job, by_priority) for job in found[pool["name"]]]
+        show.table(_headers(by_priority), rows)
 
 
 def update(args: argparse.Namespace) -> None:
@@ -177,9 +186,12 @@ def _fetch(session: BaseSession, pool: str, args: argparse.Namespace) -> List[Di
     return [item.get("full") or item.get("limited") or {} for item in items]
 
 
-def _table(jobs: List[Dict[str, Any]], pool: Dict[str, Any], as_csv: bool) -> None:
-    by_priority = pool.get("schedulerType") != "SCHEDULER_TYPE_FAIR_SHARE"
-    headers = [
+def _is_by_priority(pool: Dict[str, Any]) -> bool:
+    return bool(pool.get("schedulerType") != "SCHEDULER_TYPE_FAIR_SHARE")
+
+
+def _headers(by_priority: bool) -> Sequence[str]:
+    return (
         "#",
         "ID",
         "Type",
@@ -189,8 +201,21 @@ def _table(jobs: List[Dict[str, Any]], pool: Dict[str, Any], as_csv: bool) -> No
         "Slots (acquired/needed)",
         "State",
         "User",
-    ]
-    show.table(headers, [_row(job, by_priority) for job in jobs], as_csv)
+    )
+
+
+def _csv(jobs: List[Dict[str, Any]], pools: List[Dict[str, Any]]) -> None:
+    """One table for programs: types and states by their names on the wire, times as ISO 8601."""
+    chief = next((p for p in pools if p["defaultComputePool"]), pools[0])
+    by_priority = _is_by_priority(chief)
+    rows = []
+    for job in jobs:
+        row = _row(job, by_priority)
+        at = job.get("submissionTime")
+        row[2], row[5] = job["type"], f"{at[:10]} {at[11:19]}+00:00" if at else ""
+        row[7] = (job.get("summary") or {}).get("state") or "N/A"
+        rows.append(row)
+    show.table(_headers(by_priority), rows, as_csv=True)
 
 
 def _row(job: Dict[str, Any], by_priority: bool) -> List[Any]:

@@ -8,7 +8,7 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
-from determined.cli import declare, errors
+from determined.cli import declare, errors, full_json
 from determined.cli.declare import Arg, OneOf, arg, flag
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
@@ -94,11 +94,12 @@ def _last(session: BaseSession, task_id: str, count: int) -> List[Dict[str, Any]
 
 
 def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str) -> bool:
-    is_whole = True
+    is_whole, kind = True, f"{'Trial' if '/trials/' in path else 'Task'}LogsResponse"
     try:
         for line in _lines(session, path, args):
             if args.json:
-                print(json.dumps(line, indent=2, sort_keys=True), flush=args.follow)
+                full = full_json.named(kind, line)
+                print(json.dumps(full, indent=2, sort_keys=True), flush=args.follow)
             else:
                 print(line["message"], end="", flush=args.follow)
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict
 
-from determined.cli import connect, declare, errors, log_stream, show
+from determined.cli import connect, declare, errors, full_json, log_stream, show
 from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.master"
@@ -116,7 +116,8 @@ NOUN = Command(
 
 def info(args: argparse.Namespace) -> None:
     """Print what the master says of itself to anyone."""
-    _show(args, connect.anonymous(args).get("/api/v1/master").json())
+    found = connect.anonymous(args).get("/api/v1/master").json()
+    _show(args, full_json.named("GetMasterResponse", found))
 
 
 def show_config(args: argparse.Namespace) -> None:
@@ -141,11 +142,10 @@ def set_config(args: argparse.Namespace) -> None:
 def get_message(args: argparse.Namespace) -> None:
     """Print the message with its times, or that there is none."""
     found = connect.session(args).get("/api/v1/master/cluster_message").json()
-    message = found.get("clusterMessage")
-    if message is None and not args.json:
+    if found.get("clusterMessage") is None and not (args.json or args.yaml):
         print("No cluster message is set")
         return
-    _show(args, message)
+    _show(args, full_json.named("GetClusterMessageResponse", found))
 
 
 def set_message(args: argparse.Namespace) -> None:

@@ -121,7 +121,7 @@ def create(args: argparse.Namespace) -> None:
         body["workspaceName"] = args.workspace_name
     model = connect.session(args).post("/api/v1/models", json=body).json()["model"]
     if args.json:
-        show.as_json(model)
+        show.as_json(_told(model))
     else:
         _print_models([model])
 
@@ -138,7 +138,7 @@ def describe(args: argparse.Namespace) -> None:
     model = session.get(_path(args.name)).json()["model"]
     version = _version(session, args.name, args.version)
     if args.json:
-        show.as_json({"model": model, "modelVersion": version})
+        show.as_json({**_told(model), "modelVersion": version})
         return
     _print_models([model])
     if version is not None:
@@ -156,7 +156,7 @@ def list_models(args: argparse.Namespace) -> None:
     }
     found = list(lists.iterate(connect.session(args), "/api/v1/models", "models", params))
     if args.json:
-        show.as_json(found)
+        show.as_json([_told(model) for model in found])
     else:
         _print_models(found)
 
@@ -167,10 +167,10 @@ def list_versions(args: argparse.Namespace) -> None:
     model = session.get(_path(args.name)).json()["model"]
     params = {"orderBy": "ORDER_BY_DESC"}
     path = f"{_path(args.name)}/versions"
-    found = list(lists.iterate(session, path, "modelVersions", params))
     if args.json:
-        show.as_json(found)
+        show.as_json(session.get(path, params=params).json())
         return
+    found = list(lists.iterate(session, path, "modelVersions", params))
     _print_models([model])
     print()
     _print_versions(found)
@@ -196,11 +196,18 @@ def register_version(args: argparse.Namespace) -> None:
     answer = session.post(f"{_path(args.name)}/versions", json=body)
     version = answer.json()["modelVersion"]
     if args.json:
-        show.as_json(version)
+        show.as_json(answer.json())
         return
     _print_models([version.get("model") or model])
     print()
     _print_versions([version])
+
+
+def _told(model: Dict[str, Any]) -> Dict[str, Any]:
+    """A model as programs know it from commands: its times by their older names as well."""
+    times = {"creation_time": "creationTime", "last_updated_time": "lastUpdatedTime"}
+    older = {name: f"{model[camel][:19]}+00:00" for name, camel in times.items()}
+    return {**model, **older}
 
 
 def _path(name: str) -> str:

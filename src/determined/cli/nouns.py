@@ -13,6 +13,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("command|cmd", "manage commands", "determined.cli.command"),
     ("config-policies|cp", "manage config policies", "determined.cli.config_policies"),
     ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
+    ("dev", "call the REST API", "determined.cli.dev"),
     ("experiment|e", "manage experiments", "determined.cli.experiment"),
     ("job|j", "manage job", "determined.cli.job"),
     ("master", "manage master", "determined.cli.master"),

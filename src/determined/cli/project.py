@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
-from determined.cli import connect, errors, experiment_show, pages, places, show
+from determined.cli import connect, errors, experiment_show, full_json, pages, places, show
 from determined.cli.confirm import YES, confirm
 from determined.cli.declare import Command, arg, flag
 
@@ -99,7 +99,7 @@ def list_projects(args: argparse.Namespace) -> None:
     path = f"/api/v1/workspaces/{places.workspace(session, args.workspace_name)['id']}/projects"
     found = pages.fetch(session, path, "projects", sorting(args), "1")
     if args.json:
-        show.as_json(found)
+        show.as_json(full_json.named("Project", found))
     else:
         table(found)
 
@@ -110,7 +110,7 @@ def list_experiments(args: argparse.Namespace) -> None:
     project = places.project(session, args.workspace_name, args.project_name)
     found = _experiments(session, project, args.all, sorting(args))
     if args.json:
-        show.as_json(found)
+        show.as_json(full_json.named("Experiment", found))
     else:
         experiment_show.table(found, with_archived=args.all)
 

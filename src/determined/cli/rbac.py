@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, Iterator, List, Tuple
 
-from determined.cli import connect, errors, places, show, user_group
+from determined.cli import connect, errors, full_json, places, show, user_group
 from determined.cli import pages as paging
 from determined.cli.declare import Command, arg, flag
 from determined.common.api import BaseSession
@@ -73,9 +73,9 @@ def list_roles(args: argparse.Namespace) -> None:
     path = "/api/v1/roles/search"
     if args.exclude_global_roles:
         path, body["workspaceId"] = "/api/v1/roles/search/by-assignability", 1
-    found = user_group.search(session, path, "roles", body, args.pages)
+    answer = user_group.search(session, path, "roles", body, args.pages)
     if args.json:
-        show.as_json(found)
+        show.as_json(answer)
         return
     rows = [
         [
@@ -84,7 +84,7 @@ def list_roles(args: argparse.Namespace) -> None:
             role["scopeTypeMask"]["workspace"],
             len(role["permissions"]),
         ]
-        for role in found
+        for role in answer["roles"]
     ]
     show.table(("Role ID", "Role Name", "In Workspaces", "# Permissions"), rows)
 
@@ -113,7 +113,7 @@ def list_users_roles(args: argparse.Namespace) -> None:
     number = user_group.user_id(session, args.username)
     found = session.get(f"/api/v1/roles/search/by-user/{number}").json()["roles"]
     if args.json:
-        show.as_json(found)
+        show.as_json({"roles": found})
         return
     names = _Names(session)
     rows = []
@@ -164,20 +164,18 @@ def list_members(args: argparse.Namespace) -> None:
     session = connect.session(args)
     number = places.workspace(session, args.workspace_name)["id"]
     answer = session.get(f"/api/v1/roles/workspace/{number}").json()
-    if args.json:
-        show.as_json(answer)
-        return
-    if args.yaml:
-        show.as_yaml(answer)
+    if args.json or args.yaml:
+        told = full_json.named("GetGroupsAndUsersAssignedToWorkspaceResponse", answer)
+        (show.as_json if args.json else show.as_yaml)(told)
         return
     users = {user["id"]: user["username"] for user in answer["usersAssignedDirectly"]}
     groups = {group["groupId"]: group["name"] for group in answer["groups"]}
     rows = []
     for one in answer["assignments"]:
         name = one["role"]["name"]
-        rows += [["user", users[u["userId"]], name] for u in one["userRoleAssignments"]]
-        rows += [["group", groups[g["groupId"]], name] for g in one["groupRoleAssignments"]]
-    show.table(("Kind", "Name", "Role Name"), rows, as_csv=args.csv)
+        rows += [[groups[g["groupId"]], "G", name] for g in one["groupRoleAssignments"]]
+        rows += [[users[u["userId"]], "U", name] for u in one["userRoleAssignments"]]
+    show.table(("User/Group Name", "User/Group", "Role Name"), rows, as_csv=args.csv)
 
 
 class _Names:
@@ -186,7 +184,8 @@ class _Names:
     def __init__(self, session: BaseSession) -> None:
         users = session.get("/api/v1/users").json()["users"]
         body = {"limit": MAX_PAGE}
-        groups = user_group.search(session, "/api/v1/groups/search", "groups", body, "all")
+        path = "/api/v1/groups/search"
+        groups = user_group.search(session, path, "groups", body, "all")["groups"]
         self._users = {user["id"]: user["username"] for user in users}
         self._groups = {one["group"]["groupId"]: one["group"]["name"] for one in groups}
         self._workspaces = workspace_names(session)

@@ -94,7 +94,8 @@ def list_workspaces(args: argparse.Namespace) -> None:
     bound = pages.fetch(session, _path(args), "workspaceIds", {})
     path = "/api/v1/workspaces"
     names = {w["id"]: w["name"] for w in pages.fetch(session, path, "workspaces", {})}
-    show.table(["Workspace"], [[names[number]] for number in bound if number in names])
+    told = ", ".join(names[number] for number in bound if number in names)
+    show.table(("resource pool", "workspaces"), [[args.pool_name, told]])
 
 
 def add(args: argparse.Namespace) -> None:

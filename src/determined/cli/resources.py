@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from typing import Dict
 
 from determined.cli import connect, show
@@ -78,8 +76,7 @@ def _report(
 ) -> None:
     session, path = connect.session(args), f"/resources/allocation/{name}"
     if as_json:
-        text = session.get(path, params=params).text
-        show.as_json(list(csv.DictReader(io.StringIO(text))))
+        show.as_json(session.get(f"/api/v1{path}", params=params).json())
         return
     for line in session.get(path, params=params, stream=True).iter_lines():
         print(line.decode())

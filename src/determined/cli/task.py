@@ -7,7 +7,7 @@ import json
 from typing import Any, List
 from urllib.parse import quote
 
-from determined.cli import connect, log_stream, show
+from determined.cli import connect, full_json, log_stream, show
 from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.task"
@@ -111,7 +111,8 @@ def list_tasks(args: argparse.Namespace) -> None:
     """Print every allocation that is not over, in the order of their tasks."""
     found = connect.session(args).get("/api/v1/tasks").json()["allocationIdToSummary"]
     if args.json:
-        show.as_json(found)
+        shown = {key: full_json.named("AllocationSummary", one) for key, one in found.items()}
+        show.as_json(shown)
         return
     summaries = sorted(found.values(), key=lambda s: (s["registeredTime"] or "", s["taskId"]))
     show.table(_HEADERS, [_row(summary) for summary in summaries], as_csv=args.csv)

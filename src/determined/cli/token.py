@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
-from determined.cli import connect, errors, pages, show, trust, user_group
+from determined.cli import connect, errors, full_json, pages, show, trust, user_group
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.common.api import BaseSession, Session, authentication
 from determined.common.api import errors as api_errors
@@ -19,7 +19,7 @@ _AS = OneOf(
 )
 _ID = arg("token_id", type=int, help="id of the access token")
 _DESCRIPTION = arg("--description", "-d", help="what the token is for")
-_HEADERS = ("ID", "User ID", "Description", "Created At", "Expires At", "Token Type", "Revoked")
+_HEADERS = ("ID", "User ID", "Description", "Created At", "Expires At", "Revoked", "Token Type")
 PATH = "/api/v1/tokens"
 
 NOUN = Command(
@@ -101,7 +101,9 @@ def describe(args: argparse.Namespace) -> None:
     found = pages.fetch(connect.session(args), PATH, "tokenInfo", params)
     missing = sorted(set(args.token_id) - {info["id"] for info in found})
     if missing:
-        raise errors.CliError(f"there is no access token {missing[0]} that you may see")
+        raise errors.CliError(
+            f"there is no access token {missing[0]} that you may see: see 'det token list'"
+        )
     _show(args, found)
 
 
@@ -152,20 +154,21 @@ def _patch(session: BaseSession, number: int, body: Dict[str, Any]) -> Dict[str,
 
 
 def _show(args: argparse.Namespace, found: List[Dict[str, Any]]) -> None:
+    told = full_json.named("TokenInfo", found) if args.json or args.yaml else []
     if args.json:
-        show.as_json(found)
+        show.as_json(told)
     elif args.yaml:
-        show.as_yaml(found)
+        show.as_yaml(told)
     else:
         rows = [
             [
                 info["id"],
                 info["userId"],
-                info["description"],
+                info.get("description"),
                 show.instant(info["createdAt"]),
                 show.instant(info["expiry"]),
-                info["tokenType"].replace("TOKEN_TYPE_", ""),
                 info["revoked"],
+                info["tokenType"].replace("TOKEN_TYPE_", ""),
             ]
             for info in found
         ]

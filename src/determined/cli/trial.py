@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
-from determined.cli import connect, log_stream, pages, retention, show, story, transfers
+from determined.cli import connect, full_json, log_stream, pages, retention, show, story, transfers
 from determined.cli.declare import Command, OneOf, arg, flag
 
 _HERE = "determined.cli.trial"
@@ -98,7 +98,9 @@ def describe(args: argparse.Namespace) -> None:
     path = f"/api/v1/trials/{args.trial_id}/workloads"
     workloads = pages.fetch(session, path, "workloads", params, args.pages)
     if args.json:
-        show.as_json({"trial": trial, "workloads": workloads})
+        told = full_json.named("GetTrialResponse", {"trial": trial})
+        told["workloads"] = full_json.named("WorkloadContainer", workloads)
+        show.as_json(told)
         return
     headers = ["Experiment ID", "State", "H-Params", "Summary Metrics", "Started", "Ended"]
     show.table(headers, [_row(trial)], as_csv=args.csv)

@@ -21,7 +21,7 @@ def cert_of(address: str) -> certs.Cert:
     Raises:
         OSError: the file cannot be read.
     """
-    accepted = _file(address)
+    accepted = file_of(address)
     if os.environ.get("DET_MASTER_CERT_FILE") or not accepted.exists():
         return certs.cert_of_environment()
     return certs.Cert.from_file(str(accepted), os.environ.get("DET_MASTER_CERT_NAME"))
@@ -56,13 +56,13 @@ def is_accepted(address: str, error: BaseException) -> bool:
     )
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         return False
-    file = _file(address)
+    file = file_of(address)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.write_text(pem, encoding="utf-8")
     return True
 
 
-def _file(address: str) -> pathlib.Path:
+def file_of(address: str) -> pathlib.Path:
     """Where the accepted certificate of one master is kept."""
     where = _address.parse_address(address)
     host = where.host.replace(":", "_")

@@ -7,7 +7,7 @@ import getpass
 import sys
 from typing import Any, Dict
 
-from determined.cli import connect, errors, pages, show
+from determined.cli import connect, errors, pages, show, user_edit
 from determined.cli.declare import Command, arg, flag
 from determined.common.api import authentication
 from determined.common.api import errors as api_errors
@@ -73,29 +73,15 @@ NOUN = Command(
             ),
         ),
         Command("whoami", "print the active user", f"{_HERE}:whoami"),
+        *user_edit.COMMANDS,
     ),
 )
 
 
 def login(args: argparse.Namespace) -> None:
     """Ask for the password, log in, and make this the active user."""
-    master = connect.address_of(args)
     username = args.username or args.user or _asked_name()
-    password = _password(f"Password for user '{username}': ")
-    options = authentication.Options(max_retries=connect.RETRIES)
-    try:
-        made = authentication.login(master, username, password, options)
-    except api_errors.InvalidCredentialsException:
-        connect.check_address(args)
-        raise
-    with made as session:
-        try:
-            authentication.TokenStore(master).set_token(username, session.token)
-        except OSError as error:
-            raise errors.CliError(
-                f"the login cannot be kept: {errors.in_words(error)}; set XDG_CONFIG_HOME to a "
-                "directory that you may write, or log in each command with DET_USER and DET_PASS"
-            ) from None
+    _log_in(args, username, _password(f"Password for user '{username}': "))
 
 
 def logout(args: argparse.Namespace) -> None:
@@ -137,20 +123,42 @@ def create(args: argparse.Namespace) -> None:
 
 
 def change_password(args: argparse.Namespace) -> None:
-    """Set the password of a user, by default of the active one; that ends the user's sessions."""
+    """Set the password of a user, by default of the active one; that ends the user's sessions.
+
+    Who changes the own one is logged in again with the new one: scripts go on.
+    """
     session = connect.session(args)
     me = session.get("/api/v1/me").json()["user"]
     target = args.target_user or me["username"]
-    user = me
-    if target != me["username"]:
-        user = session.get(f"/api/v1/users/{target}/by-username").json()["user"]
-    hashed = authentication.salt_and_hash(_new_password(target))
+    user = me if target == me["username"] else user_edit.named(session, target)
+    password = _new_password(target)
+    hashed = authentication.salt_and_hash(password)
     session.post(f"/api/v1/users/{user['id']}/password", json=hashed)
+    print(f"Changed the password of '{target}'")
     if target == me["username"]:
-        authentication.TokenStore(session.master).drop_user(target)
-        print(f"Changed the password of '{target}'. Log in again: det user login {target}")
-    else:
-        print(f"Changed the password of '{target}'")
+        active = authentication.TokenStore(session.master).active_user
+        _log_in(args, target, password, becomes_active=active in (None, target))
+
+
+def _log_in(
+    args: argparse.Namespace, username: str, password: str, *, becomes_active: bool = True
+) -> None:
+    master = connect.address_of(args)
+    options = authentication.Options(max_retries=connect.RETRIES)
+    try:
+        made = authentication.login(master, username, password, options)
+    except api_errors.InvalidCredentialsException:
+        connect.check_address(args)
+        raise
+    with made as session:
+        try:
+            store = authentication.TokenStore(master)
+            store.set_token(username, session.token, becomes_active)
+        except OSError as error:
+            raise errors.CliError(
+                f"the login cannot be kept: {errors.in_words(error)}; set XDG_CONFIG_HOME to a "
+                "directory that you may write, or log in each command with DET_USER and DET_PASS"
+            ) from None
 
 
 def _asked_name() -> str:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Dict, List
 from urllib.parse import quote
 
-from determined.cli import connect, errors, show
+from determined.cli import connect, errors, full_json, show
 from determined.cli import pages as paging
 from determined.cli.confirm import YES, confirm
 from determined.cli.declare import Command, arg, flag
@@ -68,10 +68,11 @@ def list_groups(args: argparse.Namespace) -> None:
     body: Dict[str, Any] = {"limit": args.limit, "offset": args.offset or 0}
     if args.groups_user_belongs_to is not None:
         body["userId"] = user_id(session, args.groups_user_belongs_to)
-    found = search(session, "/api/v1/groups/search", "groups", body, args.pages)
+    answer = search(session, "/api/v1/groups/search", "groups", body, args.pages)
     if args.json:
-        show.as_json(found)
+        show.as_json(answer)
         return
+    found = answer["groups"]
     rows = [[g["group"]["groupId"], g["group"]["name"], g["numMembers"]] for g in found]
     show.table(("Group ID", "Group Name", "# Users"), rows)
 
@@ -81,7 +82,7 @@ def describe(args: argparse.Namespace) -> None:
     session = connect.session(args)
     found = session.get(f"/api/v1/groups/{group_id(session, args.group_name)}").json()["group"]
     if args.json:
-        show.as_json(found)
+        show.as_json(full_json.named("GroupDetails", found))
         return
     print(f"Group ID: {found['groupId']}\nGroup Name: {found['name']}\n")
     rows = [[user["id"], user["username"], user["active"]] for user in found["users"]]
@@ -155,17 +156,17 @@ def user_id(session: BaseSession, username: str) -> int:
 
 def search(
     session: BaseSession, path: str, key: str, body: Dict[str, Any], pages: str
-) -> List[Dict[str, Any]]:
-    """The items under `key` of a list that is asked for by POST: one page, or all there are."""
-    items: List[Dict[str, Any]] = []
-    offset = body.get("offset", 0)
-    while True:
-        answer = session.post(path, json={**body, "offset": offset}).json()
-        items += answer[key]
-        bounds = answer["pagination"]
-        if pages == "1" or not answer[key] or bounds["endIndex"] >= bounds["total"]:
-            return items
-        offset = bounds["endIndex"]
+) -> Dict[str, Any]:
+    """The answer of a list that is asked for by POST: one page, or all there are as one."""
+    answer: Dict[str, Any] = session.post(path, json=body).json()
+    bounds = answer["pagination"]
+    while pages != "1" and bounds["endIndex"] < bounds["total"]:
+        more = session.post(path, json={**body, "offset": bounds["endIndex"]}).json()
+        if not more[key]:
+            break
+        answer[key] += more[key]
+        bounds["endIndex"] = more["pagination"]["endIndex"]
+    return answer
 
 
 def _user_ids(session: BaseSession, usernames: List[str]) -> List[int]:

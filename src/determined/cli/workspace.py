@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional
 from determined.cli import (
     connect,
     errors,
+    full_json,
     pages,
     places,
     project,
@@ -126,7 +127,7 @@ def list_workspaces(args: argparse.Namespace) -> None:
     path, params = "/api/v1/workspaces", project.sorting(args)
     found = pages.fetch(session, path, "workspaces", params, "1")
     if args.json:
-        show.as_json(found)
+        show.as_json(full_json.named("Workspace", found))
     else:
         _table(found)
 
@@ -136,7 +137,8 @@ def list_pools(args: argparse.Namespace) -> None:
     session = connect.session(args)
     number = places.workspace(session, args.workspace_name)["id"]
     answer = session.get(f"/api/v1/workspaces/{number}/available-resource-pools").json()
-    show.table(["Resource Pool"], [[name] for name in answer["resourcePools"]])
+    told = ", ".join(answer["resourcePools"])
+    show.table(("Workspace", "Available Resource Pools"), [[args.workspace_name, told]])
 
 
 def describe(args: argparse.Namespace) -> None:
@@ -145,7 +147,7 @@ def describe(args: argparse.Namespace) -> None:
     number = places.workspace(session, args.workspace_name)["id"]
     found = session.get(f"/api/v1/workspaces/{number}").json()["workspace"]
     if args.json:
-        show.as_json(found)
+        show.as_json(full_json.named("Workspace", found))
         return
     _table([found])
     if found.get("checkpointStorageConfig"):
@@ -254,7 +256,7 @@ def _storage(args: argparse.Namespace) -> Optional[Dict[str, Any]]:
 
 def _show(args: argparse.Namespace, found: Dict[str, Any]) -> None:
     if args.json:
-        show.as_json(found)
+        show.as_json(full_json.named("Workspace", found))
     else:
         _table([found])
 

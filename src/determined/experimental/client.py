@@ -10,7 +10,7 @@ experiment.wait()
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Dict, Iterable, List, Optional, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 from determined.common.experimental.checkpoint import Checkpoint as Checkpoint
 from determined.common.experimental.checkpoint import DownloadMode as DownloadMode
@@ -202,6 +202,21 @@ def list_models(
 def get_model_labels() -> List[str]:
     """See `Determined.get_model_labels`."""
     return _session().get_model_labels()
+
+
+def list_oauth_clients() -> Sequence[Any]:
+    """See `Determined.list_oauth_clients`."""
+    return _session().list_oauth_clients()
+
+
+def add_oauth_client(domain: str, name: str) -> Any:
+    """See `Determined.add_oauth_client`."""
+    return _session().add_oauth_client(domain, name)
+
+
+def remove_oauth_client(client_id: str) -> None:
+    """See `Determined.remove_oauth_client`."""
+    _session().remove_oauth_client(client_id)
 
 
 def stream_trials_metrics(trial_ids: List[int], group: str) -> Iterable[TrialMetrics]:

@@ -81,7 +81,7 @@ def run_ranks(script: List[str], environments: List[Dict[str, str]]) -> int:
     finally:
         _end(ranks)
         for pump in pumps:
-            pump.join(timeout=1)
+            pump.finish()
         for signum, handler in before.items():
             signal.signal(signum, handler)
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import subprocess
 import sys
 import threading
+import time
 from typing import IO, Any, List, Mapping, Optional
 
 from determined._constants import run_dir
@@ -18,6 +20,7 @@ from determined._signals import exit_code_of, forward_signals
 
 LINE_BYTES = 8191
 """Longer lines are broken, as the log would break them."""
+QUIET_S = 1.0
 
 
 def main(argv: List[str]) -> int:
@@ -58,13 +61,50 @@ def run_rank(rank: int, command: List[str], is_redirected: bool = True) -> int:
         pumps = pump_output(p, rank, is_redirected)
         code = p.wait()
         for pump in pumps:
-            pump.join(timeout=1)  # what the program left behind may hold the pipe open
+            pump.finish()
     return exit_code_of(code)
 
 
-def pump_output(
-    p: subprocess.Popen[Any], rank: int, is_redirected: bool
-) -> List[threading.Thread]:
+class Pump(threading.Thread):
+    """Copies one output of a rank, marked, until its end."""
+
+    def __init__(self, source: IO[bytes], target: IO[bytes], prefix: bytes) -> None:
+        super().__init__(daemon=True)
+        self._source: Any = source  # pipes are buffered readers
+        self._target = target
+        self._prefix = prefix
+        self._is_waiting = False
+
+    def run(self) -> None:
+        """Copy."""
+        copy_lines(self, self._target, self._prefix)
+
+    def read1(self, size: int) -> bytes:
+        """Read from the source; while that lasts nothing is in hand."""
+        self._is_waiting = True
+        piece: bytes = self._source.read1(size)
+        self._is_waiting = False
+        return piece
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()
+
+    def finish(self) -> None:
+        """Wait until all that the program has written is copied, however far behind the log is.
+
+        Where nothing comes for a second, what the program left behind holds the pipe open.
+        """
+        quiet_since = time.monotonic()
+        while self.is_alive():
+            if not self._is_waiting or _has_something(self._source):
+                quiet_since = time.monotonic()
+            elif time.monotonic() - quiet_since > QUIET_S:
+                return
+            self.join(0.01)
+
+
+def pump_output(p: subprocess.Popen[Any], rank: int, is_redirected: bool) -> List[Pump]:
     """Start copying a process's output, marked, to this process's own."""
     pumps = []
     for name, source, fallback in (
@@ -72,19 +112,18 @@ def pump_output(
         ("stderr", p.stderr, sys.stderr.buffer),
     ):
         target = _target(name, fallback) if is_redirected else fallback
-        pump = threading.Thread(
-            target=copy_lines, args=(source, target, f"[rank={rank}] ".encode()), daemon=True
-        )
+        assert source is not None
+        pump = Pump(source, target, f"[rank={rank}] ".encode())
         pump.start()
         pumps.append(pump)
     return pumps
 
 
-def copy_lines(source: IO[bytes], target: IO[bytes], prefix: bytes) -> None:
+def copy_lines(source: Any, target: IO[bytes], prefix: bytes) -> None:
     """Copy lines, each with a prefix; `\\r` ends a line too, and long ones are broken."""
     rest = b""
     while True:
-        piece = source.read1(65536)  # type: ignore[attr-defined]  # pipes are buffered readers
+        piece = source.read1(65536)
         lines = (rest + piece).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         rest = lines.pop() if piece else b""
         while len(rest) > LINE_BYTES:
@@ -101,6 +140,16 @@ def copy_lines(source: IO[bytes], target: IO[bytes], prefix: bytes) -> None:
         if not piece:
             source.close()
             return
+
+
+def _has_something(source: IO[bytes]) -> bool:
+    """Whether a read would not wait: for data, or for the end."""
+    poll = select.poll()
+    try:
+        poll.register(source, select.POLLIN)
+    except ValueError:  # it is closed
+        return True
+    return bool(poll.poll(0))
 
 
 def _target(name: str, fallback: IO[bytes]) -> IO[bytes]:

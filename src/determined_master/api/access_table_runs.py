@@ -166,6 +166,7 @@ _REPORTS_ALLOCATION = (on("allocation", "allocation_id", "report", "task"),)
 
 _TASKS: Entries = {
     ("GET", _K): "filters",
+    ("GET", "/tasks"): "filters",
     ("GET", f"{_K}/count"): "open",
     ("GET", f"{_K}/{{task_id}}"): _READS_TASK,
     ("GET", f"{_K}/{{task_id}}/config"): _READS_TASK,

@@ -7,9 +7,11 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from determined_master import clock
 from determined_master.api.protojson import encode, ready
-from determined_master.api.routes import Call, route, socket_route
+from determined_master.api.routes import Call, plain_route, route, socket_route
 from determined_master.api.shapes import cut
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
@@ -135,16 +137,38 @@ async def agent_socket(call: Call, socket: Any) -> None:
 @route("GET", "/api/v1/tasks")
 async def get_tasks(call: Call, request: task_wire.GetTasksRequest) -> task_wire.GetTasksResponse:
     """The allocations that wait or run, by id."""
+    return task_wire.GetTasksResponse(allocation_id_to_summary=await _summaries(call))
+
+
+@plain_route("GET", "/tasks")
+async def plain_tasks(call: Call) -> dict[str, Any]:
+    """The same, as older clients read it."""
+    found = await _summaries(call)
+    return {allocation_id: _in_snake_case(summary) for allocation_id, summary in found.items()}
+
+
+async def _summaries(call: Call) -> dict[str, AllocationSummary]:
     agents = {agent.id: agent for agent in await call.services.agents.list_all(call.caller)}
     pools = call.services.pools
     live = list(call.services.live.values())
     seen = await call.services.guard.seen(call.caller, "allocation", [a.id for a in live])
-    shown = {
+    return {
         a.id: _summary(a, agents, pools.scheduler_type(a.request.pool))
         for a in live
         if a.id in seen
     }
-    return task_wire.GetTasksResponse(allocation_id_to_summary=shown)
+
+
+def _in_snake_case(value: Any) -> Any:
+    """A message by the names of its fields; ports of nobody are left out, as they were."""
+    if isinstance(value, msgspec.Struct):
+        items = msgspec.structs.asdict(value).items()
+        return {k: _in_snake_case(v) for k, v in items if k != "proxy_ports" or v}
+    if isinstance(value, dict):
+        return {key: _in_snake_case(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_snake_case(item) for item in value]
+    return value
 
 
 def _summary(
@@ -232,7 +256,7 @@ def _slot(call: Call, agent: AgentSnapshot, slot_id: str) -> Slot:
     number = slot_id.lstrip("0") or "0"
     slot = slots.get(f"/agents/{agent.id}/slots/{number}")
     if slot is None:
-        raise NotFound(f"slot '{slot_id}' not found on agent {agent.id}")
+        raise NotFound(f"slot '{slot_id}' not found on agent {agent.id}: see `det slot list`")
     return slot
 
 

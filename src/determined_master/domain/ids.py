@@ -3,12 +3,10 @@
 from typing import NewType
 
 ExperimentId = NewType("ExperimentId", int)
-TrialId = NewType("TrialId", int)
 RequestId = NewType("RequestId", str)
 """A trial's name inside its search: a UUID drawn from the search's own generator."""
 TaskId = NewType("TaskId", str)
 AllocationId = NewType("AllocationId", str)
-ContainerId = NewType("ContainerId", str)
 
 
 def trial_task_id(experiment: ExperimentId, request: RequestId, continued: int = 0) -> TaskId:
@@ -20,8 +18,3 @@ def trial_task_id(experiment: ExperimentId, request: RequestId, continued: int =
 def allocation_id(task: TaskId, run: int) -> AllocationId:
     """The `run`-th allocation of a task; runs count from 1."""
     return AllocationId(f"{task}.{run}")
-
-
-def task_of(allocation: AllocationId) -> TaskId:
-    """The task that an allocation belongs to: all before the last dot."""
-    return TaskId(allocation.rpartition(".")[0])

@@ -29,10 +29,6 @@ PARTS = """ARRAY(SELECT p.part FROM aggregate_parts p
                    WHERE p.kind = a.kind AND p.id = a.id ORDER BY p.n) AS parts"""
 """A column of a query of `aggregates a`: what lies beside the state, for `Codec.state`."""
 _GET = f"SELECT a.version, a.state, {PARTS} FROM aggregates a WHERE a.kind = $1 AND a.id = $2"
-_GET_MANY = f"""
-    SELECT a.id, a.state, {PARTS} FROM aggregates a
-     WHERE a.kind = $1 AND a.id = ANY($2::text[])
-"""
 
 
 @dataclass(frozen=True)
@@ -205,12 +201,6 @@ class Engine:
         """The stored state of an aggregate; None when it does not exist."""
         current = await self.find(kind, id)
         return None if current is None else current.state
-
-    async def read_many(self, kind: str, ids: Sequence[str]) -> dict[str, Any]:
-        """The stored states of those aggregates that exist, by id."""
-        rows = await self._pool.fetch(_GET_MANY, kind, ids)
-        decode = self._kinds[kind].codec.state
-        return {row["id"]: decode(row["state"], row["parts"]) for row in rows}
 
     async def wait_for(
         self, kind: str, id: str, predicate: Callable[[Any], bool], timeout_s: float

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,26 +49,6 @@ class Feed:
                 del self._listeners[key]
 
         return stop
-
-    async def subscribe(self, kind: str) -> AsyncIterator[Changed]:
-        """Changes from the first `anext` on; who is slow gets the newest of each aggregate."""
-        waiting: dict[tuple[str, str], Changed] = {}
-        filled = asyncio.Event()
-
-        def keep(changed: Changed) -> None:
-            waiting[changed.kind, changed.id] = changed
-            filled.set()
-
-        stop = self.listen(kind, keep)
-        try:
-            while True:
-                await filled.wait()
-                filled.clear()
-                while waiting:
-                    key = next(iter(waiting))
-                    yield waiting.pop(key)
-        finally:
-            stop()
 
     def publish(self, subjects: Iterable[Subject]) -> None:
         """Tell of a committed transaction."""

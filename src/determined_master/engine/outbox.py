@@ -69,11 +69,6 @@ class Outbox:
         self._start_lane: Callable[[Key], None] | None = None
         self._pool: Pool | None = None
 
-    @property
-    def open_count(self) -> int:
-        """Effects that are not closed."""
-        return sum(len(lane) for lane in self._lanes.values())
-
     def take(self, effects: Iterable[OpenEffect]) -> None:
         """Add effects behind those that their aggregates have already."""
         if self._held is not None:

@@ -89,10 +89,6 @@ class Backends:
         for cluster in self.clusters.values():
             await cluster.close()
 
-    def find_cluster(self, manager: str) -> KubernetesCluster | None:
-        """The cluster of a resource manager; None for that of the agents."""
-        return self.clusters.get(manager)
-
     def _of(self, agent_id: str) -> ClusterBackend:
         clusters = self.clusters.values()
         return next((c for c in clusters if c.has(agent_id)), self._agents)

@@ -115,5 +115,5 @@ class AgentSwitches:
         if not slot.isdecimal():
             raise InvalidArgument(f"invalid slot id: {slot}; it is a number, see `det slot list`")
         if int(slot) not in {device.id for device in agent.devices}:
-            raise NotFound(f"slot '{slot}' not found on agent {agent_id}")
+            raise NotFound(f"slot '{slot}' not found on agent {agent_id}: see `det slot list`")
         return int(slot)

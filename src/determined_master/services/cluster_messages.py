@@ -83,7 +83,9 @@ class ClusterMessages:
             ends_at=_end(start, ends_at, duration),
         )
         if new.ends_at is not None and new.ends_at <= now:
-            raise InvalidArgument(f"the end time {new.ends_at.isoformat()} has passed already")
+            raise InvalidArgument(
+                f"the end time {new.ends_at.isoformat()} has passed already: give a later one"
+            )
         async with self._pool.acquire() as conn, conn.transaction():
             await rows.replace_message(conn, caller.user_id, new)
         self._read_at_s = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from determined_master.domain.states import TERMINAL
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
 from determined_master.services.experiment_control import controlled
 from determined_master.services.search_sources import check_source
+from determined_master.services.yaml_text import parse_yaml
 from determined_master.store import experiments as rows
 from determined_master.store import trials
 
@@ -63,7 +65,7 @@ class Continuations:
         Args:
             caller: who asks.
             experiment_id: of an ended experiment.
-            override: YAML that is laid over its configuration; empty changes nothing.
+            override: YAML that is laid over its configuration; no keys change nothing.
 
         Returns:
             Warnings about the configuration.
@@ -83,11 +85,12 @@ class Continuations:
                 f"experiment {experiment_id} is {row.state}: only an experiment in terminal "
                 "state can be continued"
             )
-        _check_search(row, override)
+        changes = await _has_keys(override)
+        _check_search(row, changes)
         is_single = row.searcher_type == "single"
         reopening = _reopening(experiment_id, closed, with_completed=is_single)
         prepared = None
-        if is_single and override.strip():
+        if is_single and changes:
             prepared = await self._configs.override(
                 override, row.config, workspace_id=row.workspace_id
             )
@@ -147,9 +150,15 @@ class Continuations:
         await self._engine.post("experiment", str(row.id), event, cause=cause, within=store)
 
 
-def _check_search(row: rows.ExperimentRow, override: str) -> None:
+async def _has_keys(override: str) -> bool:
+    """Whether there is anything in it: the public client sends `{}` when it was given nothing."""
+    parsed = await asyncio.to_thread(parse_yaml, override)
+    return parsed.value not in (None, {})
+
+
+def _check_search(row: rows.ExperimentRow, changes: bool) -> None:
     if row.searcher_type in LISTED_SEARCHES:
-        if override.strip():
+        if changes:
             raise InvalidArgument(
                 f"a {row.searcher_type} search is continued as it is: leave the override config "
                 "out, or fork the experiment to change it"

@@ -22,8 +22,11 @@ from determined_master.domain.config.resources import DEFAULT_PRIORITY
 from determined_master.domain.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
-from determined_master.services.interactive_configs import IdleTimeouts
-from determined_master.services.task_defaults import ContainerDefaults, TaskDefaults
+from determined_master.services.task_defaults import (
+    ContainerDefaults,
+    IdleTimeouts,
+    TaskDefaults,
+)
 from determined_master.settings_kubernetes import KubernetesManager
 from determined_wire.agent_link import TaskUser
 

@@ -15,7 +15,7 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
 from determined_master.services.config_policies import policies_of
 from determined_master.services.names import pet_name
-from determined_master.services.projects import check_place
+from determined_master.services.places import check_place
 from determined_master.services.yaml_text import parse_yaml
 from determined_master.store import pool_bindings, projects, templates
 from determined_master.store.projects import Place

@@ -104,7 +104,10 @@ async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> rows.Experime
     found = await rows.lock_experiment(conn, experiment_id)
     row = controlled(caller, found, experiment_id)
     if row.state in LEAVING:
-        raise FailedPrecondition(f"experiment {experiment_id} is being deleted ({row.state})")
+        raise FailedPrecondition(
+            f"experiment {experiment_id} is being deleted ({row.state}): nothing of it can be "
+            "changed any more"
+        )
     return row
 
 

@@ -19,7 +19,7 @@ from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.naming import check_length
 from determined_master.domain.states import TERMINAL
 from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
-from determined_master.services.held_places import hold_project
+from determined_master.services.places import hold_project
 from determined_master.services.pools import Pools
 from determined_master.services.search_sources import check_source, hold_source
 from determined_master.store import detached

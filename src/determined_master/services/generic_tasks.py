@@ -18,9 +18,8 @@ from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.domain.task import messages as task
 from determined_master.engine import Posting
 from determined_master.services.experiment_configs import FIRST_PROJECT_ID, in_workspace
-from determined_master.services.held_places import hold_project
 from determined_master.services.names import pet_name
-from determined_master.services.projects import check_place
+from determined_master.services.places import check_place, hold_project
 from determined_master.services.yaml_text import parse_yaml
 from determined_master.store import experiments, projects
 from determined_master.store import generic_tasks as rows
@@ -123,7 +122,9 @@ class GenericTasks:
         """
         row = await self._controlled(caller, task_id)
         if row.no_pause:
-            raise FailedPrecondition(f"cannot pause task {task_id}: it was created with no_pause")
+            raise FailedPrecondition(
+                f"cannot pause task {task_id}: it was created with no_pause, kill it instead"
+            )
         below = await self._below(row, ("ACTIVE",))
         pausable = [r.id for r in below if r.no_pause is False]
         await self._post(caller, [task_id, *pausable], task.TaskPaused())

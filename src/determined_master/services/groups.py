@@ -79,7 +79,9 @@ class Groups:
             try:
                 group_id = await rows.insert_group(conn, name)
             except asyncpg.UniqueViolationError:
-                raise AlreadyExists(f"Error creating group {name}: row already exists") from None
+                raise AlreadyExists(
+                    f"Error creating group {name}: row already exists; choose another name"
+                ) from None
             await _add(conn, group_id, list(dict.fromkeys(user_ids)))
             made = await _details(conn, group_id)
         self._identities.forget_rights()
@@ -110,7 +112,8 @@ class Groups:
                     await rows.update_name(conn, group_id, name)
                 except asyncpg.UniqueViolationError:
                     raise AlreadyExists(
-                        f"Error updating group {group_id}: the name {name} is taken"
+                        f"Error updating group {group_id}: the name {name} is taken; choose "
+                        "another name"
                     ) from None
             await _add(conn, group_id, list(dict.fromkeys(add)))
             gone = set(remove)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,12 +16,13 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.interactive.messages import InteractiveKind
 from determined_master.domain.model_definition import ModelFile, pack
 from determined_master.services.experiment_configs import in_workspace
-from determined_master.services.held_places import check_workspace
 from determined_master.services.names import pet_name
+from determined_master.services.places import check_workspace
 from determined_master.store import projects, templates
 
 if TYPE_CHECKING:
     from determined_master.services.pools import Pools
+    from determined_master.services.task_defaults import IdleTimeouts
     from determined_master.store.pool import Conn, Pool
 
 FIRST_WORKSPACE_ID = 1
@@ -58,17 +58,6 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     tgz: bytes | None = None
     exceeds_slots: bool = False
     """Whether it asks for more slots than its pool has now."""
-
-
-class IdleTimeouts(msgspec.Struct, frozen=True, kw_only=True):
-    """How long nobody has to use a task until it ends, where its user does not say."""
-
-    notebook: timedelta | None = None
-    tensorboard: timedelta | None = None
-
-    def of(self, kind: InteractiveKind) -> timedelta | None:
-        """None for ever."""
-        return {"NOTEBOOK": self.notebook, "TENSORBOARD": self.tensorboard}.get(kind)
 
 
 class InteractiveConfigs:

@@ -19,7 +19,6 @@ from determined_master.domain.interactive.messages import (
     TaskLaunched,
 )
 from determined_master.services.config_policies import policies_of
-from determined_master.services.held_places import hold_workspace
 from determined_master.services.interactive_configs import (
     FIRST_WORKSPACE_ID,
     REFUSED,
@@ -27,6 +26,7 @@ from determined_master.services.interactive_configs import (
     Launch,
     Prepared,
 )
+from determined_master.services.places import hold_workspace
 from determined_master.store import experiments, job_queue, workspaces
 from determined_master.store import interactive_tasks as rows
 from determined_wire.agent_link import TaskUser

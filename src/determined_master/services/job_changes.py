@@ -217,10 +217,13 @@ class JobChanges:
             )
         if job.type != "EXPERIMENT":
             raise FailedPrecondition(
-                f"setting resource pool for job type {job.type} is not supported"
+                f"setting resource pool for job type {job.type} is not supported, only that "
+                "of experiments: end it and start it there"
             )
         if pool == job.pool:
-            raise InvalidArgument(f"resource pool is unchanged ({job.pool} == {pool})")
+            raise InvalidArgument(
+                f"resource pool is unchanged ({job.pool} == {pool}): name another"
+            )
 
 
 def _terms(job: JobFacts, change: JobChange, moved: tuple[int, Decimal] | None) -> alloc.JobTerms:

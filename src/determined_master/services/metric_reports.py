@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 
-MAX_STEPS = 2**31 - 1
-
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One report as it came in."""

@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from determined_master.domain import access
 from determined_master.domain.errors import PASSING, DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
@@ -89,8 +87,11 @@ class Metrics:
             raise InvalidArgument(
                 f"{len(reports)} reports in one request: at most {MAX_BULK_REPORTS}, split it"
             )
-        if len({r.trial_id for r in reports}) > 1:
-            raise InvalidArgument("all reports of one request must be of one trial")
+        if len(trial_ids := {r.trial_id for r in reports}) > 1:
+            raise InvalidArgument(
+                f"all reports of one request must be of one trial: these are of {len(trial_ids)}, "
+                "send a request for each"
+            )
         if not reports:
             return []
         facts = await self._checked(caller, reports[0])
@@ -268,8 +269,3 @@ def as_stored(group: str, row: rows.StoredReport) -> dict[str, Any]:
     if group == "validation":
         return {"validation_metrics": row.metrics}
     return {"avg_metrics": row.metrics, "batch_metrics": row.batch_metrics}
-
-
-def decode_metrics(raw: bytes) -> dict[str, Any]:
-    """Values of a report from JSON."""
-    return msgspec.json.decode(raw, type=dict[str, Any])

@@ -79,7 +79,7 @@ class PoolBindings:
             if missing:
                 raise NotFound(
                     f"the binding of resource pool {name} and workspace "
-                    f"{_list(sorted(missing))} does not exist"
+                    f"{_list(sorted(missing))} does not exist: leave it out"
                 )
 
     async def workspaces_of(self, caller: Caller, name: str) -> list[int]:
@@ -162,7 +162,8 @@ class PoolBindings:
         if name in self._pools.defaults:
             raise FailedPrecondition(
                 f"default resource pool {name} cannot be bound to any workspace: it takes the "
-                "tasks of those that name no pool"
+                "tasks of those that name no pool; bind another one, or name another default pool "
+                "in resource_manager"
             )
 
 
@@ -187,7 +188,7 @@ async def _insert(conn: Conn, pool: str, workspace_ids: Sequence[int]) -> None:
         ) from None
     except asyncpg.ForeignKeyViolationError:
         raise NotFound(
-            f"one of the workspaces {_list(workspace_ids)} does not exist any more"
+            f"one of the workspaces {_list(workspace_ids)} does not exist any more: leave it out"
         ) from None
 
 

@@ -218,8 +218,8 @@ class Pools:
         rules = self._rules_of(pool)
         if self.is_kubernetes(pool):
             most = rules.max_slots_per_pod or 0
-            if kubernetes.split(slots, most, is_single_node) is None:
-                why = kubernetes.too_many(slots, most or 0, is_single_node)
+            if kubernetes.split(slots, most, is_single_node=is_single_node) is None:
+                why = kubernetes.too_many(slots, most or 0, is_single_node=is_single_node)
                 raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
             return False
         machines = self._machines_to_come(pool, 0)
@@ -242,7 +242,7 @@ class Pools:
                 f"{field} is {slots}, pool {pool} has {total} slots; "
                 f"ask for fewer or {'raise max_instances' if is_on_demand else 'add agents'}"
             )
-        why = reasons.impossible(demand, pool, agents, rules.is_heterogeneous)
+        why = reasons.impossible(demand, pool, agents, is_heterogeneous=rules.is_heterogeneous)
         raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
 
     def _has_room(self, pool: str, demand: Demand, agents: Sequence[AgentView]) -> bool:

@@ -25,6 +25,7 @@ from determined_master.domain.naming import (
 )
 from determined_master.domain.states import LEAVING
 from determined_master.services.experiment_control import controlled
+from determined_master.services.places import check_open, check_place
 from determined_master.store import experiments, workspaces
 from determined_master.store import projects as rows
 from determined_master.store.row_locks import lock_experiment_with_runs
@@ -268,35 +269,13 @@ class Projects:
         return await self._deletions.delete_project(caller, project_id)
 
 
-def check_place(place: rows.Place) -> None:
-    """Do nothing when experiments may be put there.
-
-    Raises:
-        FailedPrecondition: the project or its workspace is archived, or is being deleted.
-    """
-    state = "DELETING" if place.is_leaving else ""
-    check_open(f"project '{place.project_name}'", place.is_archived, state)
-
-
 def _check_changeable(row: rows.ProjectRow) -> None:
-    for is_so, word in ((row.immutable, "immutable"), (row.archived, "archived")):
-        if is_so:
-            raise FailedPrecondition(
-                f"project ({row.id}) is {word} and cannot have attributes updated"
-            )
+    fixed = "and cannot have attributes updated"
+    if row.immutable:
+        raise FailedPrecondition(f"project ({row.id}) is immutable {fixed}: make another one")
+    if row.archived:
+        raise FailedPrecondition(f"project ({row.id}) is archived {fixed}: unarchive it first")
     check_open(f"project '{row.name}'", row.archived, row.state)
-
-
-def check_open(thing: str, is_archived: bool, state: str) -> None:
-    """Do nothing when something may be put there.
-
-    Raises:
-        FailedPrecondition: it is archived, or is being deleted.
-    """
-    if state == "DELETING":
-        raise FailedPrecondition(f"{thing} is being deleted")
-    if is_archived:
-        raise FailedPrecondition(f"{thing} is archived: unarchive it first")
 
 
 def _made_up_keys(name: str) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 import msgspec
 
 from determined_master.domain.config.layers import DEFAULT_SHM_BYTES
+from determined_master.domain.interactive.messages import InteractiveKind
 from determined_wire import agent_link as link
 
 
@@ -43,3 +45,14 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, pool: str) -> ContainerDefaults:
         """What containers in a pool get."""
         return self.pools.get(pool, self.containers)
+
+
+class IdleTimeouts(msgspec.Struct, frozen=True, kw_only=True):
+    """How long nobody has to use a task until it ends, where its user does not say."""
+
+    notebook: timedelta | None = None
+    tensorboard: timedelta | None = None
+
+    def of(self, kind: InteractiveKind) -> timedelta | None:
+        """None for ever."""
+        return {"NOTEBOOK": self.notebook, "TENSORBOARD": self.tensorboard}.get(kind)

@@ -121,7 +121,10 @@ class TaskLogs:
             return
         task_ids = {line.task_id for line in lines}
         if len(task_ids) > 1:
-            raise InvalidArgument("task logs in one request must all be of one task")
+            raise InvalidArgument(
+                f"task logs in one request must all be of one task: these are of {len(task_ids)}, "
+                "send a request for each"
+            )
         [task_id] = task_ids
         access.may(caller, "report", "task")
         now = clock.now()

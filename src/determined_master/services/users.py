@@ -107,7 +107,7 @@ class Users:
             raise InvalidArgument("the user name is empty: its minimum length is 1")
         async with self._pool.acquire() as conn, conn.transaction():
             if await rows.find_user_by_name(conn, values["username"]) is not None:
-                raise AlreadyExists(f"user already exists: {values['username']!r}")
+                raise _taken(values["username"])
             if new.display_name:
                 await self._check_display_name(conn, 0, values["username"], new.display_name)
             return await rows.insert_user(conn, values, clock.now())
@@ -131,7 +131,7 @@ class Users:
             try:
                 after = _found(await rows.update_user(conn, user_id, values, now))
             except asyncpg.UniqueViolationError as error:
-                raise AlreadyExists(f"user already exists: {name!r}") from error
+                raise _taken(name) from error
             if "password_hash" in values:
                 await sessions.update_all_revoked(conn, user_id, now)
         self._identities.forget_user(user_id)
@@ -222,8 +222,12 @@ class Users:
         if is_taken or is_admins:
             raise InvalidArgument(
                 f"can not change display name to {display_name}"
-                " found a similar username or display name"
+                " found a similar username or display name: choose another"
             )
+
+
+def _taken(name: str) -> AlreadyExists:
+    return AlreadyExists(f"user already exists: {name!r}; choose another name")
 
 
 def _found(user: UserRow | None) -> UserRow:

@@ -285,7 +285,9 @@ async def _lock(
         refusal=refusal,
     )
     if action == "edit" and row.state == "DELETING":
-        raise FailedPrecondition(f"workspace ({workspace_id}) is being deleted")
+        raise FailedPrecondition(
+            f"workspace ({workspace_id}) is being deleted: nothing of it can be changed any more"
+        )
     return row
 
 

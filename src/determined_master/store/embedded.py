@@ -7,16 +7,20 @@ server's process and `embedded_files` for where its files lie.
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import logging
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO
+
+import asyncpg
 
 from determined_master.store.embedded_files import Layout, account, make_directories
 from determined_master.store.embedded_start import (
     ADOPT_DEADLINE_S,
+    NO_SPACE,
     Server,
     answers,
     connection_options,
@@ -25,7 +29,8 @@ from determined_master.store.embedded_start import (
     launch,
     stop,
 )
-from determined_master.store.errors import DataDirInUse, ServerFailed
+from determined_master.store.errors import DatabaseError, DataDirInUse, DiskFull
+from determined_master.store.losses import DATABASE_ERRORS
 
 _log = logging.getLogger(__name__)
 _WATCH_S = 0.1
@@ -60,10 +65,11 @@ class EmbeddedServer:
             DataDirInUse, OtherServerVersion, DiskFull, ServerFailed and the errors of
             `embedded_files.make_directories`.
         """
-        self._lock = _own(self._layout)
         try:
-            await ensure_data(self._layout, is_durable=self._is_durable)
-            self._server = await self._adopt() or await self._launch()
+            with told_when_full(self._layout):
+                self._lock = _own(self._layout)
+                await ensure_data(self._layout, is_durable=self._is_durable)
+                self._server = await self._adopt() or await self._launch()
         except BaseException:
             self._release()
             raise
@@ -80,9 +86,11 @@ class EmbeddedServer:
             _log.warning("PostgreSQL has ended, starting it again", extra={"pid": self.pid})
             await asyncio.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
             try:
-                self._server = await self._adopt() or await self._launch()
-            except ServerFailed as error:
-                # Its orphaned children may still hold the shared memory for a moment.
+                with told_when_full(self._layout):
+                    self._server = await self._adopt() or await self._launch()
+            except (DatabaseError, *DATABASE_ERRORS) as error:
+                # Its orphaned children may still hold the shared memory for a moment, and a full
+                # disk is full until somebody makes room: what runs waits for that.
                 failures += 1
                 _log.error("PostgreSQL does not start", extra={"error": str(error)})
 
@@ -113,23 +121,19 @@ class EmbeddedServer:
             self._lock = None
 
 
-@asynccontextmanager
-async def reach(layout: Layout) -> AsyncIterator[dict[str, str | int]]:
-    """For a command of its own: the server as it runs now, or started for as long as it takes.
+@contextmanager
+def told_when_full(layout: Layout) -> Iterator[None]:
+    """Tell of a full disk as `DiskFull`, whoever met it: PostgreSQL, or this process.
 
-    Yields:
-        Keyword arguments of `asyncpg.connect`.
+    A server that ends of it, too, takes the connection along: then only its last words say so.
     """
-    running = find_running(layout)
-    if running is not None and await answers(layout, ADOPT_DEADLINE_S, running):
-        yield connection_options(layout)
-        return
-    server = EmbeddedServer(layout)
-    await server.start()
     try:
-        yield server.connection_options
-    finally:
-        await server.stop()
+        yield
+    except (OSError, asyncpg.PostgresError) as error:
+        is_ours = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        if is_ours or NO_SPACE in str(error):
+            raise DiskFull(layout.root) from error
+        raise
 
 
 def _own(layout: Layout) -> IO[str]:

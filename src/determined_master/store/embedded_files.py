@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from determined_master import entropy
 from determined_master.store.errors import (
     DatabaseError,
     DataDirNotMade,
@@ -137,21 +138,51 @@ def make_directories(layout: Layout, owner: Account | None) -> None:
     for directory in [*reversed(layout.root.parents), layout.root]:
         if not directory.is_dir():
             try:
-                directory.mkdir(mode=0o700)
-                directory.chmod(0o700 if owner is None else 0o711)
+                _make_whole(directory, 0o700 if owner is None else 0o711)
             except OSError as error:
                 raise DataDirNotMade(layout.root, directory, error) from error
     if owner is not None:
         _check_reachable(layout.root, owner)
     if not layout.socket_dir.exists():
-        layout.socket_dir.mkdir(mode=0o700)
-        give(layout.socket_dir, owner)
+        _make_whole(layout.socket_dir, 0o700, owner)
+
+
+def ensure_password(layout: Layout, owner: Account | None) -> None:
+    """Make up the password of the database's only user, once: all of it is written or nothing."""
+    if layout.password.exists():
+        return
+    unfinished = layout.password.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(fd, "w") as file:
+        file.write(entropy.token() + "\n")
+        file.flush()
+        os.fsync(fd)
+    give(unfinished, owner)
+    unfinished.rename(layout.password)
 
 
 def give(path: Path, owner: Account | None) -> None:
     """Make the server's account the owner of a file of ours."""
     if owner is not None:
         os.chown(path, owner.uid, owner.gid)
+
+
+def _make_whole(directory: Path, mode: int, owner: Account | None = None) -> None:
+    """Make a directory that has its mode and its owner from its first moment.
+
+    One that a killed start left without them would stop every later start: what is there is
+    never changed.
+    """
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    try:
+        unfinished.chmod(mode)
+        give(unfinished, owner)
+        unfinished.rename(directory)
+    except OSError:
+        unfinished.rmdir()
+        if not directory.is_dir():  # else another master was faster
+            raise
 
 
 def _create_account() -> pwd.struct_passwd:

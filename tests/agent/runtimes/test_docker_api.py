@@ -266,13 +266,13 @@ async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A million lines take longer than any bound of the whole would allow."""
-    monkeypatch.setattr("determined_agent.runtimes.docker_container._STALL_S", 0.3)
-    lines = [b"1970-01-01T00:00:01Z %d\n" % n for n in range(20)]
+    monkeypatch.setattr("determined_agent.runtimes.docker_container._STALL_S", 0.5)
+    lines = [b"1970-01-01T00:00:01Z %d\n" % n for n in range(50)]
 
     async def slowly(writer: asyncio.StreamWriter) -> None:
         for line in lines:
             writer.write(b"\1\0\0\0" + len(line).to_bytes(4, "big") + line)
-            await asyncio.sleep(0.05)  # twenty of these are more than the bound above
+            await asyncio.sleep(0.02)  # fifty of these are more than the bound above
 
     ended = {"State": {"Running": False, "ExitCode": 0}}
     fake.answer = lambda line: http("{}" if "/wait" in line else json.dumps(ended))
@@ -284,7 +284,7 @@ async def test_a_log_is_read_to_its_end_as_long_as_it_moves(
     assert (await asyncio.wait_for(container.wait(), 60)).exit_code == 0
     container.detach()
     chunk, _ = read_chunk(tmp_path, Position())
-    assert chunk.text.split("\n") == [str(n) for n in range(20)]
+    assert chunk.text.split("\n") == [str(n) for n in range(50)]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from determined_master.services.catalog import Services
 from determined_master.tls import AgentSocket
 
 DEADLINE_S = 60
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 

@@ -154,20 +154,23 @@ async def test_a_killed_agent_finds_its_task_again_and_loses_no_line(
 @pytest.mark.kill
 @covers("agent-config 4.exits")
 async def test_an_end_while_the_agent_was_down_is_reported(
-    listener: Listener, agents: Any, container: str
+    listener: Listener, agents: Any, container: str, tmp_path: Path
 ) -> None:
     events = Recorder()
     events.keep.add(container)
     backend = backend_of(listener, events)
     agent = agents()
     await until(lambda: connected(backend))
-    await backend.start_container(order(container, spec(*counting(40, 0.005), "sys.exit(5)")))
+    go = tmp_path / "go"
+    what = spec(*counting(40, 0.005), *until_there(go), "sys.exit(5)")
+    await backend.start_container(order(container, what))
     await until(lambda: len(events.lines.get(container, ())) > 5)
     agent.stop(signal.SIGKILL)
+    go.touch()
     await until(lambda: (agent.directory(container) / "status").exists())
     agent.start()
     await until(lambda: container in events.complete)
-    [report] = events.joined[-1][1]
+    [_, (_, [report])] = events.joined
     assert (report.state, report.exit_code) == ("TERMINATED", 5)
     assert events.texts(container) == [f"line {i}" for i in range(40)]
 

@@ -115,7 +115,7 @@ def test_only_ready_nodes_of_a_cluster_that_answers_are_connected() -> None:
     unready = node("b", status={"conditions": [{"type": "Ready", "status": "Unknown"}]})
     board.replace_all([node("a"), unready, node("c", unschedulable=True)])
     assert not any(s.is_connected for s in board.snapshots())
-    board.set_reachable(True)
+    board.set_reachable(is_reachable=True)
     found = {s.id: (s.is_connected, s.is_draining) for s in board.snapshots()}
     assert found == {"a": (True, False), "b": (False, False), "c": (True, True)}
 

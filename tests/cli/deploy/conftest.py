@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Det
 from tests.free_ports import free_port
 
 from determined.cli.deploy import bring_up, control, extras, layout, processes, specs
 
+Clusters = Callable[[str], layout.Layout]
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
@@ -30,6 +32,20 @@ def until(claim: Callable[[], object], limit_s: float = 60.0) -> None:
         time.sleep(0.005)
 
 
+def up(det: Det, port: int, *more: str, name: str = "c1") -> str:
+    """Bring a cluster up; what the command has printed."""
+    words = ("--cluster-name", name, "--master-port", str(port), "--no-gpu", *more)
+    outcome = det("deploy", "local", "cluster-up", *words)
+    assert outcome.status == 0, outcome.err
+    return outcome.out
+
+
+def running(cluster: layout.Layout) -> set[str]:
+    """Names of the processes that run in it."""
+    known = specs.list_status(cluster.status)
+    return {name for name, status in known.items() if status.process is not None}
+
+
 @pytest.fixture
 def port() -> int:
     """A port that is free."""
@@ -37,9 +53,7 @@ def port() -> int:
 
 
 @pytest.fixture
-def clusters(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[str], layout.Layout]]:
+def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clusters]:
     """Layouts by name; what runs in them at the end of the test is killed."""
     monkeypatch.setenv("DET_DEPLOY_DIR", str(tmp_path / "deploy"))
     monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
@@ -62,7 +76,7 @@ def clusters(
 
 
 @pytest.fixture
-def cluster(clusters: Callable[[str], layout.Layout]) -> layout.Layout:
+def cluster(clusters: Clusters) -> layout.Layout:
     """The layout of a cluster named `c1`."""
     return clusters("c1")
 

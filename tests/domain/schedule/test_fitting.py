@@ -176,7 +176,9 @@ def test_agents_are_drained_where_the_least_is_in_use() -> None:
 def test_could_fit_knows_gangs_and_single_agents() -> None:
     def could(wanted: Demand, *free: int) -> bool:
         agents = [agent(name, 4, free=n) for name, n in zip("ab", free, strict=True)]
-        return could_fit(wanted, Room(agents, (), BEST, "slots").soon, BEST.is_heterogeneous)
+        return could_fit(
+            wanted, Room(agents, (), BEST, "slots").soon, is_heterogeneous=BEST.is_heterogeneous
+        )
 
     assert could(demand(8), 4, 4)
     assert not could(demand(8), 4, 3)

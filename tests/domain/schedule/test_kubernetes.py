@@ -133,7 +133,7 @@ def test_a_task_waits_for_whole_pods() -> None:
     ],
 )
 def test_slots_are_split_into_pods_of_one_size(slots, most, is_single_node, pods) -> None:
-    assert split(slots, most, is_single_node) == pods
+    assert split(slots, most, is_single_node=is_single_node) == pods
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,12 @@ def test_slots_are_split_into_pods_of_one_size(slots, most, is_single_node, pods
     ],
 )
 def test_what_cannot_be_split_is_told_with_what_can(slots, most, is_single_node, remedy) -> None:
-    assert remedy in too_many(slots, most, is_single_node)
+    assert remedy in too_many(slots, most, is_single_node=is_single_node)
     waits = view([agent("n", 4)], [pending("a", slots, is_single_node=is_single_node)], most=most)
     decided = plan(waits)
     why = explain(waits, decided, "a")
     assert why is not None
-    assert (why.code, why.reason) == ("impossible", too_many(slots, most, is_single_node))
+    assert (why.code, why.reason) == (
+        "impossible",
+        too_many(slots, most, is_single_node=is_single_node),
+    )

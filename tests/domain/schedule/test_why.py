@@ -19,7 +19,6 @@ from determined_master.domain.schedule.why import (
     Why,
     explain,
     smaller,
-    waits_of,
 )
 
 
@@ -148,4 +147,4 @@ def test_what_started_or_is_not_there_has_nothing_that_holds_it() -> None:
     made = plan(pool)
     assert explain(pool, made, "starts") is None
     assert explain(pool, made, "nobody") is None
-    assert list(waits_of(made)) == ["waits"]
+    assert [wait.allocation_id for wait in made.waits] == ["waits"]

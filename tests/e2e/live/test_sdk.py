@@ -41,7 +41,10 @@ def test_an_experiment_lives_in_the_hands_of_a_script(
     told = cluster.get_experiment(made.id)
     assert (told.name, told.description, told.notes) == ("sdk", "by a script", "noted")
     assert told.labels == {"a", "c"}
-    assert made.get_pachyderm_config() == {}
+    with pytest.raises(ValueError, match="PAUSED: activate it"):
+        made.wait(interval=0.05)
+    with pytest.raises(ValueError, match="says nothing of Pachyderm"):
+        made.get_pachyderm_config()
     made.activate()
     made.kill()
     assert made.wait(interval=0.05) is client.ExperimentState.CANCELED
@@ -84,7 +87,8 @@ def test_trials_checkpoints_and_metrics_are_read(
     first.remove_metadata(["mine"])
     path = Path(first.download(str(person.folder / "first"), client.DownloadMode.MASTER))
     assert (path / "step").read_text() == "1"
-    assert first.get_pachyderm_commit() == ""
+    with pytest.raises(ValueError, match="names no Pachyderm commit"):
+        first.get_pachyderm_commit()
     assert any("step 3" in line for line in trial.logs(tail=5, search_text="step"))
 
 

@@ -128,9 +128,10 @@ def test_a_master_without_the_bulk_route_gets_single_reports(
     assert len(master.named("POST", "/metrics/batch")) <= 1
 
 
-def test_a_master_that_is_away_for_a_while_loses_nothing(task: Task, python: str) -> None:
-    with MasterDouble() as first:
-        port = first.port
+def test_a_master_that_is_away_for_a_while_loses_nothing(
+    task: Task, python: str, unused_port: int
+) -> None:
+    with MasterDouble(unused_port) as first:
         task.env["DET_MASTER"] = first.url
         script = task.root / "script.py"
         script.write_text(
@@ -155,7 +156,7 @@ def test_a_master_that_is_away_for_a_while_loses_nothing(task: Task, python: str
     p.stdin.write("\n")
     p.stdin.flush()
     assert p.stdout.readline() == "all\n"
-    with MasterDouble(port) as second:
+    with MasterDouble(unused_port) as second:
         _, err = p.communicate(timeout=60)
         assert p.returncode == 0, err
         steps = [r["metrics"]["stepsCompleted"] for r in second.reports()]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tests.covers import covers
@@ -108,8 +111,8 @@ def test_the_rank_is_a_number_or_the_first_variable_that_is_set() -> None:
 @pytest.mark.parametrize(
     ("workers", "launcher", "code"),
     [
-        (["0", "0"], "wait", 0),
-        (["0", "5"], "wait", 5),
+        (["0", "0"], "wait for both", 0),
+        (["0", "5"], "wait for both", 5),
         (["0", "kill"], "exec sleep 60", 143),
         (["0"], "exit 0", 77),
     ],
@@ -122,16 +125,64 @@ def test_a_pid_server_tells_how_its_workers_ended(
     server = [sys.executable, "-m", "determined.exec.pid_server"]
     client = f"{sys.executable} -m determined.exec.pid_client {address} -- sh -c"
     starts = []
-    for ending in workers:
+    for number, ending in enumerate(workers):
         act = "kill -9 $PPID" if ending == "kill" else f"exit {ending}"
-        starts.append(f"{client} '{act}' & p=$!")
-    script = "; ".join(starts).replace("&;", "&") + "; "
-    script += "wait $p" if launcher == "wait" else launcher
+        starts.append(f"{client} '{act}' & p{number}=$!")
+    is_patient = launcher == "wait for both"
+    # A launcher that leaves while a worker has yet to say goodbye has ended too early.
+    script = "; ".join([*starts, "wait $p0; wait $p1" if is_patient else launcher])
+    grace = "60" if is_patient else "1"
     done = subprocess.run(
-        [*server, "--grace-period", "1", address, "2", "--", "sh", "-c", script],
+        [*server, "--grace-period", grace, address, "2", "--", "sh", "-c", script],
         env=env,
         capture_output=True,
         text=True,
         timeout=60,
     )
     assert done.returncode == code, done.stderr
+
+
+COUNTS = """
+import sys
+for number in range(5000):
+    sys.stdout.write(f"{number:020}\\n")
+"""
+
+
+@pytest.fixture(params=["wrap_rank", "simple"])
+def marking(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Callable[..., Any]:
+    """Starts a program whose one rank's lines are marked."""
+
+    def start(*command: str) -> subprocess.Popen[bytes]:
+        run = {
+            "wrap_rank": "wrap_rank.run_rank(3, sys.argv[1:])",
+            "simple": "simple.run_ranks(sys.argv[1:], [{'RANK': '3'}])",
+        }[request.param]
+        script = f"import sys; from determined.launch import simple, wrap_rank; sys.exit({run})"
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)}
+        words = [sys.executable, "-S", "-c", script, *command]
+        return subprocess.Popen(words, env=env, stdout=subprocess.PIPE)
+
+    return start
+
+
+@pytest.mark.slow
+def test_a_rank_whose_log_is_behind_loses_none_of_its_last_lines(
+    marking: Callable[..., Any],
+) -> None:
+    with marking(sys.executable, "-S", "-c", COUNTS) as p:
+        with pytest.raises(subprocess.TimeoutExpired):
+            p.wait(3)  # nobody reads yet, and its pipes do not hold all
+        lines = p.stdout.read().decode().splitlines()
+    assert lines == [f"[rank=3] {number:020}" for number in range(5000)]
+    assert p.returncode == 0
+
+
+@pytest.mark.slow
+def test_what_a_rank_leaves_behind_does_not_keep_it(marking: Callable[..., Any]) -> None:
+    with marking("sh", "-c", "sleep 600 & echo $!") as p:
+        line = p.stdout.readline().decode()
+        try:
+            assert p.wait(60) == 0
+        finally:
+            os.kill(int(line.split()[-1]), signal.SIGKILL)

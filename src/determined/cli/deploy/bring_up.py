@@ -36,7 +36,7 @@ def cluster_up(args: argparse.Namespace) -> None:
     """
     started_s = time.monotonic()
     if args.agents < 0:
-        raise errors.CliError(f"--agents {args.agents}: the number cannot be negative")
+        raise errors.CliError(f"--agents {args.agents}: the number must be 0 or more")
     cluster = _prepare(args, ("master", "agent"))
     names = [f"{cluster.cluster}-agent-{number}" for number in range(args.agents)]
     with control.only_command(cluster):

@@ -79,6 +79,13 @@ class Layout:
     def log(self, name: str) -> pathlib.Path:
         return self.logs / f"{name}.log"
 
+    def missing(self) -> str:
+        """What is said of a cluster that was never brought up here."""
+        return (
+            f"there is no cluster '{self.cluster}' on this machine (no {self.root}); "
+            "name yours with --cluster-name"
+        )
+
     def create(self) -> None:
         """Make the directories; what they hold is nobody else's to read.
 

@@ -23,9 +23,7 @@ def logs(args: argparse.Namespace) -> None:
     """
     cluster = layout.layout_of(args.cluster_name)
     if not cluster.logs.exists():
-        raise errors.CliError(
-            f"there is no cluster '{cluster.cluster}' on this machine (no {cluster.logs})"
-        )
+        raise errors.CliError(cluster.missing())
     readers: Dict[str, _Reader] = {}
     while True:
         for path in sorted(cluster.logs.glob("*.log"), key=_master_first):

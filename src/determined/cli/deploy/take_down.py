@@ -22,7 +22,7 @@ def cluster_down(args: argparse.Namespace) -> None:
     """Stop agents, tasks, master and database, in this order."""
     cluster = layout.layout_of(args.cluster_name)
     if not cluster.root.exists():
-        print(f"there is no cluster '{cluster.cluster}' on this machine (no {cluster.root})")
+        print(cluster.missing())
         return
     with control.only_command(cluster):
         stopped = stop_all(cluster, say=_print)
@@ -38,7 +38,7 @@ def master_down(args: argparse.Namespace) -> None:
     """Stop the master and its database; agents of this machine go on and wait for it."""
     cluster = layout.layout_of(args.cluster_name)
     if not cluster.root.exists():
-        print(f"there is no cluster '{cluster.cluster}' on this machine (no {cluster.root})")
+        print(cluster.missing())
         return
     with control.only_command(cluster):
         found = control.withdraw(cluster, ["master"])
@@ -57,14 +57,13 @@ def agent_down(args: argparse.Namespace) -> None:
     cluster = layout.layout_of(args.cluster_name)
     names = [name for name in _names(cluster) if name != "master"]
     if not cluster.root.exists():
-        raise errors.CliError(
-            f"there is no cluster '{cluster.cluster}' on this machine (no {cluster.root})"
-        )
+        raise errors.CliError(cluster.missing())
     if not args.all:
         if args.agent_name not in names:
             there = ", ".join(names) or "none"
             raise errors.CliError(
-                f"no agent '{args.agent_name}' in cluster '{cluster.cluster}' (there: {there})"
+                f"no agent '{args.agent_name}' in cluster '{cluster.cluster}' (there: {there}); "
+                "name one of them with --agent-name, or give --all"
             )
         names = [args.agent_name]
     if not names:

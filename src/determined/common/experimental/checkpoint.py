@@ -164,12 +164,21 @@ class Checkpoint:
             yield metrics.report_of(row, group)
 
     def get_pachyderm_commit(self) -> str:
-        """The Pachyderm commit that its training read; empty for none."""
+        """The Pachyderm commit that its training read.
+
+        Raises:
+            ValueError: its configuration names none.
+        """
         if self.training is None:
             self.reload()
         config = self.training.experiment_config if self.training else {}
         pachyderm = (config.get("integrations") or {}).get("pachyderm") or {}
-        return str((pachyderm.get("dataset") or {}).get("commit") or "")
+        commit = (pachyderm.get("dataset") or {}).get("commit")
+        if not commit:
+            raise ValueError(
+                f"the configuration of checkpoint {self.uuid} names no Pachyderm commit"
+            )
+        return str(commit)
 
     def _hydrate(self, body: Dict[str, Any]) -> None:
         self.task_id = body.get("taskId")

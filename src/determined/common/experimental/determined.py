@@ -12,6 +12,7 @@ from determined.common.experimental import checkpoint, experiment, lists, metric
 from determined.common.experimental import user as users
 from determined.common.experimental import workspace as workspaces
 from determined.common.experimental.enums import ExperimentSortBy, ExperimentState, OrderBy
+from determined.errors import EnterpriseOnlyError
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -211,6 +212,18 @@ class Determined(registry.Registry):
         """All validation reports of some trials."""
         return metrics.iterate_validation(self._session, trial_ids)
 
+    def list_oauth_clients(self) -> Sequence[Any]:
+        """Raises EnterpriseOnlyError: there are no OAuth clients here."""
+        raise _no_oauth()
+
+    def add_oauth_client(self, domain: str, name: str) -> Any:
+        """Raises EnterpriseOnlyError: there are no OAuth clients here."""
+        raise _no_oauth()
+
+    def remove_oauth_client(self, client_id: str) -> None:
+        """Raises EnterpriseOnlyError: there are no OAuth clients here."""
+        raise _no_oauth()
+
     def _user(self, body: Dict[str, Any]) -> users.User:
         found = users.User(body["id"], self._session)
         found._hydrate(body)
@@ -227,9 +240,17 @@ class Determined(registry.Registry):
         return found
 
 
+def _no_oauth() -> EnterpriseOnlyError:
+    return EnterpriseOnlyError(
+        "OAuth clients are of the original's paid edition: use an access token (det token create)"
+    )
+
+
 def _text_of(config: Union[str, pathlib.Path, Dict[str, Any]]) -> str:
     if isinstance(config, dict):
         return config_text.dump(config)
+    if not isinstance(config, (str, pathlib.Path)):
+        raise ValueError(f"config is a mapping or a path, not {type(config).__name__}")
     text = pathlib.Path(config).read_text(encoding="utf-8")
     config_text.load(text, str(config))
     return text

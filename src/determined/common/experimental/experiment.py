@@ -119,11 +119,19 @@ class Experiment:
         self.reload()
 
     def get_pachyderm_config(self) -> Dict[str, Any]:
-        """What its configuration says of Pachyderm; empty for nothing."""
+        """What its configuration says of Pachyderm.
+
+        Raises:
+            ValueError: it says nothing.
+        """
         if self.config is None:
             self.reload()
         integrations = (self.config or {}).get("integrations") or {}
-        return dict(integrations.get("pachyderm") or {})
+        if not integrations.get("pachyderm"):
+            raise ValueError(
+                f"the configuration of experiment {self.id} says nothing of Pachyderm"
+            )
+        return dict(integrations["pachyderm"])
 
     def delete(self) -> None:
         """Have it deleted with all that belongs to it."""
@@ -138,9 +146,9 @@ class Experiment:
         text = self._session.get(f"{self._path()}/model_def").json()["b64Tgz"]
         if not text:
             raise ValueError(f"experiment {self.id} has no model definition")
-        folder = pathlib.Path(output_dir or ".")
+        folder = pathlib.Path(output_dir or ".").expanduser()
         folder.mkdir(parents=True, exist_ok=True)
-        target = folder / f"experiment_{self.id}_model_def.tgz"
+        target = folder / f"exp-{self.id}_model_def.tar.gz"
         target.write_bytes(base64.b64decode(text))
         return os.fspath(target)
 
@@ -174,18 +182,22 @@ class Experiment:
         """Wait until it has a trial, and return the first.
 
         Raises:
-            ValueError: it ended without one.
+            RuntimeError: it ended without one.
         """
         while True:
             for found in self.iter_trials(limit=1):
                 return found
             self.reload()
             if self.state is not None and self.state.is_terminal:
-                raise ValueError(f"experiment {self.id} ended without a trial")
+                raise RuntimeError(f"experiment {self.id} ended without a trial")
             time.sleep(interval)
 
     def wait(self, interval: float = 5.0) -> ExperimentState:
-        """Wait for its end, also over a restart of the master; returns the last state."""
+        """Wait for its end, also over a restart of the master; returns the last state.
+
+        Raises:
+            ValueError: it is paused, and may be so for ever.
+        """
         away_since_s: Optional[float] = None
         while True:
             try:
@@ -198,6 +210,10 @@ class Experiment:
                     raise
             if away_since_s is None and self.state is not None and self.state.is_terminal:
                 return self.state
+            if away_since_s is None and self.state is ExperimentState.PAUSED:
+                raise ValueError(
+                    f"experiment {self.id} is PAUSED: activate it to wait for its end"
+                )
             time.sleep(interval)
 
     def list_checkpoints(
@@ -206,11 +222,12 @@ class Experiment:
         order_by: Optional[OrderBy] = None,
         max_results: Optional[int] = None,
     ) -> List[checkpoint.Checkpoint]:
-        """Its checkpoints; without `sort_by` the best by the searcher's metric come first."""
+        """Its complete checkpoints; without `sort_by` the best by the searcher's metric first."""
         if sort_by is None:
             sort_by, order_by = CheckpointSortBy.SEARCHER_METRIC, self._best_first(order_by)
         path = f"{self._path()}/checkpoints"
-        found = lists.checkpoints(self._session, path, sort_by, order_by, max_results)
+        states = ["STATE_COMPLETED"]
+        found = lists.checkpoints(self._session, path, sort_by, order_by, max_results, states)
         return [trial._checkpoint(self._session, body) for body in found]
 
     def top_checkpoint(
@@ -218,23 +235,22 @@ class Experiment:
     ) -> checkpoint.Checkpoint:
         """The best checkpoint of all trials.
 
+        A metric that is named is better when larger, unless told otherwise.
+
         Raises:
-            ValueError: it has none with a validation, or `sort_by` comes without
-                `smaller_is_better`.
+            Misused, a ValueError: it has none with a validation.
         """
         best = self.top_n_checkpoints(1, sort_by, smaller_is_better)
         if not best:
-            raise ValueError(f"experiment {self.id} has no checkpoint with a validation")
+            raise lists.Misused(f"experiment {self.id} has no checkpoint with a validation")
         return best[0]
 
     def top_n_checkpoints(
         self, limit: int, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
     ) -> List[checkpoint.Checkpoint]:
-        """The best checkpoints, at most one a trial, best first; errors as `top_checkpoint`."""
-        if (sort_by is None) != (smaller_is_better is None):
-            raise ValueError("sort_by and smaller_is_better go together")
+        """The best checkpoints, at most one a trial, best first, as `top_checkpoint` has it."""
         order = None
-        if smaller_is_better is not None:
+        if sort_by is not None:
             order = OrderBy.ASC if smaller_is_better else OrderBy.DESC
         best: Dict[int, checkpoint.Checkpoint] = {}
         for found in self.list_checkpoints(sort_by, order):
@@ -270,7 +286,8 @@ class Experiment:
         self.labels = set(body.get("labels") or ())
         self.archived = body["archived"]
         self.name = body["name"]
-        self.progress = body.get("progress")
+        progress = body.get("progress")
+        self.progress = None if progress is None else float(progress)
         self.description = body["description"]
         self.notes = body["notes"]
         self.project_id = body["projectId"]

@@ -10,7 +10,15 @@ from determined.common.api.errors import BadResponseException
 from determined.common.experimental.enums import CheckpointSortBy, OrderBy
 
 Item = Dict[str, Any]
+DOWNLOADABLE = ("STATE_COMPLETED", "STATE_PARTIALLY_DELETED")
 CheckpointOrder = Optional[Union[str, CheckpointSortBy]]
+
+
+class Misused(AssertionError, ValueError):
+    """Arguments that do not go together, or a choice of which there is none.
+
+    Scripts of 0.38.1 catch AssertionError where it raised that, others ValueError.
+    """
 
 
 def iterate(
@@ -55,20 +63,27 @@ def checkpoints(
     sort_by: CheckpointOrder,
     order_by: Optional[OrderBy],
     max_results: Optional[int],
+    states: Optional[Sequence[str]] = None,
 ) -> List[Item]:
     """Checkpoints sorted by one of their own attributes, or by the metric `sort_by` names.
 
+    Without `sort_by` the best by the searcher's metric come first.
+
     Raises:
-        ValueError: only one of `sort_by` and `order_by` is given for a metric.
+        Misused: only one of `sort_by` and `order_by` is given for a metric.
+        ValueError: `sort_by` is something else.
     """
+    if sort_by is not None and not isinstance(sort_by, (str, CheckpointSortBy)):
+        raise ValueError(f"sort_by is a CheckpointSortBy or the name of a metric, not {sort_by!r}")
     if isinstance(sort_by, str) and order_by is None:
-        raise ValueError(
+        raise Misused(
             f"sorting checkpoints by metric {sort_by!r} needs order_by: which end is best?"
         )
-    params: Dict[str, Any] = {"limit": max_results}
+    sort_by = sort_by or CheckpointSortBy.SEARCHER_METRIC
+    params: Dict[str, Any] = {"limit": max_results, "states": states}
     if isinstance(sort_by, CheckpointSortBy):
         params["sortByAttr"] = sort_by.value
-    elif sort_by is not None:
+    else:
         params["sortByMetric"] = sort_by
     if order_by is not None:
         params["orderBy"] = order_by.value

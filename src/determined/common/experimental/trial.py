@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Union
+import re
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Sequence, Union
 
 from determined.common.api import BaseSession
 from determined.common.experimental import checkpoint, lists, metrics
@@ -16,6 +17,9 @@ from determined.common.experimental.enums import (
 
 if TYPE_CHECKING:
     from determined.common.experimental import experiment
+
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d")
+"""How a time begins; what is wrong with its end the master says."""
 
 
 class Trial:
@@ -91,12 +95,8 @@ class Trial:
         order_by: Optional[OrderBy] = None,
         max_results: Optional[int] = None,
     ) -> List[checkpoint.Checkpoint]:
-        """The trial's checkpoints, the latest first unless sorted otherwise."""
-        if sort_by is None and order_by is None:
-            sort_by, order_by = CheckpointSortBy.BATCH_NUMBER, OrderBy.DESC
-        path = f"{self._path()}/checkpoints"
-        found = lists.checkpoints(self._session, path, sort_by, order_by, max_results)
-        return [_checkpoint(self._session, body) for body in found]
+        """Its checkpoints, also deleted ones; without `sort_by` the best come first."""
+        return self._listed(sort_by, order_by, max_results)
 
     def get_checkpoints(
         self,
@@ -109,10 +109,12 @@ class Trial:
     def top_checkpoint(
         self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
     ) -> checkpoint.Checkpoint:
-        """The best checkpoint, by default by the searcher's metric."""
-        return self.select_checkpoint(
-            best=True, sort_by=sort_by, smaller_is_better=smaller_is_better
-        )
+        """The best checkpoint that can be downloaded, by default by the searcher's metric.
+
+        A metric that is named is better when larger, unless told otherwise.
+        """
+        smaller = bool(smaller_is_better) if sort_by is not None else None
+        return self.select_checkpoint(best=True, sort_by=sort_by, smaller_is_better=smaller)
 
     def select_checkpoint(
         self,
@@ -122,18 +124,19 @@ class Trial:
         sort_by: Optional[str] = None,
         smaller_is_better: Optional[bool] = None,
     ) -> checkpoint.Checkpoint:
-        """The latest checkpoint, the best, or that with this uuid.
+        """The latest checkpoint that can be downloaded, the best, or that with this uuid.
 
         Raises:
-            ValueError: not exactly one of the three, `sort_by` without `smaller_is_better`
-                (or the other way round) or without `best`, or no such checkpoint.
+            Misused: not exactly one of the three, or `sort_by` without `smaller_is_better` (or
+                the other way round) or without `best`.
+            ValueError: there is no such checkpoint.
         """
         if sum((latest, best, uuid is not None)) != 1:
-            raise ValueError("choose a checkpoint by exactly one of latest, best and uuid")
+            raise lists.Misused("choose a checkpoint by exactly one of latest, best and uuid")
         if (sort_by is None) != (smaller_is_better is None):
-            raise ValueError("sort_by and smaller_is_better go together")
+            raise lists.Misused("sort_by and smaller_is_better go together")
         if sort_by is not None and not best:
-            raise ValueError("sort_by and smaller_is_better are for best")
+            raise lists.Misused("sort_by and smaller_is_better are for best")
         if uuid is not None:
             found = checkpoint.Checkpoint(self._session, uuid)
             found.reload()
@@ -141,9 +144,8 @@ class Trial:
                 raise ValueError(f"trial {self.id} has no checkpoint {uuid}")
             return found
         if latest:
-            listed = self.list_checkpoints(
-                CheckpointSortBy.BATCH_NUMBER, OrderBy.DESC, max_results=1
-            )
+            by, order = CheckpointSortBy.BATCH_NUMBER, OrderBy.DESC
+            listed = self._listed(by, order, 1, lists.DOWNLOADABLE)
         else:
             listed = self._best(sort_by, smaller_is_better)
         if not listed:
@@ -194,7 +196,18 @@ class Trial:
             config = self.get_experiment().config or {}
             smaller_is_better = config.get("searcher", {}).get("smaller_is_better", True)
         order = OrderBy.ASC if smaller_is_better else OrderBy.DESC
-        return self.list_checkpoints(by, order, max_results=1)
+        return self._listed(by, order, 1, lists.DOWNLOADABLE)
+
+    def _listed(
+        self,
+        sort_by: Optional[Union[str, CheckpointSortBy]],
+        order_by: Optional[OrderBy],
+        max_results: Optional[int],
+        states: Optional[Sequence[str]] = None,
+    ) -> List[checkpoint.Checkpoint]:
+        path = f"{self._path()}/checkpoints"
+        found = lists.checkpoints(self._session, path, sort_by, order_by, max_results, states)
+        return [_checkpoint(self._session, body) for body in found]
 
     def _log_lines(
         self, params: Dict[str, Any], follow: bool, head: Optional[int], tail: Optional[int]
@@ -226,4 +239,6 @@ def _instant(value: Optional[Union[str, int]]) -> Optional[str]:
     if isinstance(value, int):
         moment = datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if value is not None and not _INSTANT.match(value):
+        raise ValueError(f"{value!r} is no time of the form 2026-01-31T00:00:00Z")
     return value

@@ -51,7 +51,7 @@ class NodeBoard:
         self._raw.pop(name, None)
         self._renew()
 
-    def set_reachable(self, is_reachable: bool) -> None:
+    def set_reachable(self, *, is_reachable: bool) -> None:
         """Whether the cluster answers: without it nothing is started."""
         if is_reachable != self._is_reachable:
             self._is_reachable = is_reachable
@@ -112,7 +112,6 @@ class NodeBoard:
             id=agent_id,
             pool=node.pools[0],
             more_pools=node.pools[1:],
-            is_node=True,
             hostname=node.name,
             address=node.address,
             devices=node.devices,

@@ -55,8 +55,6 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     slot_ids: tuple[int, ...]
     report: ContainerReport
     is_scheduled: bool
-    is_deleted: bool
-    """Somebody has asked for its deletion."""
     has_output: bool
     """Its task's container has started: it has a log."""
     is_stopped: bool
@@ -100,7 +98,6 @@ def observe(pod: Json, now: datetime) -> Observed | None:
             addresses=_addresses(pod) if state == "RUNNING" else (),
         ),
         is_scheduled=is_scheduled,
-        is_deleted=bool(meta.get("deletionTimestamp")),
         has_output="running" in main or "terminated" in main,
         is_stopped="terminated" in main or status.get("phase") in ("Failed", "Succeeded"),
         is_ending="running" in main and _is_past_deadline(status),

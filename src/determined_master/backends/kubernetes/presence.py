@@ -78,7 +78,7 @@ class Presence:
         self._listed.clear()
         self._joined.clear()
         self._knows_others = False
-        self._nodes.set_reachable(False)
+        self._nodes.set_reachable(is_reachable=False)
         self._away = dict.fromkeys(expected, self._node_wait_s)
         selector = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id}"}
         pods_only = {"fieldSelector": "involvedObject.kind=Pod"}
@@ -116,7 +116,7 @@ class Presence:
                 self._away.setdefault(name, self._node_wait_s)
             self._joined.clear()
             self._knows_others = False
-            self._nodes.set_reachable(False)
+            self._nodes.set_reachable(is_reachable=False)
 
     async def _every(self, pause_s: float, work: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -160,7 +160,7 @@ class Presence:
             return
         if not self._knows_others:
             await self._look_at_others()
-        self._nodes.set_reachable(True)
+        self._nodes.set_reachable(is_reachable=True)
         ready = {s.id: s for s in self._nodes.snapshots() if s.is_connected}
         for name in self._joined - ready.keys():
             self._joined.discard(name)

@@ -105,7 +105,7 @@ def fit_drained(demand: Demand, allocation_id: str, room: Room) -> Parts | None:
     return best[1] if best else None
 
 
-def could_fit(demand: Demand, index: Index, is_heterogeneous: bool) -> bool:
+def could_fit(demand: Demand, index: Index, *, is_heterogeneous: bool) -> bool:
     """Whether the request would fit into the places by which agents are indexed.
 
     Cost: O(groups), and O(1) an agent that is excluded.
@@ -161,7 +161,7 @@ class Gathered:
         }
 
 
-def could_hold(demand: Demand, sizes: dict[int, int], is_heterogeneous: bool) -> bool:
+def could_hold(demand: Demand, sizes: dict[int, int], *, is_heterogeneous: bool) -> bool:
     """Whether idle agents would hold the request; `sizes` counts those of each size above 0.
 
     Nothing is known of which agents they are: not for a demand that excludes some.

@@ -68,7 +68,7 @@ def as_nodes(plan: Plan) -> Plan:
     return replace(plan, starts=starts, waits=waits)
 
 
-def split(slots: int, most: int | None, is_single_node: bool = False) -> tuple[int, ...] | None:
+def split(slots: int, most: int | None, *, is_single_node: bool = False) -> tuple[int, ...] | None:
     """Slots of each pod: one with all of them, or several with the most that one may have.
 
     Args:
@@ -88,13 +88,13 @@ def split(slots: int, most: int | None, is_single_node: bool = False) -> tuple[i
 
 def impossible(request: RequestView, view: PoolView) -> str | None:
     """Why a request cannot be split into pods, and what can be done; None when it can."""
-    most = view.rules.max_slots_per_pod
-    if most is None or split(request.slots, most, request.is_single_node) is not None:
+    most, is_single_node = view.rules.max_slots_per_pod, request.is_single_node
+    if most is None or split(request.slots, most, is_single_node=is_single_node) is not None:
         return None
-    return too_many(request.slots, most, request.is_single_node)
+    return too_many(request.slots, most, is_single_node=is_single_node)
 
 
-def too_many(slots: int, most: int, is_single_node: bool) -> str:
+def too_many(slots: int, most: int, *, is_single_node: bool) -> str:
     """Why a number of slots cannot be split into pods, and which could."""
     if most < 1:
         return (

@@ -74,7 +74,7 @@ class Pass:
             if self._sizes is None:
                 totals = (seat.total for seat in self.room.seats.values())
                 self._sizes = Counter(total for total in totals if total > 0)
-            return could_hold(demand, self._sizes, rules.is_heterogeneous)
+            return could_hold(demand, self._sizes, is_heterogeneous=rules.is_heterogeneous)
         if self._drained is None:
             self._drained = drained(self.view.agents, rules, self.kind)
         return fit(demand, "", self._drained) is not None

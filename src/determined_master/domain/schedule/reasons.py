@@ -45,7 +45,10 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
                 what = count(demand.slots) if demand.slots else "a place"
                 return f"waits for {what} on machines that pool {view.pool!r} starts on demand"
             return kubernetes.impossible(request, view) or impossible(
-                demand, view.pool, view.agents, view.rules.is_heterogeneous
+                demand,
+                view.pool,
+                view.agents,
+                is_heterogeneous=view.rules.is_heterogeneous,
             )
 
 
@@ -61,7 +64,7 @@ def open_to(demand: Demand, agents: Sequence[AgentView]) -> list[AgentView]:
 
 
 def impossible(
-    demand: Demand, pool: str, agents: Sequence[AgentView], is_heterogeneous: bool = False
+    demand: Demand, pool: str, agents: Sequence[AgentView], *, is_heterogeneous: bool = False
 ) -> str:
     """Why not even an empty pool would hold it, and what it would hold."""
     shut = _shut(agents)

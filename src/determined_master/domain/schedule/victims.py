@@ -54,7 +54,9 @@ class Victims:
         Cost: O(n) in those that are considered.
         """
         self._skip(rank(request))
-        if not could_fit(demand, self._room.most, self._room.rules.is_heterogeneous):
+        if not could_fit(
+            demand, self._room.most, is_heterogeneous=self._room.rules.is_heterogeneous
+        ):
             return None
         useful = self._fewest(demand)
         for one in useful:

@@ -39,11 +39,6 @@ class Rules(msgspec.Struct, frozen=True, omit_defaults=True):
             return "larger_first"
         return "none" if self.type == "fair_share" else "smaller_first"
 
-    @property
-    def may_preempt(self) -> bool:
-        """Whether anybody is ever asked to leave for somebody else."""
-        return self.preemption or self.type == "fair_share"
-
 
 class AgentView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An agent that may take work."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from determined_master.domain.schedule import planner, reasons
 from determined_master.domain.schedule.fitting import Demand
-from determined_master.domain.schedule.plan import Plan, Wait
+from determined_master.domain.schedule.plan import Plan
 from determined_master.domain.schedule.view import PAST, PoolView, RequestView, RunningView
 
 MAX_AHEAD = 10
@@ -125,11 +125,6 @@ def explain(
         next=_next(view, ends or {}),
         smaller=smaller(view, request) if with_smaller else None,
     )
-
-
-def waits_of(plan: Plan) -> dict[str, Wait]:
-    """Waits by allocation."""
-    return {w.allocation_id: w for w in plan.waits}
 
 
 def smaller(view: PoolView, request: RequestView) -> int | None:

@@ -1,15 +1,15 @@
-"""Places of new tasks, held in the transaction that stores the task.
+"""Projects and workspaces as places of what is new: whether they are open, and holding them so.
 
-What was checked before may be gone, archived or moved by then. The rows are locked as a reference
-to them would lock them, so who takes a place away waits for the task, and sees it.
+What was checked before may be gone, archived or moved when a task is stored, so its place is held
+in that transaction. The rows are locked as a reference to them would lock them: who takes a place
+away waits for the task, and sees it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.domain.errors import Aborted, NotFound
-from determined_master.services.projects import check_open, check_place
+from determined_master.domain.errors import Aborted, FailedPrecondition, NotFound
 from determined_master.store import projects
 
 if TYPE_CHECKING:
@@ -60,3 +60,25 @@ def check_workspace(workspace_id: int, place: Place | None) -> Place:
     state = "DELETING" if place.is_leaving else ""
     check_open(f"workspace '{workspace_id}'", place.is_archived, state)
     return place
+
+
+def check_place(place: Place) -> None:
+    """Do nothing when experiments may be put there.
+
+    Raises:
+        FailedPrecondition: the project or its workspace is archived, or is being deleted.
+    """
+    state = "DELETING" if place.is_leaving else ""
+    check_open(f"project '{place.project_name}'", place.is_archived, state)
+
+
+def check_open(thing: str, is_archived: bool, state: str) -> None:
+    """Do nothing when something may be put there.
+
+    Raises:
+        FailedPrecondition: it is archived, or is being deleted.
+    """
+    if state == "DELETING":
+        raise FailedPrecondition(f"{thing} is being deleted: choose another one")
+    if is_archived:
+        raise FailedPrecondition(f"{thing} is archived: unarchive it first")

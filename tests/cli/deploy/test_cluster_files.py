@@ -1,0 +1,92 @@
+"""What `det deploy local` writes: the settings of master and agents, secrets, rights."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Det
+from tests.cli.deploy.conftest import up
+
+from determined.cli.deploy import layout
+from determined.common import config_text
+
+pytestmark = pytest.mark.slow
+
+
+def test_what_a_cluster_writes_is_its_owners_alone(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    up(det, port)
+    for path in cluster.root.rglob("*"):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if path == cluster.checkpoints:
+            assert mode == 0o711
+        elif not {"initial-password", "postgres", "agents"} & set(path.parts):  # of the stand-ins
+            assert mode & 0o077 == 0, f"{path} has mode {mode:o}"
+
+
+@pytest.mark.parametrize("text", ["db:", "db: x", "security:", "security: x", "security: {tls: }"])
+def test_sections_that_are_none_are_left_to_the_master_to_judge(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path, text: str
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text(text + "\n")
+    words = ("--cluster-name", "c1", "--master-port", str(port), "--no-gpu")
+    det("d", "local", "cluster-up", *words, "--master-config-path", str(config))
+    written = config_text.load(cluster.master_config.read_text(), "master.yaml")
+    # Null is the same as leaving it out.
+    assert written["db"] == ("x" if text == "db: x" else {"data_dir": str(cluster.database)})
+    assert written.get("security") in ("x" if text == "security: x" else None, {"tls": None})
+
+
+def test_the_users_config_is_merged_below_the_flags(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("port: 1\nlog:\n  level: debug\ndb:\n  x: y\n")
+    up(det, port, "--agents", "0", "--master-config-path", str(config))
+    text = cluster.master_config.read_text()
+    assert f"port: {port}\n" in text
+    assert "  level: debug" in text
+    assert f"  data_dir: {cluster.database}" in text
+    assert stat.S_IMODE(cluster.master_config.stat().st_mode) == 0o600
+
+
+def test_checkpoints_go_where_the_user_says(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+) -> None:
+    storage = tmp_path / "elsewhere"
+    up(det, port, "--agents", "0", "--storage-host-path", str(storage))
+    assert f"host_path: {storage}" in cluster.master_config.read_text()
+    assert storage.is_dir()
+
+
+def test_a_given_first_password_is_used_and_not_kept(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    up(det, port, "--agents", "0", "--initial-user-password", "Given12345")
+    assert cluster.initial_passwords[0].read_text() == "Given12345\n"
+    kept = [path.read_text() for path in (*cluster.specs.iterdir(), cluster.master_config)]
+    assert not any("Given12345" in text for text in kept)
+
+
+def test_a_second_start_needs_no_password(det: Det, cluster: layout.Layout, port: int) -> None:
+    up(det, port)
+    det("deploy", "local", "cluster-down", "--cluster-name", "c1")
+    cluster.initial_passwords[0].write_text("not this one any more\n")
+    assert "logged in as determined" in up(det, port)
+
+
+def test_beyond_loopback_agents_are_given_the_join_token(
+    det: Det, cluster: layout.Layout, port: int
+) -> None:
+    up(det, port, "--listen", "0.0.0.0")
+    assert cluster.join_token.read_text() == "join"
+    assert stat.S_IMODE(cluster.join_token.stat().st_mode) == 0o600
+    agent = json.loads(cluster.agent_config("c1-agent-0").read_text())
+    assert agent["join_token_file"] == str(cluster.join_token)
+    assert agent["master_host"] == "127.0.0.1"
+    assert "allow_process_runtime: true" in cluster.master_config.read_text()
