@@ -15,6 +15,7 @@ import httptools
 
 from determined_master.api.http import TAKEOVER, ClientGone
 from determined_master.corked import CorkedHttp
+from determined_master.parting import part
 
 PREFIX = b"/proxy/"
 _TLS_HANDSHAKE = b"\x16\x03"
@@ -66,8 +67,10 @@ class ProxyingHttp(CorkedHttp):
         """The server stops."""
         if self._taken is not None:
             self._taken.close()
-        else:
-            super().shutdown()
+            return
+        super().shutdown()
+        if self.scheme == "https" and self.transport.is_closing():
+            part(self.transport)
 
     @contextlib.asynccontextmanager
     async def streams(
