@@ -25,6 +25,8 @@ from tests.watchdog import Watchdog, unmount
 IMAGE = "determined-test:1"
 _START_S = 60.0
 _STOP_S = 30.0
+_COMMAND_S = 600
+"""Importing an image takes minutes on a machine that is busy with other tests."""
 
 
 def missing() -> str | None:
@@ -158,7 +160,7 @@ class Daemon:
             ["docker", "-H", self.address, *arguments],
             stdin=stdin or subprocess.DEVNULL,
             capture_output=True,
-            timeout=120,
+            timeout=_COMMAND_S,
             env={"PATH": os.environ["PATH"], "HOME": str(self.root)},
         )
 

@@ -24,7 +24,9 @@ from tests.docker_daemon import processes_of
 from tests.watchdog import Watchdog, unmount
 
 IMAGE = "localhost/determined-test:1"
-_START_S = 30.0
+_START_S = 60.0
+_COMMAND_S = 600
+"""An import took two minutes on a machine that was busy with other tests."""
 _MOST = 32_768
 """Podman brings its own limit of processes down to this."""
 
@@ -92,7 +94,7 @@ class Podman:
             [*self._command(), *arguments],
             stdin=stdin or subprocess.DEVNULL,
             capture_output=True,
-            timeout=120,
+            timeout=_COMMAND_S,
             env=self._env(),
         )
 

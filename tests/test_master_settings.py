@@ -145,6 +145,22 @@ __internal: {preemption_timeout: 60}
     assert len(settings.warnings) == 3
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("webhooks.signing_key", "webhooks: {signing_key: k}"),
+        ("webhooks.base_url", "webhooks: {base_url: 'http://m'}"),
+        ("integrations.pachyderm.address", "integrations: {pachyderm: {address: a}}"),
+        ("__internal.audit_logging_enabled", "__internal: {audit_logging_enabled: true}"),
+        ("security.authz._strict_ntsc_enabled", "security: {authz: {_strict_ntsc_enabled: true}}"),
+    ],
+)
+def test_an_option_that_does_nothing_here_is_told(tmp_path: Path, path: str, text: str) -> None:
+    (told,) = (w for w in read(tmp_path, text).warnings if "no effect" in w)
+    assert told == f"root.{path}: has no effect in this version: remove it"
+    assert not any("no effect" in warning for warning in read(tmp_path).warnings)
+
+
 def test_keys_are_read_in_any_case(tmp_path: Path) -> None:
     assert read(tmp_path, "DB: {Host: h, user: u, NAME: n}").db.host == "h"
 

@@ -26,7 +26,7 @@ A flag wins over a variable, a variable over the file, the file over the default
 YAML: the option `db.host` of the master is `db: {host: ...}` in `/etc/determined/master.yaml`,
 the variable `DET_DB_HOST` and the flag `--db-host`. An option without a flag can only be given in
 the file. A name that nobody knows, a value that cannot be used and an option that this version
-does not have are errors at start, all told at once.
+does not have are errors at start, all told at once; one that does nothing here is a warning.
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from determined_master.api.app import Api
+from determined_master.api.cors import Cors
 from determined_master.api.table import all_routes
 from determined_master.composition.backends import NO_STAND_INS, StandIns, join_backends
 from determined_master.composition.effects import register_effects
@@ -18,6 +19,7 @@ from determined_master.composition.work import join_work
 if TYPE_CHECKING:
     import asyncio
 
+    from determined_master.api.http import Asgi
     from determined_master.services.bootstrap import Cluster
     from determined_master.services.passwords import Passwords
     from determined_master.settings import Settings
@@ -48,7 +50,8 @@ class App:
         self.flusher = work.flusher
         self.deletions = work.deletions
         self.services = make_services(base, backends, queues, work, passwords)
-        self.api = Api(all_routes(), self.services, base.identities)
+        self._api = Api(all_routes(), self.services, base.identities)
+        self.asgi: Asgi = Cors(self._api) if settings.enable_cors else self._api
         self._loops = Loops(base, backends, queues, work, self.services)
         Listeners(base, work.proxies).listen()
 
@@ -58,7 +61,7 @@ class App:
 
     def close(self) -> None:
         """Wait for the threads that serve requests."""
-        self.api.close()
+        self._api.close()
         self.services.checkpoint_files.close()
 
     def _nudge(self, pool: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from determined_master.store.embedded import EmbeddedServer
+from determined_master.store.embedded import EmbeddedServer, told_when_full
 from determined_master.store.embedded_files import Layout, default_layout
 from determined_master.store.errors import DataDirInUse, NoDataDir
 from determined_master.store.migrate import migrate
@@ -64,19 +64,28 @@ async def database(settings: Settings) -> AsyncIterator[Address]:
         yield embedded_address(server.connection_options)
         return
     try:
-        address = embedded_address(server.connection_options)
-        await _migrate(address, settings)
+        with told_when_full(layout):
+            address = embedded_address(server.connection_options)
+            await _migrate(address, settings)
+            async with _supervised(server):
+                yield address
+    finally:
+        await server.stop()
+
+
+@contextlib.asynccontextmanager
+async def _supervised(server: EmbeddedServer) -> AsyncIterator[None]:
+    """Keep it running, and raise what the user of the database raises as it was raised."""
+    try:
         async with asyncio.TaskGroup() as group:
             supervisor = group.create_task(server.supervise())
-            yield address
+            yield
             supervisor.cancel()
     except ExceptionGroup as group_of_one:
         # What whoever uses the database raised: it is told as it would be with the user's own.
         if len(group_of_one.exceptions) > 1:
             raise
         raise group_of_one.exceptions[0] from None
-    finally:
-        await server.stop()
 
 
 def default_storage(settings: Settings) -> Path | None:

@@ -120,7 +120,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
 def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
     """How the API is served."""
     config = uvicorn.Config(
-        master.api,
+        master.asgi,
         http=ProxyingHttp,
         ws=AgentSocket,
         loop="none",

@@ -67,7 +67,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[
         int, Meta(ge=0, le=65535, description="Port to listen on. Default: 8080, with TLS 8443.")
     ] = 0
-    root: Annotated[str, Meta(description="Directory of the web interface's files.")] = ""
+    root: Annotated[str, Meta(description="Has no effect yet: there is no web interface.")] = ""
     cluster_name: Annotated[str, Meta(description="Name of this cluster for people.")] = ""
     db: Database = Database()
     security: Security = Security()
@@ -101,7 +101,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     notebook_timeout: Annotated[
         int | None, Meta(description="Seconds until an idle notebook ends; none for never.")
     ] = None
-    enable_cors: Annotated[bool, Meta(description="Whether pages elsewhere may call.")] = False
+    enable_cors: Annotated[bool, Meta(description="Whether pages of other origins may call.")] = (
+        False
+    )
     reserved_ports: Annotated[
         tuple[int, ...] | None, Meta(description="Ports that no task is given.")
     ] = None

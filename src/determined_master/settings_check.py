@@ -223,7 +223,19 @@ def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]
     yield "__internal.proxied_servers", internal.proxied_servers, text
 
 
+def _without_effect(settings: Settings) -> Iterator[tuple[str, object]]:
+    """Options that older files may have, and what was given for them."""
+    yield "webhooks.signing_key", settings.webhooks.signing_key
+    yield "webhooks.base_url", settings.webhooks.base_url
+    yield "integrations.pachyderm.address", settings.integrations.pachyderm.address
+    yield "__internal.audit_logging_enabled", settings.internal.audit_logging_enabled
+    yield "security.authz._strict_ntsc_enabled", settings.security.authz.strict_ntsc_enabled
+
+
 def _warn(settings: Settings, report: Report) -> None:
+    for at, is_asked_for in _without_effect(settings):
+        if is_asked_for:
+            report.warn(f"root.{at}", "has no effect in this version: remove it")
     if settings.telemetry.enabled or settings.telemetry.otel_enabled:
         report.warn("root.telemetry", "has no effect: nothing is ever sent to anybody")
     if settings.db.migrations or settings.db.views_and_triggers:

@@ -52,7 +52,12 @@ class Cache(Struct, frozen=True, kw_only=True):
 
     cache_dir: Annotated[
         str,
-        Meta(description=("Default: $XDG_CACHE_HOME/determined, for root /var/cache/determined.")),
+        Meta(
+            description=(
+                "Nothing is kept there in this version. Default: $XDG_CACHE_HOME/determined, for "
+                "root /var/cache/determined."
+            )
+        ),
     ] = ""
 
 
@@ -76,7 +81,7 @@ class Telemetry(Struct, frozen=True, kw_only=True):
 class Observability(Struct, frozen=True, kw_only=True):
     """Figures for Prometheus."""
 
-    enable_prometheus: Annotated[bool, Meta(description="Whether they are served.")] = True
+    enable_prometheus: Annotated[bool, Meta(description="Has no effect in this version.")] = True
 
 
 class Retention(Struct, frozen=True, kw_only=True):
@@ -95,9 +100,9 @@ class Webhooks(Struct, frozen=True, kw_only=True):
 
     signing_key: Annotated[
         str,
-        Meta(description="Key that signs them; made up at each start when unset."),
+        Meta(description="Has no effect in this version."),
     ] = ""
-    base_url: Annotated[str, Meta(description="Address of the master in messages.")] = ""
+    base_url: Annotated[str, Meta(description="Has no effect in this version.")] = ""
 
 
 class LogoPaths(Struct, frozen=True, kw_only=True):
@@ -118,7 +123,7 @@ class UiCustomization(Struct, frozen=True, kw_only=True):
 class Pachyderm(Struct, frozen=True, kw_only=True):
     """Where Pachyderm is."""
 
-    address: Annotated[str, Meta(description="Given to tasks as PACHD_ADDRESS.")] = ""
+    address: Annotated[str, Meta(description="Has no effect in this version.")] = ""
 
 
 class Integrations(Struct, frozen=True, kw_only=True):
@@ -141,9 +146,9 @@ class ExternalSessions(Struct, frozen=True, kw_only=True):
 class Internal(Struct, frozen=True, kw_only=True):
     """Options for those who work on the master."""
 
-    audit_logging_enabled: Annotated[
-        bool, Meta(description="Whether every changing call is logged.")
-    ] = False
+    audit_logging_enabled: Annotated[bool, Meta(description="Has no effect in this version.")] = (
+        False
+    )
     external_sessions: ExternalSessions = ExternalSessions()
     proxied_servers: tuple[dict[str, Any], ...] = ()
 

@@ -98,5 +98,5 @@ CASES = {
     "master.config": Case(
         free=frozenset({"config"}), why="our settings have other names; see docs/settings.md"
     ),
-    "cors.get": Case(free=frozenset("*"), why="CORS is not served yet"),
+    "cors.get": Case(free=frozenset("*"), why="the body is that of the sample `me`"),
 }

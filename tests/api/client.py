@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from determined_master.api.app import Api
+from determined_master.api.http import Asgi
 
 DEADLINE_S = 60
 
@@ -36,7 +36,7 @@ class Answer:
 class Client:
     """One caller; `token` may be replaced at any time."""
 
-    def __init__(self, app: Api, token: str = "") -> None:
+    def __init__(self, app: Asgi, token: str = "") -> None:
         self.app = app
         self.token = token
 

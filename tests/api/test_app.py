@@ -15,7 +15,9 @@ from tests.api.small_app import HERE, ROUTES, seen, small_app
 
 from determined_master.api.allowlist import OPEN, TASK
 from determined_master.api.app import Api
+from determined_master.api.gateway import PRETTY_TO_BYTES
 from determined_master.api.http import MAX_BODY_BYTES, MAX_STRANGERS_BODY_BYTES
+from determined_master.api.protojson.marks import MAX_MARKS
 from determined_wire.rest.endpoints import ENDPOINTS
 
 
@@ -186,6 +188,17 @@ async def test_headers_gzip_and_pretty(user: Client) -> None:
         ("/api/v1/experiments/1", {"accept": "application/json+pretty"}),
     ):
         assert b'\n    "experiment": {' in (await user("GET", target, headers=headers)).body
+    large = (await user("GET", f"/api/v1/experiments/{PRETTY_TO_BYTES}?pretty")).body
+    assert large.startswith(b'{"experiment":'), "to indent it holds up all others"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["/api/v1/task/logs", "/task-logs"])
+async def test_a_body_of_too_many_values_is_refused(user: Client, target: str) -> None:
+    body = b'{"x": [' + b"[]," * MAX_MARKS + b"[]]}"
+    answer = await user("POST", target, body)
+    assert answer.status == 400
+    assert b"send it in several requests" in answer.body
 
 
 async def test_a_body_over_the_limit_is_refused_before_it_is_read(user: Client) -> None:

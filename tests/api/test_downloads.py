@@ -17,6 +17,8 @@ from tests.covers import covers
 from tests.object_server import ObjectServer, object_server
 
 from determined_master import entropy
+from determined_master.api import model_definitions
+from determined_master.store import experiments
 
 FILES = {"weights.bin": b"\x01\x02" * 1_000_000, "sub/deep/notes.txt": b"hello\n", "empty": b""}
 
@@ -197,3 +199,17 @@ async def test_a_model_directory_comes_as_a_file(admin: Client) -> None:
         assert tar.extractfile("train.py").read() == base64.b64decode(FILE["content"])
     for wrong, status in (("x", 400), ("99999999999", 400), ("999999", 404)):
         assert (await admin("GET", f"/experiments/{wrong}/model_def")).status == status
+
+
+async def test_a_model_directory_of_several_pieces_is_whole(
+    admin: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = await submitted(admin)
+    path = f"/experiments/{trial['experimentId']}/model_def"
+    whole = (await admin("GET", path)).body
+    for bytes_a_piece in (len(whole), len(whole) - 1, 12):
+        monkeypatch.setattr(experiments, "MODEL_PIECE_BYTES", bytes_a_piece)
+        monkeypatch.setattr(model_definitions, "BASE64_PIECE", bytes_a_piece // 3 * 3)
+        assert (await admin("GET", path)).body == whole
+        found = (await admin("GET", f"/api/v1{path}")).json()
+        assert base64.b64decode(found["b64Tgz"], validate=True) == whole

@@ -33,6 +33,7 @@ from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
 from tests.postgres import new_database
 
 from determined_master.api.app import Api, build_table
+from determined_master.api.cors import Cors
 from determined_master.api.routes import Route
 from determined_master.api.table import all_routes
 from determined_master.services.passwords import Passwords
@@ -60,6 +61,7 @@ CASES: dict[str, Case] = {
     **cases_usage.CASES,
 }
 SAMPLES = load()
+WITH_CORS = "enable_cors: true"
 KNOWN_CALLERS = {"admin", "user", "none", "bad", "inactive", "task", "revoked"}
 TABLE = build_table(all_routes())
 
@@ -116,7 +118,7 @@ def reason_to_skip(sample: dict[str, Any]) -> str:
     """Why a sample is no test yet; empty when it is one."""
     if sample["method"] in ("WS", "DELIVERY"):
         return "not an HTTP exchange: tested with what sends it"
-    if sample.get("setup"):
+    if sample.get("setup", WITH_CORS) != WITH_CORS:
         return f"needs another configuration: {sample['setup']}"
     if not served(sample):
         return "not served yet (501)"
@@ -142,6 +144,8 @@ async def test_sample(sample: dict[str, Any], world: World) -> None:
     case = CASES.get(sample["id"], Case())
     if case.prepare is not None:
         await case.prepare(world)
+    if sample.get("setup") == WITH_CORS:
+        world.clients = {k: Client(Cors(c.app), c.token) for k, c in world.clients.items()}
     check(sample, case, await send(world, sample, case))
 
 

@@ -84,7 +84,7 @@ def machine(docker: Daemon) -> Iterator[Machine]:
                 "PACKAGES": str(root / "packages"),
             }
             subprocess.run(
-                [str(BUILD), part, image], env=env, check=True, capture_output=True, timeout=300
+                [str(BUILD), part, image], env=env, check=True, capture_output=True, timeout=900
             )
         shutil.rmtree(root / "packages")
         yield made

@@ -1,5 +1,7 @@
+import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +11,15 @@ from tests.engine import toy
 from tests.engine.conftest import make_engine
 from tests.engine.test_kill import durable_server
 
+from determined_master.database import database as own_database
 from determined_master.domain.errors import DetError
-from determined_master.store.embedded import EmbeddedServer
+from determined_master.settings import load
+from determined_master.store.backup import back_up
 from determined_master.store.embedded_files import Layout
-from determined_master.store.errors import DiskFull
+from determined_master.store.embedded_start import find_running
+from determined_master.store.errors import DatabaseError, DiskFull
+from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.pool import Address, connect
 
 pytestmark = [
     pytest.mark.slow,
@@ -38,11 +45,62 @@ def small_disk(tmp_path_factory: pytest.TempPathFactory, request) -> Iterator[Pa
     path.rmdir()
 
 
-@pytest.mark.parametrize("small_disk", [20], indirect=True)
+@pytest.mark.parametrize("small_disk", [20, 40, 46, 54], indirect=True)
 async def test_a_first_start_without_room_says_so(small_disk: Path) -> None:
-    server = EmbeddedServer(Layout(small_disk / "postgres"))
-    with pytest.raises(DiskFull, match="no space is left for the database in"):
-        await server.start()
+    """While the server is made, the database in it, or its tables."""
+    layout = Layout(small_disk / "postgres")
+    with pytest.raises(DiskFull, match=f"no space is left for the database in {layout.root}"):
+        async with own_database(load(["--db-data-dir", str(layout.root)], {})):
+            pass
+    assert find_running(layout) is None
+
+
+@pytest.mark.parametrize("small_disk", [160], indirect=True)
+async def test_a_server_that_ends_on_a_full_disk_is_back_once_there_is_room(
+    small_disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with durable_server(small_disk) as (server, address, _):
+        ballast = fill(small_disk)
+        os.kill(server.pid, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            while not any(  # noqa: ASYNC110 - until the supervisor has said so
+                "no space" in getattr(record, "error", "") for record in caplog.records
+            ):
+                await asyncio.sleep(0.01)
+        ballast.unlink()
+        conn = None
+        async with asyncio.timeout(60):
+            while conn is None:
+                with contextlib.suppress(*DATABASE_ERRORS):
+                    conn = await connect(address)
+                await asyncio.sleep(0.01)
+        assert await conn.fetchval("SELECT count(*) FROM journal") == 0
+        await conn.close()
+
+
+@pytest.mark.parametrize("small_disk", [1], indirect=True)
+async def test_a_backup_without_room_says_so(small_disk: Path, database: Address) -> None:
+    conn = await connect(database)
+    try:
+        insert = "INSERT INTO model_definitions (digest, tgz) VALUES ('x', $1)"
+        await conn.execute(insert, os.urandom(4 * MIB))
+        with pytest.raises(DatabaseError, match=f"{small_disk}.*No space left.*more room"):
+            async with asyncio.timeout(60):
+                await back_up(conn, small_disk / "backup")
+    finally:
+        await conn.close()
+
+
+def fill(disk: Path) -> Path:
+    """Leave no room on a disk; the file to remove for some."""
+    ballast = disk / "ballast"
+    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(MIB))
+    with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    return ballast
 
 
 @pytest.mark.parametrize("small_disk", [160], indirect=True)
@@ -59,10 +117,7 @@ async def test_a_disk_that_fills_up_refuses_events_and_loses_none(small_disk: Pa
         make_engine(address, pool) as engine,
     ):
         await engine.wait_until_leading()
-        ballast = small_disk / "ballast"
-        with contextlib.suppress(OSError), ballast.open("wb") as file:
-            while True:
-                file.write(bytes(MIB))
+        ballast = fill(small_disk)
         refused = None
         for n in range(20_000):
             try:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pathlib
 import subprocess
 import sys
+import threading
 
 import pytest
 from tests.harness.conftest import SOURCE, Task
-from tests.harness.master_double import MasterDouble
+from tests.harness.master_double import Answer, Call, MasterDouble
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
@@ -37,7 +38,20 @@ def test_a_preempted_trial_saves_and_resumes_where_it_was(
     task.env["DET_HPARAMS"] = (
         '{"learning_rate": 0.05, "hidden_size": 32, "alpha": 0.0001, "batch_size": 64}'
     )
-    master.preempt.set()  # it asks after each epoch: the first is its last, or one soon after
+    answered = threading.Event()
+
+    def tell(call: Call) -> Answer:
+        answer = master._wait_for_preemption(call)
+        answered.set()
+        return answer
+
+    def store(_: Call) -> Answer:
+        """It saves at a quarter of its way, and waits there until it has been told to leave."""
+        return (200, {}) if answered.wait(60) else (500, {})
+
+    master.on("GET", "/signals/preemption$", tell)
+    master.on("POST", "/api/v1/checkpoints$", store)
+    master.preempt.set()
     p = task.start([sys.executable, "-m", "determined.exec.entry", "trial"])
     _, err = p.communicate(timeout=120)
     assert p.returncode == 0, err

@@ -42,10 +42,16 @@ def loop_of(held: LiveAllocations, engine: Any, agents: Any, **rules: Any) -> Po
 
 @asynccontextmanager
 async def running_loop(pool: PoolLoop) -> AsyncIterator[list[float]]:
-    """The loop at work; the instants of its plans."""
+    """The loop at work; the instants at which its plans begin."""
     at: list[float] = []
     clock = asyncio.get_running_loop().time
-    pool._tell = lambda decision: at.append(clock())
+    tick = type(pool).tick
+
+    async def noted() -> None:
+        at.append(clock())
+        await tick(pool)
+
+    pool.tick = noted  # type: ignore[method-assign]  # what a plan takes may come between
     task = asyncio.create_task(pool.run())
     yield at
     task.cancel()

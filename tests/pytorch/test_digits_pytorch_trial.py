@@ -71,7 +71,7 @@ def test_a_class_is_trained_by_two_ranks_and_stopped_by_its_epochs(cluster: Clus
         hyperparameters={"learning_rate": rates, "channels": 8, "global_batch_size": 64},
         reproducibility={"experiment_seed": SEED},
     )
-    assert cluster.wait(experiment, 150) == "COMPLETED"
+    assert cluster.wait(experiment, 240) == "COMPLETED"
     good, bad = cluster.trials(experiment)
     assert good["hparams"]["learning_rate"] > 0.1 > 0.001 > bad["hparams"]["learning_rate"]
     text = cluster.text(good["id"])
@@ -92,7 +92,7 @@ def test_a_paused_script_goes_on_with_its_next_batch(cluster: Cluster) -> None:
     def trial() -> Any:
         return next(iter(cluster.trials(experiment)), None)
 
-    until(lambda: trial() and trial()["totalBatchesProcessed"] > EPOCH, 60, "an epoch")
+    until(lambda: trial() and trial()["totalBatchesProcessed"] > EPOCH, what="an epoch")
     cluster.post(f"/api/v1/experiments/{experiment}/pause")
     until(lambda: cluster.state(experiment) == "PAUSED", what="the pause")
     until(lambda: not cluster.tasks(), what="the end of the run")

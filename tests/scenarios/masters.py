@@ -37,7 +37,7 @@ async def master(
         await asyncio.wait_for(ready.wait(), 60)
         opened = await app.services.auth.login("admin", PASSWORD, is_hashed=False)
         try:
-            yield app, Client(app.api, opened.token)
+            yield app, Client(app.asgi, opened.token)
         finally:
             listener.backend = None
             running.cancel()

@@ -21,6 +21,8 @@ from determined_master.store.losses import DATABASE_ERRORS
 from determined_master.store.pool import Conn, Pool
 
 TRIALS, REPORTS, KILLS = 4, 60, 3
+LIMIT_S = 600
+"""Three recoveries took a minute on a machine that was busy with other tests."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
@@ -71,7 +73,7 @@ async def kill(server: EmbeddedServer) -> None:
     killed = server.pid
     assert killed is not None
     os.kill(killed, signal.SIGKILL)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT_S):
         while server.pid == killed:  # noqa: ASYNC110 - until the supervisor acts
             await asyncio.sleep(0.01)
 
@@ -96,7 +98,7 @@ async def test_postgres_killed_during_a_flush_loses_no_answered_report(seed: int
         async with durable_server(Path(directory)) as (server, _, pool):
             trials, facts = await fill(pool)
             flusher = Flusher(pool)
-            async with asyncio.TaskGroup() as group, asyncio.timeout(120):
+            async with asyncio.TaskGroup() as group, asyncio.timeout(LIMIT_S):
                 running = group.create_task(flusher.run())
                 answered = Answered()
                 work = [group.create_task(report_all(flusher, i, facts, answered)) for i in trials]

@@ -8,7 +8,7 @@ import pytest
 from tests.covers import covers
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.yaml_text import parse_yaml
+from determined_master.services.yaml_text import MAX_CHARACTERS, parse_yaml
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,9 @@ def test_words_that_yaml_1_1_read_as_booleans_are_pointed_out_where_no_schema_ca
     parsed = parse_yaml(text)
     assert parsed.value["hyperparameters"]["augment"] == "no"
     assert [w.split(" is")[0] for w in parsed.warnings] == ["line 3: `no`", "line 5: `on`"]
+
+
+def test_a_text_that_is_too_long_is_refused_unread() -> None:
+    assert parse_yaml("a: " + "x" * (MAX_CHARACTERS - 3)).value["a"][:1] == "x"
+    with pytest.raises(InvalidArgument, match=f"at most {MAX_CHARACTERS} are read: put data into"):
+        parse_yaml("[" * (MAX_CHARACTERS + 1))

@@ -1,8 +1,12 @@
 import asyncio
+import contextlib
 import os
 import signal
 import stat
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -153,12 +157,13 @@ async def test_a_server_that_does_not_answer_is_replaced(
     pid = first.pid
     first._release()
     os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr("determined_master.store.embedded.ADOPT_DEADLINE_S", 0.2)
-    monkeypatch.setattr("determined_master.store.embedded_start.STOP_DEADLINE_S", 0.3)
-    monkeypatch.setattr("determined_master.store.embedded_start.QUERY_DEADLINE_S", 0.1)
-
     second = EmbeddedServer(layout)
-    await second.start()
+    with monkeypatch.context() as impatient:
+        impatient.setattr("determined_master.store.embedded.ADOPT_DEADLINE_S", 0.2)
+        impatient.setattr("determined_master.store.embedded_start.STOP_DEADLINE_S", 0.3)
+        # For the new server's first answer, too.
+        impatient.setattr("determined_master.store.embedded_start.QUERY_DEADLINE_S", 1.0)
+        await second.start()
     try:
         assert second.pid != pid
         assert await ask(layout, "SELECT 1") == 1
@@ -227,6 +232,39 @@ async def test_a_first_start_that_was_killed_half_way_is_begun_anew(layout: Layo
     await server.start()
     await server.stop()
     assert not half_made.exists()
+
+
+def orphaned_initdb(layout: Layout) -> psutil.Process:
+    """The `initdb` of a first start that was killed; it stands still."""
+    starts = (
+        "import asyncio, pathlib, sys\n"
+        "from determined_master.store.embedded_files import Layout\n"
+        "from determined_master.store.embedded_start import ensure_data\n"
+        "asyncio.run(ensure_data(Layout(pathlib.Path(sys.argv[1]))))\n"
+    )
+    starter = subprocess.Popen([sys.executable, "-c", starts, str(layout.root)])
+    own = psutil.Process(starter.pid)
+    while not (made := [child for child in own.children() if child.name() == "initdb"]):
+        assert starter.poll() is None, "it ended before anybody looked"
+        time.sleep(0.001)
+    made[0].suspend()
+    starter.kill()
+    starter.wait()
+    return made[0]
+
+
+async def test_what_a_killed_first_start_has_left_at_work_is_ended(layout: Layout) -> None:
+    """It would clear away what the next start makes."""
+    orphan = orphaned_initdb(layout)
+    server = EmbeddedServer(layout)
+    await server.start()
+    try:
+        assert await ask(layout, "SELECT 1") == 1
+        assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
+    finally:
+        await server.stop()
+        with contextlib.suppress(psutil.Error):
+            orphan.kill()
 
 
 async def test_a_server_that_cannot_start_says_why(layout: Layout) -> None:

@@ -34,6 +34,16 @@ def make_group(container_id: str, limit: int) -> str:
     return ""
 
 
+def members_of_group(container_id: str) -> list[int]:
+    """Processes in a task's cgroup, whatever they have made of their parents and environment."""
+    found: list[int] = []
+    for parent in _parents():
+        with contextlib.suppress(OSError):  # it was never made
+            text = (parent / f"{_PREFIX}{container_id}" / "cgroup.procs").read_text()
+            found += [int(pid) for pid in text.split() if pid != "0"]
+    return found
+
+
 def remove_group(container_id: str) -> None:
     """Remove a task's cgroup; nothing runs in it any more."""
     for parent in _parents():

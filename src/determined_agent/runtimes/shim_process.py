@@ -14,6 +14,7 @@ import determined_agent
 from determined_agent import clock
 from determined_agent.directory import ContainerDirectory, Exit
 from determined_agent.process_tree import kill_all, kill_below, send
+from determined_agent.runtimes.process_bound import members_of_group
 from determined_agent.shim import KILL_ALL, LOCK_FD
 from determined_wire.agent_link import Address, Failure
 
@@ -182,7 +183,7 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
 def lost_exit(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
     """The end of a task whose shim left no status: end what is left of it."""
     marker = f"DET_CONTAINER_ID={directory.container_id}".encode()
-    kill_all(lambda: _members(marker))
+    kill_all(lambda: [*_members(marker), *members_of_group(directory.container_id)])
     if was_killed:
         failure = Failure("container_failed", "container was killed", 137)
         return Exit(exit_code=137, failure=failure)

@@ -53,7 +53,7 @@ async def logout(call: Call, request: LogoutRequest) -> LogoutResponse:
 @plain_route("POST", "/login")
 async def plain_login(call: Call) -> dict[str, str] | Reply:
     """As older clients log in: the password comes hashed, a refusal is a 403."""
-    request = plain_json(call, LoginRequest)
+    request = await plain_json(call, LoginRequest)
     try:
         opened = await call.services.auth.login(request.username, request.password, is_hashed=True)
     except InvalidArgument as error:

@@ -26,6 +26,7 @@ from determined_master.api.http import (
 )
 from determined_master.api.protojson import (
     PathParameter,
+    check_marks,
     decode,
     decode_field,
     encode,
@@ -39,6 +40,9 @@ from determined_wire.proto import Endpoint, Message
 
 THREAD_FROM_BYTES = 1024 * 1024
 """Bodies from this size on are decoded outside the event loop."""
+
+PRETTY_TO_BYTES = 4 * 1024 * 1024
+"""A larger answer is not indented: nobody reads it, and all others wait meanwhile."""
 
 HEADERS: tuple[Header, ...] = (
     (b"content-type", b"application/json"),
@@ -71,13 +75,13 @@ class GatewayRoute:
         """Build the request from path, query and body; the path wins over the body.
 
         Raises:
-            InvalidArgument: a part of it cannot be read.
+            InvalidArgument: a part of it cannot be read, or it has too many values.
             ResourceExhausted: the body is over the limit.
         """
         body = await read_body(receive, http) if self._body else b""
         if len(body) >= THREAD_FROM_BYTES:
             loop = asyncio.get_running_loop()
-            message = await loop.run_in_executor(threads, self._decode, body)
+            message = await loop.run_in_executor(threads, self._decode_large, body)
         else:
             message = self._decode(body)
         if self._body != "*" and http.query:
@@ -106,6 +110,10 @@ class GatewayRoute:
         if foreign is not None:
             raise NotFound(f"{foreign[0]} '{foreign[1]}' not found")
 
+    def _decode_large(self, body: bytes) -> Message:
+        check_marks(body)
+        return self._decode(body)
+
     def _decode(self, body: bytes) -> Message:
         if self._body in ("", "*"):
             return decode(self._request, body)
@@ -116,7 +124,7 @@ async def send_message(send: Send, http: Http, message: Message, threads: Execut
     """Answer with one message."""
     body = encode(message)
     headers = OK_HEADERS
-    if http.wants_pretty:
+    if http.wants_pretty and len(body) <= PRETTY_TO_BYTES:
         body = msgspec.json.format(body, indent=4)
     if http.set_headers:
         headers = (*headers, *http.set_headers)

@@ -15,6 +15,7 @@ from determined_master.domain.errors import ResourceExhausted
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 MAX_BODY_BYTES = 96 * 1024 * 1024

@@ -77,7 +77,7 @@ async def post_plain_task_logs(call: Call) -> str:
             source=line.source,
             stdtype=line.stdtype,
         )
-        for line in plain_json(call, list[PlainLine])
+        for line in await plain_json(call, list[PlainLine])
     ]
     await call.services.task_logs.post(call.caller, lines)
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from typing import Any, TypeVar
@@ -18,25 +19,38 @@ from determined_master.api.http import (
     send_body,
     while_connected,
 )
+from determined_master.api.protojson import check_marks
 from determined_master.api.routes import PLAIN_JSON, Call, Reply
 from determined_master.domain.errors import DetError, InvalidArgument
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+THREAD_FROM_BYTES = 1024 * 1024
+"""Bodies from this size on are read outside the event loop."""
+
 HEADERS: tuple[Header, ...] = ((b"content-type", PLAIN_JSON.encode()), *SECURITY_HEADERS)
 
 _encoder = msgspec.json.Encoder()
 
 
-def plain_json(call: Call, kind: type[T]) -> T:
-    """Read the body of a plain route; unknown fields are ignored.
+async def plain_json(call: Call, kind: type[T]) -> T:
+    """Read the body of a plain route, a large one in a thread; unknown fields are ignored.
 
     Raises:
         InvalidArgument: there is none, or it is not of this shape.
     """
+
+    def read() -> T:
+        if is_large:
+            check_marks(call.body)
+        found: T = msgspec.json.decode(call.body, type=kind, strict=False)
+        return found
+
+    is_large = len(call.body) >= THREAD_FROM_BYTES
+
     try:
-        return msgspec.json.decode(call.body, type=kind, strict=False)
+        return await asyncio.to_thread(read) if is_large else read()
     except msgspec.DecodeError as error:
         raise InvalidArgument("Bad Request") from error
 

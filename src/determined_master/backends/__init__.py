@@ -1,1 +1,1 @@
-"""What runs tasks: agents now, Kubernetes later."""
+"""What runs tasks: agents, and Kubernetes clusters."""

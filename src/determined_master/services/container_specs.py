@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +11,8 @@ import msgspec
 from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
-from determined_master.domain.ssh_files import ssh_files
 from determined_master.services import collection_specs, generic_specs
+from determined_master.services.cluster_parts import ClusterParts
 from determined_master.services.container_options import (
     container_options,
     exposed_ports,
@@ -26,7 +23,6 @@ from determined_master.services.interactive_programs import (
     log_sources,
     program_of,
 )
-from determined_master.services.ssh_keys import derive_key_pair
 from determined_master.services.task_defaults import TaskDefaults
 from determined_master.services.task_programs import TaskProgram
 from determined_master.services.tokens import TaskTokens
@@ -72,8 +68,8 @@ class ContainerSpecs:
 
     def __init__(self, pool: asyncpg.Pool, tokens: TaskTokens, defaults: TaskDefaults) -> None:
         self._pool = pool
-        self._tokens = tokens
         self._defaults = defaults
+        self._cluster = ClusterParts(tokens, defaults)
         self._secrets = InteractiveSecrets(tokens, defaults)
 
     async def build(
@@ -112,7 +108,7 @@ class ContainerSpecs:
         if state.request.task_type in INTERACTIVE_KINDS:
             return [await self._build_interactive(state, containers[0], device_types[0])]
         gang = await self._read_gang(state, hosts)
-        keys = await self._ssh_files(gang.experiment.id) if containers[0].count > 1 else []
+        keys = await self._cluster.ssh_files(gang.experiment.id) if containers[0].count > 1 else []
         return [
             self._build_trial(state, container, gang, keys, device_type)
             for container, device_type in zip(containers, device_types, strict=True)
@@ -156,8 +152,8 @@ class ContainerSpecs:
     ) -> link.ContainerSpec:
         config = gang.experiment.config
         own_ports = gang_ports.ports_of_rank(gang.ports, container.rank)
-        environment = self._base(state, container, gang.experiment.username)
-        environment.update(self._gang_variables(state, container, gang.ports))
+        environment = self._cluster.identity(state, container, gang.experiment.username)
+        environment.update(self._cluster.network(state, container, gang.ports))
         environment.update(task_spec.trial_environment(gang.run, own_ports))
         environment.update(task_spec.user_environment(config, device_type))
         spec = self._spec(state, container, config, environment, gang.run)
@@ -195,7 +191,7 @@ class ContainerSpecs:
             if experiment is None:
                 raise RuntimeError(f"experiment {row.experiment_id} has no row")
             user = await self._user(conn, experiment.user_id, experiment.workspace_id)
-        environment = self._base(state, container, experiment.username)
+        environment = self._cluster.identity(state, container, experiment.username)
         environment.update(task_spec.user_environment(experiment.config, "cpu"))
         config = {**experiment.config, "checkpoint_storage": row.storage}
         spec = link.ContainerSpec(
@@ -206,7 +202,7 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=user,
-            files=(*collection_specs.files(row), *self._trust()),
+            files=(*collection_specs.files(row), *self._cluster.trust()),
             mounts=tuple(mounts(config)),
             network_mode=self._defaults.of(state.request.pool).network_mode,
         )
@@ -248,11 +244,11 @@ class ContainerSpecs:
     ) -> link.ContainerSpec:
         """Of a task that is neither a trial's nor the master's own."""
         defaults = self._defaults.of(state.request.pool)
-        environment = self._base(state, container, program.username)
+        environment = self._cluster.identity(state, container, program.username)
         exposed = set(program.ports)
         if container.count > 1:
             own = gang_ports.ports_of_rank(ports, container.rank)
-            environment.update(self._gang_variables(state, container, ports))
+            environment.update(self._cluster.network(state, container, ports))
             environment.update({name: str(port) for name, port in own.items()})
             exposed |= {task_spec.RENDEZVOUS_PORT, *own.values()}
         environment.update(program.environment)
@@ -264,21 +260,13 @@ class ContainerSpecs:
             environment=environment,
             work_dir=program.work_dir,
             user=who.user,
-            files=(*self._files(state), *program.files),
+            files=(*self._cluster.files(state), *program.files),
             mounts=program.mounts,
             ports=tuple(sorted(exposed)),
             network_mode=defaults.network_of(container.count),
         )
         options = self._options(state, who.config, who.device_type)
         return msgspec.structs.replace(spec, **options)
-
-    def _files(self, state: alloc.Allocation) -> tuple[link.File, ...]:
-        """What the cluster puts beside the user's: trust, and what runs before the program."""
-        hook = self._defaults.of(state.request.pool).startup_hook
-        if not hook:
-            return self._trust()
-        path = f"{task_spec.RUN_DIR}/dynamic-tcd-startup-hook.sh"
-        return (*self._trust(), link.File(path=path, content=hook.encode(), mode=0o744))
 
     def _options(
         self, state: alloc.Allocation, config: dict[str, Any], device_type: str
@@ -291,53 +279,6 @@ class ContainerSpecs:
         """Whom the tasks of a user in a workspace run as."""
         linked = await workspaces.find_agent_user(conn, user_id, workspace_id)
         return msgspec.structs.replace(self._defaults.user, **linked)
-
-    async def _ssh_files(self, experiment_id: int) -> list[link.File]:
-        """By which launchers reach the other containers of a gang."""
-        keys = await asyncio.to_thread(
-            derive_key_pair,
-            self._tokens.ssh_seed(experiment_id),
-            self._defaults.ssh_key_type,
-            self._defaults.rsa_bits,
-        )
-        return [link.File(f.path, f.content, f.mode, f.is_root_owned) for f in ssh_files(keys)]
-
-    def _trust(self) -> tuple[link.File, ...]:
-        """By which a task knows the master when that serves HTTPS."""
-        if not self._defaults.master_cert_file:
-            return ()
-        cert = Path(self._defaults.master_cert_file).read_bytes()  # it may have been renewed
-        return (link.File(task_spec.MASTER_CERT_FILE, cert, 0o644, is_root_owned=True),)
-
-    def _base(
-        self, state: alloc.Allocation, container: alloc.StartContainer, username: str
-    ) -> dict[str, str]:
-        identity = task_spec.TaskIdentity(
-            task_id=state.request.task_id,
-            task_type=state.request.task_type,
-            allocation_id=state.id,
-            container_id=container.container_id,
-            username=username,
-            session_token=self._tokens.session_token(state.id),
-            user_token=self._tokens.user_token(state.id),
-            uses_tls=bool(self._defaults.master_cert_file),
-        )
-        return task_spec.base_environment(identity)
-
-    def _gang_variables(
-        self, state: alloc.Allocation, container: alloc.StartContainer, ports: Mapping[str, int]
-    ) -> dict[str, str]:
-        """What a container is told of the network that it shares with the others."""
-        defaults = self._defaults.of(state.request.pool)
-        found: dict[str, str] = {}
-        if defaults.network_interface:
-            found["DET_INTER_NODE_NETWORK_INTERFACE"] = defaults.network_interface
-        if defaults.gloo_port_range:
-            found["GLOO_PORT_RANGE"] = defaults.gloo_port_range
-        by_rank = gang_ports.ports_by_rank(ports, container.count)
-        if by_rank:
-            found["DET_PORTS_BY_RANK"] = json.dumps(by_rank)
-        return found
 
     def _spec(
         self,
@@ -357,7 +298,7 @@ class ContainerSpecs:
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=self._defaults.user,
-            files=self._files(state),
+            files=self._cluster.files(state),
             mounts=tuple(mounts(config)),
             ports=tuple(sorted(ports)),
             network_mode=defaults.network_of(container.count),

@@ -241,9 +241,8 @@ class Experiments:
             )
 
     async def _make(self, caller: Caller, submission: Submission, prepared: Prepared) -> int:
-        tgz = await asyncio.to_thread(pack, submission.files) if submission.files else None
-        if tgz is not None:
-            model = Model(hashlib.sha256(tgz).digest(), len(tgz), tgz)
+        if submission.files:
+            model = await asyncio.to_thread(_packed, submission.files)
         elif submission.parent_id:
             model = await self._model_of(submission.parent_id)
         else:
@@ -337,6 +336,11 @@ class Experiments:
                 return None
             answer = await rows.find_answer(conn, caller.user_id, submission.idempotency_key)
         return None if answer is None else int(answer["experiment_id"])
+
+
+def _packed(files: Sequence[ModelFile]) -> Model:
+    tgz = pack(files)
+    return Model(hashlib.sha256(tgz).digest(), len(tgz), tgz)
 
 
 def _creation(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain.summary import SYSTEM_GROUPS, Summary, add_report
+from determined_master.store import metric_summaries as stored
 from determined_master.store import metrics as rows
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Summaries:
                 found[trial_id] = kept
         missing = [i for i in locks if i not in found]
         if missing:
-            fresh = await rows.list_fresh_summaries(conn, missing)
+            fresh = await stored.list_fresh_summaries(conn, missing)
             for i in missing:
                 figures = fresh[i] if i in fresh else (await recompute(conn, i))[0]
                 found[i] = TrialSummary(figures, locks[i])
@@ -160,7 +161,7 @@ class Summaries:
 
     async def _write(self, conn: Conn, taken: Sequence[tuple[int, TrialSummary, str]]) -> None:
         versions = [(i, summary.lock.metrics_version, text) for i, summary, text in taken]
-        written = await rows.update_summaries(conn, versions)
+        written = await stored.update_summaries(conn, versions)
         for (trial_id, summary, _), (_, version, _) in zip(taken, versions, strict=True):
             self._due.pop(trial_id, None)
             if trial_id in written and summary.lock.metrics_version == version:
@@ -173,14 +174,14 @@ class Summaries:
         position: int | None = 0
         while position is not None:
             async with self._pool.acquire() as conn:
-                stale, position = await rows.find_stale(conn, position, LOOKED_AT_AT_ONCE)
+                stale, position = await stored.find_stale(conn, position, LOOKED_AT_AT_ONCE)
                 await self._remake_some(conn, stale)
 
     async def _repair_forgotten(self) -> None:
         wanted, self._forgotten = self._forgotten, set()
         try:
             async with self._pool.acquire() as conn:
-                await self._remake_some(conn, await rows.list_stale(conn, sorted(wanted)))
+                await self._remake_some(conn, await stored.list_stale(conn, sorted(wanted)))
         except BaseException:
             self._forgotten |= wanted
             raise
@@ -211,7 +212,7 @@ async def _remake(conn: Conn, trial_id: int) -> None:
         if lock is not None:
             figures, _ = await recompute(conn, trial_id)
             text = TrialSummary(figures, lock).text()
-            await rows.update_summaries(conn, [(trial_id, lock.metrics_version, text)])
+            await stored.update_summaries(conn, [(trial_id, lock.metrics_version, text)])
 
 
 def _add(summary: Summary, page: Iterable[rows.StoredReport]) -> None:

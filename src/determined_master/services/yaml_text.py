@@ -16,6 +16,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from determined_master.domain.errors import InvalidArgument
 
+MAX_CHARACTERS = 1024 * 1024
+"""A megabyte of numbers keeps a thread busy for half a minute."""
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
 """Values in all, those behind aliases counted each time: a small text can stand for billions."""
@@ -43,8 +45,13 @@ def parse_yaml(text: str, *, free_form: tuple[str, ...] = FREE_FORM) -> ParsedYa
 
     Raises:
         InvalidArgument: it is not YAML, holds several documents, names a key twice (the error
-            names both lines), or is nested too deeply.
+            names both lines), or is too long or nested too deeply.
     """
+    if len(text) > MAX_CHARACTERS:
+        raise InvalidArgument(
+            f"{_PREFIX}it has {len(text)} characters, at most {MAX_CHARACTERS} are read: "
+            "put data into files"
+        )
     yaml = YAML(typ="safe", pure=True)
     try:
         node = yaml.compose(text)

@@ -63,8 +63,8 @@ async def back_up(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
         directory: made here, or empty.
 
     Raises:
-        DatabaseError: the directory holds something or cannot be made, or the database was never
-            migrated.
+        DatabaseError: the directory holds something, or it or its files cannot be made, or the
+            database was never migrated.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # noqa: ASYNC240 - own command
@@ -196,9 +196,37 @@ async def _copy_out(
 ) -> TableCopy:
     file = f"{name}.copy.gz"
     listed = ", ".join(map(_quote, columns))
-    with gzip.open(directory / file, "wb", compresslevel=1) as out:
-        done = await conn.copy_from_query(f"SELECT {listed} FROM {_quote(name)}", output=out)
+    try:
+        with gzip.open(directory / file, "wb", compresslevel=1) as out:
+            taken = _Taken(out)
+            query = f"SELECT {listed} FROM {_quote(name)}"
+            done = await conn.copy_from_query(query, output=taken)
+            if taken.error is not None:
+                raise taken.error
+    except OSError as error:
+        raise DatabaseError(
+            f"the backup's file {directory / file} cannot be written: {error.strerror}; remove "
+            "this backup, which is not complete, and name a directory with more room"
+        ) from error
     return TableCopy(name, tuple(columns), int(done.split()[-1]), file)
+
+
+class _Taken:
+    """Writes rows into a file, and after the first error into nothing.
+
+    A sink that raises leaves asyncpg waiting for ever for the end of what it has cancelled.
+    """
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def write(self, data: bytes) -> None:
+        if self.error is None:
+            try:
+                self._file.write(data)
+            except OSError as error:
+                self.error = error
 
 
 async def _copy_in(conn: asyncpg.Connection[Any], directory: Path, table: TableCopy) -> None:

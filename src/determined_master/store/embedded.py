@@ -7,14 +7,20 @@ server's process and `embedded_files` for where its files lie.
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO
+
+import asyncpg
 
 from determined_master.store.embedded_files import Layout, account, make_directories
 from determined_master.store.embedded_start import (
     ADOPT_DEADLINE_S,
+    NO_SPACE,
     Server,
     answers,
     connection_options,
@@ -23,7 +29,8 @@ from determined_master.store.embedded_start import (
     launch,
     stop,
 )
-from determined_master.store.errors import DataDirInUse, ServerFailed
+from determined_master.store.errors import DatabaseError, DataDirInUse, DiskFull
+from determined_master.store.losses import DATABASE_ERRORS
 
 _log = logging.getLogger(__name__)
 _WATCH_S = 0.1
@@ -58,10 +65,11 @@ class EmbeddedServer:
             DataDirInUse, OtherServerVersion, DiskFull, ServerFailed and the errors of
             `embedded_files.make_directories`.
         """
-        self._lock = _own(self._layout)
         try:
-            await ensure_data(self._layout, is_durable=self._is_durable)
-            self._server = await self._adopt() or await self._launch()
+            with told_when_full(self._layout):
+                self._lock = _own(self._layout)
+                await ensure_data(self._layout, is_durable=self._is_durable)
+                self._server = await self._adopt() or await self._launch()
         except BaseException:
             self._release()
             raise
@@ -78,9 +86,11 @@ class EmbeddedServer:
             _log.warning("PostgreSQL has ended, starting it again", extra={"pid": self.pid})
             await asyncio.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
             try:
-                self._server = await self._adopt() or await self._launch()
-            except ServerFailed as error:
-                # Its orphaned children may still hold the shared memory for a moment.
+                with told_when_full(self._layout):
+                    self._server = await self._adopt() or await self._launch()
+            except (DatabaseError, *DATABASE_ERRORS) as error:
+                # Its orphaned children may still hold the shared memory for a moment, and a full
+                # disk is full until somebody makes room: what runs waits for that.
                 failures += 1
                 _log.error("PostgreSQL does not start", extra={"error": str(error)})
 
@@ -109,6 +119,21 @@ class EmbeddedServer:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+
+@contextmanager
+def told_when_full(layout: Layout) -> Iterator[None]:
+    """Tell of a full disk as `DiskFull`, whoever met it: PostgreSQL, or this process.
+
+    A server that ends of it, too, takes the connection along: then only its last words say so.
+    """
+    try:
+        yield
+    except (OSError, asyncpg.PostgresError) as error:
+        is_ours = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        if is_ours or NO_SPACE in str(error):
+            raise DiskFull(layout.root) from error
+        raise
 
 
 def _own(layout: Layout) -> IO[str]:

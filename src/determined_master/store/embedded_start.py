@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import os
 import re
 import shutil
@@ -33,10 +35,12 @@ START_DEADLINE_S = 60.0
 """A server that recovers from a crash may take long before it answers."""
 ADOPT_DEADLINE_S = 10.0
 STOP_DEADLINE_S = 30.0
+KILL_DEADLINE_S = 10.0
 QUERY_DEADLINE_S = 5.0
 _POLL_S = 0.01
 _LOG_LIMIT_BYTES = 10 << 20
-_NO_SPACE = "No space left on device"
+_LEAST_ROOM_BYTES = 64 << 10
+NO_SPACE = os.strerror(errno.ENOSPC)
 _SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
@@ -109,13 +113,17 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
         said_before = log.tell()
         child = _spawn(command, owner, log.fileno())
     server = Server(layout, child.pid, child)
-    if await answers(layout, START_DEADLINE_S, server):
-        return server
+    try:
+        if await answers(layout, START_DEADLINE_S, server):
+            return server
+    except asyncpg.PostgresError:  # the master's database could not be made
+        await stop(layout, server)
+        raise
     await stop(layout, server)
     with layout.log.open("rb") as log:
         log.seek(said_before)
         words = log.read().decode(errors="replace")[-2000:]
-    if _NO_SPACE in words:
+    if NO_SPACE in words or (not words and _is_full(layout)):
         raise DiskFull(layout.root)
     raise ServerFailed(f"starting PostgreSQL in {layout.root}", words)
 
@@ -154,7 +162,7 @@ async def stop(layout: Layout, server: Server | None = None) -> bool:
     for word, patience_s in (
         (signal.SIGINT, STOP_DEADLINE_S),
         (signal.SIGQUIT, STOP_DEADLINE_S / 3),
-        (signal.SIGKILL, STOP_DEADLINE_S / 3),
+        (signal.SIGKILL, KILL_DEADLINE_S),
     ):
         try:
             os.kill(found.pid, word)
@@ -220,6 +228,7 @@ def _forget_dead(layout: Layout) -> None:
 def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:
     ensure_password(layout, owner)
     unfinished = layout.root / "data.new"
+    _end_orphans(unfinished)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
     give(unfinished, owner)
@@ -235,9 +244,41 @@ def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None
         unfinished.rename(layout.data)
         return
     shutil.rmtree(unfinished, ignore_errors=True)
-    if _NO_SPACE in words:
+    if NO_SPACE in words:
         raise DiskFull(layout.root)
     raise ServerFailed(f"making a database in {layout.root}", words[-2000:])
+
+
+def _end_orphans(unfinished: Path) -> None:
+    """End what a first start that was killed has left at work there.
+
+    It would clear away what is made next. The data directory's lock is ours: it has no owner.
+    """
+    until = clock.monotonic_s() + STOP_DEADLINE_S
+    while clock.monotonic_s() < until:
+        left = [process for process in psutil.process_iter() if _works_in(process, unfinished)]
+        if not left:
+            return
+        for process in left:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(left, timeout=1)
+
+
+def _works_in(process: psutil.Process, directory: Path) -> bool:
+    try:
+        return (
+            process.status() != psutil.STATUS_ZOMBIE
+            and Path(process.exe()).name in ("initdb", "postgres")
+            and (str(directory) in process.cmdline() or Path(process.cwd()) == directory.resolve())
+        )
+    except (psutil.Error, OSError):
+        return False
+
+
+def _is_full(layout: Layout) -> bool:
+    """Whether a server could not even write down why it ended."""
+    return shutil.disk_usage(layout.root).free < _LEAST_ROOM_BYTES
 
 
 def _spawn(command: list[str], owner: Account | None, output: int) -> subprocess.Popen[bytes]:

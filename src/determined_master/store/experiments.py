@@ -11,6 +11,9 @@ import msgspec
 
 from determined_master.store.pool import Conn
 
+MODEL_PIECE_BYTES = 4 * 1024 * 1024
+"""A model directory is read in pieces: 20 MB in one value held the loop for 20 ms."""
+
 
 class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment as lists and pages show it."""
@@ -242,12 +245,18 @@ async def delete_orphaned_models(conn: Conn, *, limit: int) -> int:
 async def find_model_definition(conn: Conn, experiment_id: int) -> bytes | None:
     """The model directory of an experiment as tar.gz; None when there is none."""
     query = """
-        SELECT m.tgz FROM experiments e
+        SELECT substring(m.tgz FROM $2 FOR $3) FROM experiments e
           JOIN model_definitions m ON m.digest = e.model_definition
          WHERE e.id = $1
     """
-    found: bytes | None = await conn.fetchval(query, experiment_id)
-    return found
+    pieces: list[bytes] = []
+    while not pieces or len(pieces[-1]) == MODEL_PIECE_BYTES:
+        start = 1 + len(pieces) * MODEL_PIECE_BYTES
+        piece = await conn.fetchval(query, experiment_id, start, MODEL_PIECE_BYTES)
+        if piece is None:
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 async def find_model_digest(conn: Conn, experiment_id: int) -> tuple[bytes | None, int] | None:

@@ -54,7 +54,8 @@ async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
             _log.info("migrated the database", extra={"revision": revision})
         return [revision for revision, _ in missing]
     finally:
-        await conn.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+        if not conn.is_closed():  # else it would hide why
+            await conn.execute("SELECT pg_advisory_unlock($1)", _LOCK)
 
 
 def newest_revision() -> str:

@@ -1,1 +1,1 @@
-"""Periodic work: retention, silent allocations, idle tasks."""
+"""Periodic work of a leader beside the engine and the pools, and what keeps it running."""

@@ -21,7 +21,7 @@ from determined_agent.output import Position, read_chunk
 from determined_agent.process_tree import descendants
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.process import ProcessRuntime
-from determined_agent.runtimes.process_bound import make_group
+from determined_agent.runtimes.process_bound import make_group, remove_group
 from determined_agent.settings import Settings
 from determined_wire.agent_link import File, Mount, TaskUser
 
@@ -189,6 +189,32 @@ class TestWhatGoesWrong:
         assert end.failure.type == "restore_error"
         marker = f"DET_CONTAINER_ID={directory.container_id}"
         await until(lambda: processes_with(marker) == [])
+
+    async def test_with_a_killed_shim_ends_also_who_has_left_everything_behind(
+        self, workshop: Workshop
+    ) -> None:
+        """A daemon in a session of its own, with no parent and nothing in its environment."""
+        if not make_group("try", 1):
+            pytest.skip("no cgroup can be made here, by which such a process could be found")
+        remove_group("try")
+        mark = f"LEFT_BEHIND_BY={os.getpid()}"
+        daemon = f"os.execve('/bin/sleep', ['sleep', '600'], dict(['{mark}'.split('=')]))"
+        directory, handle = await workshop.launch(
+            spec(
+                "import os, time",
+                "if os.fork() == 0:",
+                "    os.setsid()",
+                f"    {daemon}",
+                "os.write(1, b'ready\\n')",
+                "time.sleep(600)",
+            )
+        )
+        await until(lambda: lines_of(directory) == ["ready"] and processes_with(mark))
+        shim = directory.shim_pid()
+        assert shim is not None
+        os.kill(shim, signal.SIGKILL)
+        await asyncio.wait_for(handle.wait(), 60)
+        await until(lambda: processes_with(mark) == [])
 
     async def test_a_shim_that_stands_still_is_ended_by_hand(
         self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import itertools
 from datetime import UTC, datetime
 
 import pytest
 
-from determined_master.api.protojson import decode, decode_field
+from determined_master.api.protojson import check_marks, decode, decode_field, scalars
 from determined_master.api.protojson.decode import parse, read_message
+from determined_master.api.protojson.marks import MAX_MARKS
 from determined_master.domain.errors import InvalidArgument
 from determined_wire.rest.experiments import CreateExperimentRequest, PatchExperimentRequest
 from determined_wire.rest.master import PatchMasterConfigRequest, SetClusterMessageRequest
@@ -135,6 +137,28 @@ def test_times_have_a_zone_and_bytes_are_base64() -> None:
     )
     assert files.model_definition[0].content == b"hi"
     assert files.model_definition[0].mtime == 5
+
+
+def test_a_file_of_several_pieces_of_base64_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scalars, "BASE64_PIECE", 8)
+
+    def content(text: str) -> bytes:
+        body = b'{"modelDefinition": [{"content": "%s", "mtime": "5"}]}' % text.encode()
+        return decode(CreateExperimentRequest, body).model_definition[0].content
+
+    for length in range(30):
+        given = bytes(range(length))
+        assert content(base64.b64encode(given).decode()) == given
+    for wrong in ("aGkhaGk=aGkh", "aGkhaGkhaG", "aGkhaGkh&&&&", "aGkhaGk=="):
+        with pytest.raises(InvalidArgument, match="illegal base64 data at input byte"):
+            content(wrong)
+
+
+def test_a_body_of_too_many_values_is_refused_before_it_is_taken_apart() -> None:
+    check_marks(b"," * MAX_MARKS)
+    for mark in (b",", b"[]", b"{}", rb"\u0041"):
+        with pytest.raises(InvalidArgument, match="send it in several requests"):
+            check_marks(mark * (MAX_MARKS // 2) + b"[," * (MAX_MARKS // 4 + 1))
 
 
 @pytest.mark.parametrize(

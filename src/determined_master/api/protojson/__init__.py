@@ -8,12 +8,15 @@ from determined_master.api.protojson.encode import (
     raw_json,
     ready,
     ready_list,
+    ready_text,
     to_json,
 )
+from determined_master.api.protojson.marks import check_marks
 from determined_master.api.protojson.parameters import PathParameter, read_query
 
 __all__ = [
     "PathParameter",
+    "check_marks",
     "decode",
     "decode_field",
     "encode",
@@ -23,5 +26,6 @@ __all__ = [
     "read_query",
     "ready",
     "ready_list",
+    "ready_text",
     "to_json",
 ]

@@ -56,6 +56,11 @@ def ready(cls: type[M], text: bytes) -> M:
     return cast(M, msgspec.Raw(text))
 
 
+def ready_text(text: bytes) -> str:
+    """A JSON string, in its quotes, that is written in place of a text, as it is."""
+    return cast(str, msgspec.Raw(text))
+
+
 def json_number(value: float) -> Any:
     """A double as JSON can say it."""
     if isinstance(value, int):

@@ -1,0 +1,34 @@
+"""How many values a body may have: to take them apart costs time and memory by their number.
+
+A body of 90 MB with nothing but empty lists held the event loop for four seconds and took two
+gigabytes: while a text is taken apart in one call, no other thread runs.
+"""
+
+from __future__ import annotations
+
+from determined_master.domain.errors import InvalidArgument
+
+MAX_MARKS = 2_000_000
+"""Ten times what a thousand reports of a hundred metrics have. 50 to 100 ns each to read."""
+_MARKS = (b",", b"[", b"{", b"\\u")
+"""One of these is before each value but the first; an escape takes a step of its own, too."""
+_PIECE_BYTES = 4 * 1024 * 1024
+
+
+def check_marks(body: bytes) -> None:
+    """Refuse a body that may have too many values.
+
+    Marks within texts count as well: to tell them apart is to take the body apart.
+
+    Raises:
+        InvalidArgument: there are too many.
+    """
+    count = 0
+    for mark in _MARKS:
+        for start in range(0, len(body), _PIECE_BYTES):
+            count += body.count(mark, start, start + _PIECE_BYTES)
+            if count > MAX_MARKS:
+                raise InvalidArgument(
+                    f"the body has more than {MAX_MARKS} commas, brackets, braces and \\u "
+                    "escapes, which is more than is read at once: send it in several requests"
+                )
