@@ -85,7 +85,7 @@ def names(
     client.det("user-group", "create", "same-crew", "--add-user", "determined")
     client.det("rbac", "assign-role", "Viewer", "-g", "same-crew", "-w", SPACE)
     client.det("rbac", "assign-role", "Editor", "-u", "determined", "-w", SPACE)
-    client.det("token", "create", "determined")  # without a description
+    token = client.det("token", "create", "determined", "--json").json()["tokenId"]
     client.det("model", "create", "compat-same", "--description", "told")
     path = f"/api/v1/experiments/{finished.id}/checkpoints"
     uuid = cluster.get(path)["checkpoints"][0]["uuid"]
@@ -111,8 +111,17 @@ def names(
     client.det("experiment", "kill", made)
     cluster.wait(made)
     client.det("model", "delete", "compat-same", typed="y\n")
+    client.det("token", "revoke", token)
+    client.det("rbac", "unassign-role", "Viewer", "-g", "same-crew", "-w", SPACE)
+    client.det("rbac", "unassign-role", "Editor", "-u", "determined", "-w", SPACE)
     client.det("user-group", "delete", "same-crew", "--yes")
-    client.det("experiment", "delete", made, "--yes")
+    client.det("workspace", "delete", SPACE, "--yes")
+
+    def is_gone() -> bool:
+        found = cluster.get("/api/v1/workspaces")["workspaces"]
+        return SPACE not in [w["name"] for w in found]
+
+    until(is_gone, what="the end of the workspace")
 
 
 def words_of(command: str, names: dict[str, str]) -> list[str]:

@@ -59,6 +59,20 @@ def test_a_killed_trial_ends_its_single_experiment(
     assert cluster.wait(experiment) == "CANCELED"
 
 
+def test_a_killed_search_is_continued(client: Client, cluster: Cluster, endless: Path) -> None:
+    text = endless.read_text().replace("name: single", "name: grid")
+    counted = text.replace("steps: 100000", "steps: {type: categorical, vals: [100000, 100001]}")
+    endless.write_text(counted)
+    experiment = created(client.det("experiment", "create", endless, MODEL))
+    until(lambda: len(cluster.trials(experiment)) == 2, what="two trials")
+    client.det("experiment", "kill", experiment)
+    assert cluster.wait(experiment) == "CANCELED"
+    client.det("experiment", "continue", experiment)  # sends an override config all the same
+    assert cluster.state(experiment) not in ("CANCELED", "COMPLETED", "ERROR")
+    client.det("experiment", "kill", experiment)
+    assert cluster.wait(experiment) == "CANCELED"
+
+
 def test_mistakes_are_told_in_words(client: Client, tmp_path: Path) -> None:
     text = (MODEL / "const.yaml").read_text()
     wrong = tmp_path / "wrong.yaml"
