@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from determined_master.domain import access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
 from determined_master.ports import StoredOutput, TaskNote
+from determined_master.services.log_following import LOOK_BACK_S, PAGE, Follower
 from determined_master.store import task_logs as rows
 from determined_master.store.places import find_workspaces
 
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from determined_master.services.log_policies import LogPolicies
     from determined_wire.agent_link import LogBatch
 
-PAGE = 1000
 PIECE_LINES = 1000
 """So many lines are made into rows at once: an agent's batch may have 70,000 empty ones."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOLLOW_POLL_S = 5.0
 """A follower looks again at least so often, also when nobody has told it of news."""
+FOLLOW_EVERY_S = 0.1
+"""It looks no more often, however busy its tasks are: fifty may follow one."""
 
 Row = tuple[Any, ...]
 """A line to store, in the order of `store.task_logs.COPY_COLUMNS`."""
@@ -174,31 +175,27 @@ class TaskLogs:
     async def follow(
         self, caller: Caller, task_ids: Sequence[str], wanted: rows.LogFilter, *, limit: int = 0
     ) -> AsyncIterator[list[rows.LogRow]]:
-        """Pages of lines as they come, until the tasks have ended and all of it is stored.
-
-        A line's number is drawn before its commit, so lines of other transactions may
-        appear below the last one sent: each page is read again from a little before it.
-        """
+        """Pages of lines as they come, until the tasks have ended and all of it is stored."""
         access.may(caller, "read", "task")
-        sent = _Sent()
+        follower = Follower(self._pool, task_ids, wanted)
         try:
             while True:
+                began_s = clock.monotonic_s()
                 event = self._listen(task_ids)
                 async with self._pool.acquire() as conn:
                     is_over = await rows.is_complete(conn, task_ids)
-                async for page in self._pages_after(task_ids, wanted, sent):
-                    if limit and sent.count + len(page) >= limit:
-                        yield page[: limit - sent.count]
+                looks_back = follower.is_to_look_back()
+                async for page in follower.pages(is_over=is_over):
+                    if limit and follower.count >= limit:
+                        yield page[: len(page) - follower.count + limit]
                         return
-                    sent.add(page)
                     yield page
                 if is_over:
                     return
-                try:
-                    async with asyncio.timeout(FOLLOW_POLL_S):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(FOLLOW_POLL_S if looks_back else LOOK_BACK_S):
                         await event.wait()
-                except TimeoutError:
-                    continue
+                await asyncio.sleep(began_s + FOLLOW_EVERY_S - clock.monotonic_s())
         finally:
             for task_id in task_ids:  # nothing is kept of a task that nobody follows
                 self.tell(task_id)
@@ -214,50 +211,6 @@ class TaskLogs:
         for task_id in task_ids:
             event = self._news.setdefault(task_id, event)
         return event
-
-    async def _pages_after(
-        self, task_ids: Sequence[str], wanted: rows.LogFilter, sent: _Sent
-    ) -> AsyncIterator[list[rows.LogRow]]:
-        beyond = sent.floor
-        while True:
-            async with self._pool.acquire() as conn:
-                page = await rows.list_lines(conn, task_ids, wanted, beyond=beyond, limit=PAGE)
-            fresh = [row for row in page if row.id not in sent.recent]
-            if fresh:
-                yield fresh
-            if len(page) < PAGE:
-                return
-            beyond = page[-1].id
-
-
-class _Sent:
-    """What a follower has sent: a count, and the ids of late."""
-
-    OVERLAP = 20_000
-    """So many numbers below the newest is read again, at most."""
-    SETTLED_S = 60.0
-    """What was drawn before a line that was sent so long ago is committed by now."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.floor = 0
-        self.recent: set[int] = set()
-        self._newest = 0
-        self._marks: deque[tuple[float, int]] = deque()
-        """When, at most once a second, and what had been the newest line then."""
-
-    def add(self, page: Sequence[rows.LogRow]) -> None:
-        now_s = clock.monotonic_s()
-        self.count += len(page)
-        self.recent.update(row.id for row in page)
-        self._newest = max(self._newest, page[-1].id)
-        if not self._marks or self._marks[-1][0] < now_s - 1:
-            self._marks.append((now_s, self._newest))
-        self.floor = max(self.floor, self._newest - self.OVERLAP)
-        while self._marks and self._marks[0][0] < now_s - self.SETTLED_S:
-            self.floor = max(self.floor, self._marks.popleft()[1])
-        if len(self.recent) > 2 * self.OVERLAP:
-            self.recent = {i for i in self.recent if i > self.floor}
 
 
 def _rows_of(agent_id: str, batch: LogBatch) -> Iterator[Row]:

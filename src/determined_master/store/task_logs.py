@@ -173,6 +173,29 @@ async def list_lines(
     return [LogRow(**row) for row in await conn.fetch(query, task_ids, *values)]
 
 
+async def list_ids(
+    conn: Conn, task_ids: Sequence[str], wanted: LogFilter, *, between: tuple[int, int]
+) -> list[int]:
+    """Numbers of wanted lines, above the first of these numbers and up to the other."""
+    clauses, values = _clauses(wanted, 4)
+    where = "".join(f" AND {clause}" for clause in clauses)
+    query = f"""
+        SELECT coalesce(array_agg(id ORDER BY id), '{{}}') FROM task_logs
+         WHERE task_id = ANY ($1) AND id > $2 AND id <= $3{where}
+    """
+    found: list[int] = await conn.fetchval(query, task_ids, *between, *values)
+    return found
+
+
+async def list_by_ids(conn: Conn, task_ids: Sequence[str], ids: Sequence[int]) -> list[LogRow]:
+    """These lines of tasks, in the order of their numbers."""
+    query = f"""
+        SELECT id, {", ".join(COPY_COLUMNS)} FROM task_logs
+         WHERE task_id = ANY ($1) AND id = ANY ($2) ORDER BY id
+    """
+    return [LogRow(**row) for row in await conn.fetch(query, task_ids, ids)]
+
+
 async def list_fields(conn: Conn, task_ids: Sequence[str]) -> dict[str, list[Any]]:
     """The values that occur in each column one can filter by."""
     query = """

@@ -1,0 +1,104 @@
+"""Following logs: which lines a follower has been sent, and which came late.
+
+A line's number is drawn before its commit, so lines of other transactions may appear below the
+last one sent. A follower looks back for them, at numbers alone: to read the lines themselves
+again cost each of fifty followers of a busy task twenty thousand lines at every wake.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
+
+from determined_master import clock
+from determined_master.store import task_logs as rows
+
+if TYPE_CHECKING:
+    import asyncpg
+
+PAGE = 1000
+LOOK_BACK_S = 1.0
+"""Between two looks for lines that came late."""
+
+
+class Follower:
+    """The lines of some tasks, each once; who has been sent what."""
+
+    OVERLAP = 20_000
+    """So many numbers below the newest are looked at again, at most."""
+    SETTLED_S = 60.0
+    """What was drawn before a line that was sent so long ago is committed by now."""
+
+    def __init__(
+        self, pool: asyncpg.Pool, task_ids: Sequence[str], wanted: rows.LogFilter
+    ) -> None:
+        self._pool = pool
+        self._task_ids = task_ids
+        self._wanted = wanted
+        self.count = 0
+        """How many lines were sent."""
+        self.floor = 0
+        """Below it all is settled."""
+        self._newest = 0
+        self._recent: set[int] = set()
+        """The numbers of those above the floor that were sent, and of some below it."""
+        self._marks: deque[tuple[float, int]] = deque()
+        """When, at most once a second, and what had been the newest line then."""
+        self._looked_back_s = -LOOK_BACK_S
+
+    async def pages(self, *, is_over: bool) -> AsyncIterator[list[rows.LogRow]]:
+        """Pages of lines that were not sent, those that came late before the new ones.
+
+        Args:
+            is_over: no line comes after those that there are: look back in any case.
+        """
+        if is_over or self.is_to_look_back():
+            self._looked_back_s = clock.monotonic_s()
+            async for page in self._late():
+                self.add(page)
+                yield page
+        page = await self._after(self._newest)
+        while page:
+            self.add(page)
+            yield page
+            if len(page) < PAGE:
+                return
+            page = await self._after(page[-1].id)
+
+    def is_to_look_back(self) -> bool:
+        """Whether the last look back is long enough ago."""
+        return clock.monotonic_s() >= self._looked_back_s + LOOK_BACK_S
+
+    def add(self, page: Sequence[rows.LogRow]) -> None:
+        """Note that a page was sent."""
+        now_s = clock.monotonic_s()
+        self.count += len(page)
+        self._recent.update(row.id for row in page)
+        self._newest = max(self._newest, page[-1].id)
+        if not self._marks or self._marks[-1][0] < now_s - 1:
+            self._marks.append((now_s, self._newest))
+        self.floor = max(self.floor, self._newest - self.OVERLAP)
+        while self._marks and self._marks[0][0] < now_s - self.SETTLED_S:
+            self.floor = max(self.floor, self._marks.popleft()[1])
+        if len(self._recent) > 2 * self.OVERLAP:
+            self._recent = {i for i in self._recent if i > self.floor}
+
+    async def _late(self) -> AsyncIterator[list[rows.LogRow]]:
+        if self._newest == self.floor:
+            return
+        between = (self.floor, self._newest)
+        async with self._pool.acquire() as conn:
+            there = await rows.list_ids(conn, self._task_ids, self._wanted, between=between)
+        late = [i for i in there if i not in self._recent]
+        for start in range(0, len(late), PAGE):
+            async with self._pool.acquire() as conn:
+                page = await rows.list_by_ids(conn, self._task_ids, late[start : start + PAGE])
+            if page:
+                yield page
+
+    async def _after(self, beyond: int) -> list[rows.LogRow]:
+        async with self._pool.acquire() as conn:
+            return await rows.list_lines(
+                conn, self._task_ids, self._wanted, beyond=beyond, limit=PAGE
+            )
