@@ -56,7 +56,7 @@ def table(
         headers = ["Workspace", "Project", *headers]
     if with_archived:
         headers.append("Archived")
-    rows = [_list_row(e, with_archived, with_project) for e in found]
+    rows = [_list_row(_named(e, as_csv), with_archived, with_project) for e in found]
     show.table(headers, rows, as_csv=as_csv)
 
 
@@ -153,12 +153,18 @@ def _ids(text: str) -> Sequence[int]:
         ) from None
 
 
+def _named(experiment: Dict[str, Any], as_csv: bool) -> Dict[str, Any]:
+    """With what nobody runs here told so; scripts find it by its name alone."""
+    if as_csv or not experiment.get("unmanaged"):
+        return experiment
+    return {**experiment, "name": experiment["name"] + " (unmanaged)"}
+
+
 def _list_row(experiment: Dict[str, Any], with_archived: bool, with_project: bool) -> List[Any]:
-    name = experiment["name"] + (" (unmanaged)" if experiment.get("unmanaged") else "")
     row = [
         experiment["id"],
         experiment["username"],
-        name,
+        experiment["name"],
         experiment["forkedFrom"],
         show.state(experiment["state"]),
         show.percent(experiment["progress"]),

@@ -32,8 +32,8 @@ def test_pools_are_listed_bound_and_opened_again(person: Person) -> None:
     assert bound(person) == ["ours"]
     said = person.det("rp", "bindings", "add", "lab", "ours", code=1).err
     assert "already bound" in said
-    assert "lab" in person.det("w", "list-pools", "ours").out
-    assert "lab" not in person.det("w", "list-pools", "theirs").out
+    assert open_to(person, "ours") == ["default", "lab"]
+    assert open_to(person, "theirs") == ["default"]
     inside = SINGLE + "resources: {resource_pool: lab, slots_per_trial: 1}\n"
     refused = person.det("e", "create", person.file(inside), code=1).err
     assert "resource pool lab does not exist or is not available to workspace id 1" in refused
@@ -49,9 +49,19 @@ def test_pools_are_listed_bound_and_opened_again(person: Person) -> None:
     assert "pool with name nowhere doesn't exist or is not available" in said
 
 
+def open_to(person: Person, workspace: str) -> list[str]:
+    return last_cell(person.det("w", "list-pools", workspace).out)
+
+
 def bound(person: Person) -> list[str]:
-    lines = person.det("rp", "bindings", "list-workspaces", "lab").out.splitlines()
-    return [line.strip() for line in lines[2:]]
+    return last_cell(person.det("rp", "bindings", "list-workspaces", "lab").out)
+
+
+def last_cell(table: str) -> list[str]:
+    """The names in a table's only row."""
+    [row] = table.splitlines()[2:]
+    told = row.rpartition("|")[2].strip()
+    return told.split(", ") if told else []
 
 
 @live("resources raw", "resources allocations", "resources aggregated")
@@ -63,8 +73,8 @@ def test_usage_is_reported(person: Person, finished_id: int) -> None:
     assert len(mine) == 2
     assert {r["task_type"] for r in mine} == {"TRIAL"}
     assert all(float(r["slot_hours"]) > 0 and r["end_time"] for r in mine)
-    spans = person.det("res", "raw", *times, "--json").json()
-    kinds = [s["kind"] for s in spans if s["experiment_id"] == str(finished_id)]
+    spans = person.det("res", "raw", *times, "--json").json()["resourceEntries"]
+    kinds = [s["kind"] for s in spans if s["experimentId"] == finished_id]
     assert {k: kinds.count(k) for k in kinds} == {
         "training": 6,
         "validation": 6,
@@ -78,6 +88,6 @@ def test_usage_is_reported(person: Person, finished_id: int) -> None:
     months = person.det("res", "agg", month, month, "--monthly", "--json").json()
     assert told.startswith(header)
     if datetime.now(UTC).date() == now.date():  # today is summed up tomorrow
-        assert (told, months) == (header, [])
+        assert (told, months) == (header, {"resourceEntries": []})
     said = person.det("res", "agg", month, month, code=1).err
     assert "a daily report takes YYYY-MM-DD" in said

@@ -107,7 +107,7 @@ def test_the_clusters_message_is_set_and_cleared(person: Person) -> None:
     assert person.det(*words, "get").out == "No cluster message is set\n"
     person.det(*words, "set", "-m", "back soon", "-d", "1h")
     shown = person.det(*words, "get", "--json").json()
-    assert shown["message"] == "back soon"
+    assert shown["clusterMessage"]["message"] == "back soon"
     assert "back soon" in person.det("master", "info").out
     assert "give the text" in person.det(*words, "set", code=1).err
     person.det(*words, "clear")
