@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 from tests.engine import toy
@@ -61,6 +62,47 @@ async def test_a_process_that_does_not_lead_posts_through_the_leader(
             await other.post("tally", "a", toy.Added(-1), cause="2")
         assert (await other.wait_for("tally", "a", lambda t: t.total == 1, 60)).total == 1
         assert (await leader.read("tally", "a")).total == 1
+
+
+@pytest.mark.slow
+async def test_who_waits_sees_what_another_leader_has_done(
+    database: Address, toy_pool: Pool
+) -> None:
+    first, second = make_engine(database, toy_pool), make_engine(database, toy_pool)
+    async with first, second:
+        leader, other = await _leader_and_other(first, second)
+        await leader.post("tally", "a", toy.Added(1), cause="1")
+        waiting = asyncio.ensure_future(leader.wait_for("tally", "a", lambda t: t.total == 3, 60))
+        await _until_heard(leader, "a", waiting)
+        await leader.stop()
+        await other.wait_until_leading()
+        await other.post("tally", "a", toy.Added(2), cause="2")
+        assert (await waiting).total == 3
+
+
+@pytest.mark.slow
+async def test_who_waits_sees_what_was_committed_between_two_leads(
+    database: Address, toy_pool: Pool
+) -> None:
+    async with make_engine(database, toy_pool) as engine:
+        await engine.wait_until_leading()
+        await engine.post("tally", "a", toy.Added(1), cause="1")
+        waiting = asyncio.ensure_future(engine.wait_for("tally", "a", lambda t: t.total == 3, 60))
+        await _until_heard(engine, "a", waiting)
+        await engine.stop()
+        async with make_engine(database, toy_pool) as other:
+            await other.wait_until_leading()
+            await other.post("tally", "a", toy.Added(2), cause="2")
+        engine.start()
+        assert (await waiting).total == 3
+
+
+async def _until_heard(engine: Engine, id: str, waiting: asyncio.Future[Any]) -> None:
+    """Until a wait has seen an event that does not end it, so that nothing is on its way."""
+    await engine.post("tally", id, toy.Added(0), cause="heard")
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not waiting.done()
 
 
 @pytest.mark.slow

@@ -205,7 +205,11 @@ class Engine:
     async def wait_for(
         self, kind: str, id: str, predicate: Callable[[Any], bool], timeout_s: float
     ) -> Any:
-        """The aggregate's state once it is as wanted; TimeoutError after `timeout_s`."""
+        """The aggregate's state once it is as wanted; TimeoutError after `timeout_s`.
+
+        It is looked at again when the lead changes: what was committed while its answer was lost,
+        or by another leader, is told by no feed.
+        """
         changed = asyncio.Event()
         newest: list[Changed] = []
 
@@ -213,17 +217,27 @@ class Engine:
             newest[:] = [change]
             changed.set()
 
+        def look_again(_: int | None) -> None:
+            newest.clear()
+            changed.set()
+
         stop = self.feed.listen(kind, notice, id=id)
+        self.on_term.append(look_again)
         try:
             async with asyncio.timeout(timeout_s):
                 while True:
                     changed.clear()
-                    state = await self._look(kind, id, newest)
+                    is_told = self.is_leader
+                    try:
+                        state = await self._look(kind, id, newest)
+                    except DATABASE_ERRORS:
+                        state, is_told = None, False
                     if state is not None and predicate(state):
                         return state
-                    await _wait_briefly(changed, None if self.is_leader else _LOOK_S)
+                    await _wait_briefly(changed, None if is_told else _LOOK_S)
         finally:
             stop()
+            self.on_term.remove(look_again)
 
     def retry_deferred(self, topic: str = "") -> None:
         """Ask again for the effects that wait for that, as for an agent that connects."""
