@@ -6,7 +6,6 @@ boots once the file `gate` is there.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -50,8 +49,7 @@ class LocalMachines:
     async def list_machines(self) -> Sequence[Machine]:
         """The machines of the file; those without a process have stopped."""
         known = self._cloud.machines()
-        alive = await asyncio.to_thread(lambda: {m["id"] for m in known if processes(m["id"])})
-        return [_machine(m, m["id"] in alive) for m in known]
+        return [_machine(m, _process(m) is not None) for m in known]
 
     async def launch(self, count: int, token: str) -> Sequence[Machine]:
         """Start agents, once for a token."""
@@ -61,11 +59,10 @@ class LocalMachines:
             number = self._cloud.count(count)
             mine = [
                 {"id": f"local-{n}", "token": token, "launched_at": clock.now().isoformat()}
+                | self._boot(f"local-{n}")
                 for n in range(number, number + count)
             ]
             self._cloud.keep([*known, *mine])
-            for machine in mine:
-                self._running.append(self._boot(machine["id"]))
         return [_machine(m, True) for m in mine]
 
     async def terminate(self, machine_ids: Sequence[str]) -> None:
@@ -77,7 +74,8 @@ class LocalMachines:
     async def close(self) -> None:
         """The machines run on."""
 
-    def _boot(self, id: str) -> subprocess.Popen[bytes]:
+    def _boot(self, id: str) -> dict[str, Any]:
+        """Start a machine; by what its process is known."""
         root = self._cloud.root
         agent = (
             *(sys.executable, "-m", "determined_agent.main", "run"),
@@ -87,13 +85,15 @@ class LocalMachines:
             *("--join-token", self._site.join_token),
         )
         with (root / f"{id}.log").open("ab") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 ["sh", "-c", BOOT, str(root / "gate"), *agent],
                 stdout=log,
                 stderr=log,
                 env={k: v for k, v in os.environ.items() if not k.startswith("DET_")},
                 start_new_session=True,
             )
+        self._running.append(process)
+        return {"pid": process.pid, "began": psutil.Process(process.pid).create_time()}
 
 
 class Cloud:
@@ -128,8 +128,9 @@ class Cloud:
 
     def end(self, ids: Sequence[str]) -> None:
         """End machines, with all that runs on them."""
-        for id in ids:
-            for process in processes(id):
+        for machine in self.machines():
+            process = _process(machine)
+            if machine["id"] in ids and process is not None:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
         self.keep([m for m in self.machines() if m["id"] not in ids])
@@ -146,14 +147,16 @@ class Cloud:
         draft.replace(self._file)
 
 
-def processes(id: str) -> list[psutil.Process]:
-    """The process of a machine, if it runs."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        words = process.info["cmdline"] or []
-        if id in words and "--agent-id" in words and process.info["status"] != "zombie":
-            found.append(process)
-    return found
+def _process(known: dict[str, Any]) -> psutil.Process | None:
+    """What runs a machine; None when it has ended.
+
+    Not by its command line, which is empty for a moment when the agent takes the shell's place.
+    """
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(known["pid"])
+        is_it = process.create_time() == known["began"]
+        return process if is_it and process.status() != psutil.STATUS_ZOMBIE else None
+    return None
 
 
 def _machine(known: dict[str, Any], is_alive: bool) -> Machine:
