@@ -70,13 +70,6 @@ async def test_scripts_and_services_of_tasks_see_nothing_of_it(
         assert found == await Client(app, "user")(method, path, headers=headers)
 
 
-@pytest.fixture(scope="module")
-def passwords() -> Iterator[Passwords]:
-    made = Passwords(memory_kib=8, time_cost=1)
-    yield made
-    made.close()
-
-
 @pytest.fixture
 async def listener() -> AsyncIterator[Listener]:
     async with listening() as value:

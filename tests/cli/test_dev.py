@@ -81,7 +81,7 @@ def test_a_body_is_json(det: Det, master: FakeMaster) -> None:
     ("words", "text"),
     [
         (("nothing",), "there is no function 'nothing'"),
-        (("pauseexperiment", "1"), "there are: post_PauseExperiment, post_PauseExperiments"),
+        (("pauseexperiment", "1"), "name one of: post_PauseExperiment, post_PauseExperiments"),
         (("get_GetUser",), "get_GetUser needs userId"),
         (("get_GetUser", "ann"), "userId takes a value of the form int"),
         (("get_GetUser", "1", "2"), "get_GetUser takes 1 arguments, not 2"),

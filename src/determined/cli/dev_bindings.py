@@ -50,7 +50,7 @@ def _named(word: str, takes_likeness: bool) -> str:
         return near[0]
     if not near:
         raise errors.CliError(f"there is no function {word!r}: see det dev bindings list")
-    raise errors.CliError(f"there is no function {word!r}; there are: {', '.join(near)}")
+    raise errors.CliError(f"there is no function {word!r}; name one of: {', '.join(near)}")
 
 
 def _parameters(name: str) -> Parameters:
@@ -74,7 +74,10 @@ def _values(name: str, words: List[str]) -> Dict[str, Any]:
         key = _on_the_wire(key)
         if not is_named or key not in parameters:
             if position >= len(order):
-                raise errors.CliError(f"{name} takes {len(order)} arguments, not {len(words)}")
+                raise errors.CliError(
+                    f"{name} takes {len(order)} arguments, not {len(words)}: "
+                    "see det dev bindings list"
+                )
             key, text = order[position], word
         values[key] = _value(parameters[key], text)
     missing = [k for k, p in parameters.items() if p.default is p.empty and k not in values]

@@ -14,7 +14,7 @@ from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as trial_wire
 from determined_wire.rest.types.checkpoint import Checkpoint, SortBy
-from determined_wire.rest.types.shared import OrderBy
+from determined_wire.rest.types.shared import OrderBy, Pagination
 
 SORTS = {
     SortBy.SORT_BY_UUID: "uuid",
@@ -111,17 +111,9 @@ async def get_experiment_checkpoints(
     call: Call, request: experiment_wire.GetExperimentCheckpointsRequest
 ) -> experiment_wire.GetExperimentCheckpointsResponse:
     """The checkpoints of an experiment, a page of them."""
-    uuids = await call.services.checkpoints.uuids_of(
-        call.caller,
-        experiment_id=request.id,
-        states=[s.removeprefix("STATE_") for s in request.states],
-        sort=SORTS.get(request.sort_by_attr or SortBy.SORT_BY_UUID, "uuid"),
-        metric=request.sort_by_metric,
-        newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
-    )
-    page, pagination = cut(uuids, request.offset, request.limit)
+    found, pagination = await _page(call, request, SortBy.SORT_BY_UUID, experiment_id=request.id)
     return experiment_wire.GetExperimentCheckpointsResponse(
-        checkpoints=await _written(call, page), pagination=pagination
+        checkpoints=found, pagination=pagination
     )
 
 
@@ -130,22 +122,31 @@ async def get_trial_checkpoints(
     call: Call, request: trial_wire.GetTrialCheckpointsRequest
 ) -> trial_wire.GetTrialCheckpointsResponse:
     """The checkpoints of a trial, a page of them."""
+    found, pagination = await _page(
+        call, request, SortBy.SORT_BY_BATCH_NUMBER, trial_id=request.id
+    )
+    return trial_wire.GetTrialCheckpointsResponse(checkpoints=found, pagination=pagination)
+
+
+async def _page(
+    call: Call,
+    request: experiment_wire.GetExperimentCheckpointsRequest
+    | trial_wire.GetTrialCheckpointsRequest,
+    sort: SortBy,
+    **owner: int,
+) -> tuple[list[Checkpoint], Pagination]:
+    """Those of an owner, by `sort` where the request names no order."""
     uuids = await call.services.checkpoints.uuids_of(
         call.caller,
-        trial_id=request.id,
+        **owner,
         states=[s.removeprefix("STATE_") for s in request.states],
-        sort=SORTS.get(request.sort_by_attr or SortBy.SORT_BY_BATCH_NUMBER, "steps"),
+        sort=SORTS.get(request.sort_by_attr or sort, SORTS[sort]),
         metric=request.sort_by_metric,
         newest_first=request.order_by is OrderBy.ORDER_BY_DESC,
     )
     page, pagination = cut(uuids, request.offset, request.limit)
-    return trial_wire.GetTrialCheckpointsResponse(
-        checkpoints=await _written(call, page), pagination=pagination
-    )
 
-
-async def _written(call: Call, uuids: Sequence[str]) -> list[Checkpoint]:
     async def items(some: Sequence[str]) -> list[Checkpoint]:
         return [checkpoint(row) for row in await call.services.checkpoints.list_some(some)]
 
-    return await written(Checkpoint, uuids, AT_ONCE, items)
+    return await written(Checkpoint, page, AT_ONCE, items), pagination
