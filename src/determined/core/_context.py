@@ -106,7 +106,7 @@ class Context:
         level = (level or "info").lower()
         if level not in ALERT_LEVELS:
             raise ValueError(f"level must be one of {', '.join(ALERT_LEVELS)}; got {level!r}")
-        if self._session is None or self.info is None:
+        if self._session is None or self.info is None or self.info.task_type != "TRIAL":
             logger.info("alert (%s): %s: %s", level, title, description)
             return
         name = {"warn": "WARNING"}.get(level, level.upper())

@@ -12,12 +12,12 @@ import atexit
 import datetime
 import json
 import logging
-import math
 import threading
 import time
 from collections import deque
 from typing import Any, Deque, Dict, List, NamedTuple, Optional
 
+from determined.common._plain import NotPlain, plain, plain_key
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
 
@@ -268,35 +268,26 @@ def _size(value: Any) -> int:
     return VALUE_BYTES + (len(value) if isinstance(value, str) else 0)
 
 
-def plain_metrics(metrics: Dict[str, Any]) -> Dict[str, Any]:
+def plain_metrics(metrics: Dict[str, Any], what: str = "metric") -> Dict[str, Any]:
     """Metrics as JSON holds them: numpy's numbers as Python's, NaN and the infinities as text.
 
+    Args:
+        metrics: by name; a number as a name is taken for its text.
+        what: what one of them is called in errors.
+
     Raises:
-        TypeError: a name is no text, or a value is of a kind that JSON cannot hold.
+        TypeError: a name is neither text nor a number, or a value is of a kind that JSON cannot
+            hold.
     """
-    plain = {}
+    values = {}
     for name, value in metrics.items():
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a metric must be text, got {name!r}")
-        plain[name] = _plain_value(name, value)
-    return plain
-
-
-def _plain_value(name: str, value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return float(value)
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    if isinstance(value, dict):
-        return {str(key): _plain_value(name, item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain_value(name, item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's numbers and arrays, and tensors
-        return _plain_value(name, value.tolist())
-    kind = type(value)
-    raise TypeError(
-        f"metric {name!r} is of type {kind.__module__}.{kind.__qualname__}, which cannot be "
-        "reported: give a number, text, or lists and dicts of them"
-    )
+        if not isinstance(name, (str, int, float)):
+            raise TypeError(f"the name of a {what} must be text, got {name!r}")
+        try:
+            values[plain_key(name)] = plain(value)
+        except NotPlain as error:
+            raise TypeError(
+                f"{what} {name!r} is of type {error.kind}, which cannot be reported: give a "
+                "number, text, or lists and dicts of them"
+            ) from None
+    return values

@@ -77,13 +77,15 @@ def test_one_refused_report_of_a_batch_is_named_and_the_others_stay(
 
 
 def test_what_a_metric_may_be() -> None:
-    values = {
+    values: dict[Any, Any] = {
         "number": numpy.float32(0.5),
         "array": numpy.array([1, 2]),
         "not": float("nan"),
         "much": -float("inf"),
         "deep": {"a": [numpy.int64(1), None, True]},
         "text": "x",
+        "bytes": b"x",
+        3: {1: "of class one"},
     }
     assert plain_metrics(values) == {
         "number": 0.5,
@@ -92,10 +94,14 @@ def test_what_a_metric_may_be() -> None:
         "much": "-Infinity",
         "deep": {"a": [1, None, True]},
         "text": "x",
+        "bytes": "x",
+        "3": {"1": "of class one"},
     }
+    with pytest.raises(TypeError, match=r"the name of a metric must be text, got \(1, 2\)"):
+        plain_metrics({(1, 2): 3})  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize("value", [object(), b"bytes", {1, 2}, lambda: 0])
+@pytest.mark.parametrize("value", [object(), b"\xff", {1, 2}, lambda: 0])
 def test_what_cannot_be_a_metric_is_named(value: Any) -> None:
     with pytest.raises(TypeError, match=r"metric 'm' is of type .*, which cannot be reported"):
         plain_metrics({"m": value})
