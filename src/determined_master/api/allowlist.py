@@ -84,6 +84,7 @@ TASK: dict[tuple[str, str], Rule] = {
     ),
     ("POST", "/api/v1/checkpoints"): (("checkpoint.task_id", "task_id"),),
     ("PATCH", "/api/v1/checkpoints"): (),  # the service knows which a task may delete
+    ("GET", "/api/v1/checkpoints/{checkpoint_uuid}"): (),  # and which it may read
     ("POST", "/api/v1/webhooks/custom"): (("trial_id", "trial_id"),),
 }
 

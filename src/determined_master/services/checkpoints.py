@@ -11,6 +11,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain import access
+from determined_master.domain.checkpoint_scope import may_read, may_tell_of
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.services.registered import check_unregistered
 from determined_master.store import checkpoints as rows
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
+    from determined_master.store.pool import Conn
 
 
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +77,18 @@ class Checkpoints:
             await rows.insert_checkpoint(conn, new)
 
     async def get(self, caller: Caller, uuid: str) -> rows.CheckpointRow:
-        """One checkpoint."""
+        """One checkpoint.
+
+        Raises:
+            NotFound: there is none of this UUID, or it is not the task's to read.
+        """
         access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
-            row = await rows.find_checkpoint(conn, checked_uuid(uuid))
-        if row is None:
+            row = await _found(conn, uuid)
+            scope, source = caller.scope, None
+            if scope is not None and scope.trial_id is not None:
+                source = await rows.find_source(conn, scope.trial_id)
+        if scope is not None and not may_read(scope, row.uuid, row.experiment_id, source):
             raise NotFound(f"checkpoint '{uuid}' not found")
         return row
 
@@ -136,16 +145,15 @@ class Checkpoints:
     async def patch(self, caller: Caller, left: Mapping[str, Mapping[str, int]]) -> None:
         """Record what is left of checkpoints: fewer files, or none.
 
-        A task may only tell of those that it was started to delete.
+        A task may only tell of those that it has stored, or was started to delete.
 
         Raises:
             NotFound: there is no such checkpoint, or it is not the task's to tell of.
             InvalidArgument: it is registered.
         """
         access.may(caller, "edit", "experiment")
-        await self._check_scope(caller, left)
-        for uuid, resources in left.items():
-            row = await self.get(caller, uuid)
+        for uuid, row in (await self._its_own(caller, left)).items():
+            resources = left[uuid]
             state = "PARTIALLY_DELETED" if resources else "DELETED"
             if dict(resources) == row.resources and (resources or row.state == state):
                 continue
@@ -153,21 +161,33 @@ class Checkpoints:
                 await check_unregistered(conn, [row.uuid])
                 await rows.update_resources(conn, row.uuid, dict(resources), state)
 
-    async def _check_scope(self, caller: Caller, uuids: Iterable[str]) -> None:
-        if caller.scope is None:
-            return
+    async def _its_own(
+        self, caller: Caller, uuids: Iterable[str]
+    ) -> dict[str, rows.CheckpointRow]:
+        scope = caller.scope
         async with self._pool.acquire() as conn:
-            row = await collections.find_collection(conn, caller.scope.task_id)
-        own = set(row.uuids) if row is not None else set()
-        for uuid in uuids:
-            if checked_uuid(uuid) not in own:
+            found = {uuid: await _found(conn, uuid) for uuid in uuids}
+            if scope is None:
+                return found
+            collection = await collections.find_collection(conn, scope.task_id)
+        collected = collection.uuids if collection is not None else ()
+        for uuid, row in found.items():
+            if not may_tell_of(scope, row.uuid, row.trial_id, collected):
                 raise NotFound(f"checkpoint '{uuid}' not found")
+        return found
 
     async def storage_id(self, caller: Caller, config: Mapping[str, Any]) -> int:
         """The id under which a storage configuration is known; the same for equal ones."""
         access.may(caller, "report", "task")
         async with self._pool.acquire() as conn:
             return await rows.upsert_storage(conn, dict(config))
+
+
+async def _found(conn: Conn, uuid: str) -> rows.CheckpointRow:
+    row = await rows.find_checkpoint(conn, checked_uuid(uuid))
+    if row is None:
+        raise NotFound(f"checkpoint '{uuid}' not found")
+    return row
 
 
 def checked_uuid(text: str) -> str:

@@ -1,0 +1,36 @@
+"""Which checkpoints the token of a task is good for."""
+
+from __future__ import annotations
+
+import pytest
+
+from determined_master.domain.access import TaskScope
+from determined_master.domain.checkpoint_scope import may_read, may_tell_of
+
+TRIAL = TaskScope(task_id="1.a", allocation_id="1.a.1", trial_id=3, experiment_id=2)
+COMMAND = TaskScope(task_id="b", allocation_id="b.1")
+
+
+@pytest.mark.parametrize(
+    ("experiment_id", "source", "may"),
+    [(2, None, True), (9, None, False), (9, "u", True), (None, None, False)],
+)
+def test_a_trial_reads_its_experiments_and_its_source(
+    experiment_id: int | None, source: str | None, may: bool
+) -> None:
+    assert may_read(TRIAL, "u", experiment_id, source) is may
+
+
+@pytest.mark.parametrize(
+    ("trial_id", "collected", "may"),
+    [(3, (), True), (4, (), False), (None, (), False), (4, ("u",), True), (None, ("v",), False)],
+)
+def test_a_task_tells_of_its_own_and_of_what_it_collects(
+    trial_id: int | None, collected: tuple[str, ...], may: bool
+) -> None:
+    assert may_tell_of(TRIAL, "u", trial_id, collected) is may
+
+
+def test_a_command_has_no_checkpoints() -> None:
+    assert not may_read(COMMAND, "u", None, None)
+    assert not may_tell_of(COMMAND, "u", None, ())
