@@ -74,12 +74,16 @@ class _MetricsContext:
         self._sending = 0
         self._error: Optional[BaseException] = None
         self._is_closing = False
+        self._has_told_late = False
         self._is_asleep = False
         self._can_batch = True
         self._thread: Optional[threading.Thread] = None
 
     def start(self) -> None:
-        """Start sending."""
+        """Start sending; the first report does so as well."""
+        if self._thread is not None:
+            return
+        self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="det-metrics", daemon=True)
         self._thread.start()
         atexit.register(self._drain_at_exit)
@@ -93,6 +97,8 @@ class _MetricsContext:
     ) -> None:
         """Put a report into the spool, waiting while it is full.
 
+        After `close` nobody would send it: it is dropped, and that is told once.
+
         Raises:
             ValueError: the group's name is empty or has a dot.
             TypeError: a metric is of a kind that cannot be reported.
@@ -100,7 +106,11 @@ class _MetricsContext:
                 too long.
         """
         report = _report(group, steps_completed, metrics, batch_metrics)
+        if self._is_closing:
+            self._tell_late(report)
+            return
         with self._changed:
+            self.start()  # for scripts that never enter the context
             self._raise_error()
             said_at = time.monotonic()
             while self._is_full() and self._error is None:
@@ -139,6 +149,15 @@ class _MetricsContext:
         self._thread = None
         with self._changed:
             self._raise_error()
+
+    def _tell_late(self, report: Report) -> None:
+        if not self._has_told_late:
+            self._has_told_late = True
+            logger.warning(
+                "the %s came after the end of the context and is not sent, nor is what follows: "
+                "report inside of the with block",
+                report.what,
+            )
 
     def _drain_at_exit(self) -> None:
         try:

@@ -113,6 +113,29 @@ def test_a_group_is_a_name_without_a_dot(metrics: _MetricsContext, group: str) -
         metrics.report(group, 1, {})
 
 
+def test_a_context_that_nobody_entered_sends_what_is_reported(master: MasterDouble) -> None:
+    session = UnauthSession(master.url, max_retries=RetryPolicy(total=0))
+    context = _MetricsContext(session, 3, 1)
+    context.report("training", 1, {"a": 1})
+    context.flush()
+    context.close()
+    session.close()
+    assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [1]
+
+
+def test_what_comes_after_the_end_is_told_once_and_not_sent(
+    master: MasterDouble, metrics: _MetricsContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.report("training", 1, {"a": 1})
+    metrics.close()
+    with caplog.at_level(logging.WARNING):
+        for step in (2, 3):
+            metrics.report("training", step, {"a": 1})
+    assert caplog.text.count("came after the end of the context and is not sent") == 1
+    assert "training metrics at step 2" in caplog.text
+    assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [1]
+
+
 class Away:
     """A master that is away for so long, on a clock that runs only while the sender waits."""
 

@@ -75,6 +75,23 @@ def test_reports_stand_in_the_log_for_who_logs(
     assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [3]
 
 
+def test_an_alert_that_no_webhook_hears_stands_in_the_log(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    master.on("POST", "/webhooks/custom$", (501, {"error": {"code": 12, "error": "none"}}))
+    done = task.run_script(
+        python,
+        "from determined import core\n"
+        "with core.init() as context:\n"
+        "    context.alert('slow', 'the disk', 'warn')\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no webhooks here, alert (warn): slow: the disk" in done.stderr
+    (call,) = master.named("POST", "/webhooks/custom")
+    told = {"title": "slow", "description": "the disk", "level": "LOG_LEVEL_WARNING"}
+    assert call.body == {"data": told, "experimentId": 2, "trialId": 3}
+
+
 def test_files_for_tensorboard_go_where_scripts_of_old_put_them(
     task: Task, master: MasterDouble, python: str
 ) -> None:
