@@ -238,7 +238,10 @@ class TrainContext:
             return True
         if not self._has_told:
             self._has_told = True
-            logger.info("metrics of rank %d are not reported", self._distributed.rank)
+            logger.info(
+                "training and validation metrics of rank %d are not reported: the chief's are",
+                self._distributed.rank,
+            )
         return False
 
     def _report(
