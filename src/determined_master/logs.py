@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from determined_master.domain.errors import Unavailable
-from determined_master.store.losses import is_away
+from determined_master.store.losses import is_away, words_of
 
 KEPT_LINES = 10_000
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -81,8 +81,7 @@ class _Passing(logging.Filter):
         """Let everything through, shorter where that is enough."""
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and (is_away(error) or isinstance(error, Unavailable)):
-            words = str(error).partition("\n")[0]  # PostgreSQL adds details and hints below
-            record.msg = f"{record.getMessage()}: {type(error).__name__}: {words}"
+            record.msg = f"{record.getMessage()}: {type(error).__name__}: {words_of(error)}"
             record.args = record.exc_info = None
             record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True

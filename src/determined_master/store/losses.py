@@ -30,3 +30,8 @@ def is_away(error: BaseException) -> bool:
     What is told of a file by its name is about that file, and no socket.
     """
     return isinstance(error, DATABASE_AWAY) and getattr(error, "filename", None) is None
+
+
+def words_of(error: BaseException) -> str:
+    """What it says, in one line: PostgreSQL adds details and hints below it."""
+    return str(error).partition("\n")[0]
