@@ -63,7 +63,7 @@ class CollectionEffects:
         if row is None:
             raise RuntimeError(f"the collection {effect.task_id} has no row")
         now = clock.now()
-        allocation_id = ids.allocation_id(ids.TaskId(row.task_id), 1)
+        allocation_id = ids.allocation_id(ids.TaskId(row.task_id), effect.run)
         request = alloc.AllocationRequest(
             task_id=row.task_id,
             task_type="CHECKPOINT_GC",
