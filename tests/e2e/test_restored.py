@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.cluster import Cluster, until
 from tests.e2e.conftest import running
+from tests.e2e.faults import Held
 from tests.e2e.test_life import config
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -25,6 +26,18 @@ def lead_again(cluster: Cluster) -> None:
     until(lambda: cluster.connected() == ["agent-0"], what="the agent")
 
 
+def go_back(cluster: Cluster, backup: Path) -> None:
+    """Let a master lead that has a new database, restored from a backup."""
+    master = cluster.processes.pop("master")
+    master.terminate()
+    master.wait()
+    again = cluster.root / "db" / "again"
+    move(cluster, "restore", backup, again)
+    cluster.master_options = ("--db-data-dir", str(again))
+    cluster.start_master()
+    until(lambda: cluster.connected() == ["agent-0"], what="the agent")
+
+
 def test_agents_that_run_on_obey_a_master_that_was_restored() -> None:
     """They have obeyed leads that the backup knows nothing of."""
     with running() as cluster:
@@ -36,16 +49,43 @@ def test_agents_that_run_on_obey_a_master_that_was_restored() -> None:
             lead_again(cluster)
             lost = cluster.submit(config("true"), {})
             assert cluster.wait(lost) == "COMPLETED"
-        master = cluster.processes.pop("master")
-        master.terminate()
-        master.wait()
-
-        again = cluster.root / "db" / "again"
-        move(cluster, "restore", backup, again)
-        cluster.master_options = ("--db-data-dir", str(again))
-        cluster.start_master()
-        until(lambda: cluster.connected() == ["agent-0"], what="the agent")
+        go_back(cluster, backup)
         assert cluster.state(before) == "COMPLETED"
         after = cluster.submit(config("true"), {})
         assert cluster.wait(after) == "COMPLETED"
         assert after == before + 1, "what followed the backup is not there any more"
+
+
+def test_what_ran_when_the_backup_was_made_runs_on_and_what_came_later_is_ended() -> None:
+    with running() as cluster:
+        backup, data = cluster.root / "backup", cluster.root / "db" / "pg"
+        kept = Held(cluster, "kept")
+        kept.began()
+        move(cluster, "backup", backup, data)
+        lead_again(cluster)
+        later = Held(cluster, "later")
+        later.began()
+        go_back(cluster, backup)
+        until(lambda: not later.processes(), what="the end of what nobody knows of")
+        after = Held(cluster, "after")
+        after.began()
+        assert after.end() == "COMPLETED"
+        assert kept.end() == "COMPLETED"
+        assert kept.runs() == [1]
+        assert "the last line of run 1" in kept.text()
+
+
+def test_what_has_ended_since_the_backup_is_run_again_where_it_was() -> None:
+    """Its end is lost with the database, and so is what it did."""
+    with running() as cluster:
+        backup, data = cluster.root / "backup", cluster.root / "db" / "pg"
+        ended = Held(cluster, "ended")
+        ended.began()
+        move(cluster, "backup", backup, data)
+        assert ended.end() == "COMPLETED"
+        (ended.place / "go").unlink()
+        go_back(cluster, backup)
+        ended.began(2)
+        assert ended.end() == "COMPLETED"
+        assert ended.runs() == [1, 2]
+        assert ended.trial["restarts"] == 0
