@@ -106,6 +106,9 @@ async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
 
     A restore that fails leaves tables without a row, into which one may be restored again.
 
+    The next lead's epoch is above all before, also above those that followed the backup: agents
+    have obeyed them, refuse a lower one, and take equal orders of an equal one for obeyed.
+
     Raises:
         DatabaseError: the database is not empty, or the backup is incomplete or of a later
             release.
@@ -134,6 +137,7 @@ async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
         await _set_triggers(conn, names, "ENABLE")
         for name, value in manifest.sequences.items():
             await conn.execute("SELECT setval($1::text::regclass, $2)", _quote(name), value)
+        await conn.execute(_NEW_EPOCH, int(clock.now().timestamp()))
     await migrate(conn)
     await conn.execute("ANALYZE")
     return manifest
@@ -164,6 +168,8 @@ _PARTITIONS = """
      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
      ORDER BY 1
 """
+_NEW_EPOCH = "UPDATE leader SET epoch = greatest(epoch, $1)"
+"""By the seconds since 1970: there are never as many leads."""
 _REFERENCES = """
     SELECT child.relname::text AS child, parent.relname::text AS parent
       FROM pg_constraint k
