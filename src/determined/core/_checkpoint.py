@@ -223,20 +223,34 @@ class CheckpointContext:
     def delete(self, storage_id: str) -> None:
         """Delete a checkpoint's files, and tell the master what is left of them.
 
-        One whose files are gone already is deleted, so that a call may be repeated.
-        """
-        left = self._delete_files(storage_id)
-        self._session.patch(
-            "/api/v1/checkpoints",
-            json={"checkpoints": [{"uuid": storage_id, "resources": {"resources": _texts(left)}}]},
-        )
+        The master hears of it before anything goes: a run that begins meanwhile, because this
+        one was killed, does not resume from what is not whole any more. One whose files are gone
+        already is deleted, so that a call may be repeated.
 
-    def _delete_files(self, uuid: str) -> Dict[str, int]:
+        Raises:
+            BadRequestException: the master refuses, as something starts from it or it is
+                registered; its files are all there.
+            NotFoundException: it is none of this experiment's; likewise.
+        """
+        sizes = self._sizes(storage_id)
+        left: Dict[str, int] = {}
+        if sizes is not None:
+            self._tell_left(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
+            left = self._storage_manager.clear(storage_id, ["**/*"])
+        self._tell_left(storage_id, left)
+        if not left:
+            self._storage_manager.forget(storage_id)
+
+    def _tell_left(self, uuid: str, resources: Dict[str, int]) -> None:
+        left = {"uuid": uuid, "resources": {"resources": _texts(resources)}}
+        self._session.patch("/api/v1/checkpoints", json={"checkpoints": [left]})
+
+    def _sizes(self, uuid: str) -> Optional[Dict[str, int]]:
         try:
-            return self._storage_manager.delete(uuid, ["**/*"])
+            return self._storage_manager.list_paths(uuid)
         except CheckpointNotFound:
             logger.info("checkpoint %s has no files any more", uuid)
-            return {}
+            return None
 
     def _checked(self, metadata: Metadata) -> Dict[str, Any]:
         values = _plain_metadata(metadata)
@@ -331,7 +345,8 @@ class DummyCheckpointContext(CheckpointContext):
 
     def delete(self, storage_id: str) -> None:
         """Delete a checkpoint's files, if there are any."""
-        self._delete_files(storage_id)
+        if self._sizes(storage_id) is not None:
+            self._storage_manager.delete(storage_id, ["**/*"])
 
     def _checked(self, metadata: Metadata) -> Dict[str, Any]:
         return _plain_metadata(metadata)  # nobody counts its steps
