@@ -12,6 +12,7 @@ import atexit
 import datetime
 import json
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -68,6 +69,7 @@ class _MetricsContext:
         self._session = session
         self._trial_id = trial_id
         self._run_id = run_id
+        self._process = os.getpid()
         self._changed = threading.Condition()
         self._spool: Deque[Report] = deque()
         self._bytes = 0
@@ -108,6 +110,9 @@ class _MetricsContext:
         report = _report(group, steps_completed, metrics, batch_metrics)
         if self._is_closing:
             self._tell_late(report)
+            return
+        if os.getpid() != self._process:
+            self._send_from_fork(report)
             return
         with self._changed:
             self.start()  # for scripts that never enter the context
@@ -258,9 +263,18 @@ class _MetricsContext:
         if problem is not None:
             raise problem
 
-    def _post(self, route: str, body: bytes) -> Any:
+    def _send_from_fork(self, report: Report) -> None:
+        """Send at once: a forked process lacks the thread, and may end before it could be drained.
+
+        Over connections of its own, since those that it has belong to the other process as well.
+        """
+        with self._session.with_retry(self._session.retry) as session:
+            self._post("metrics", self._encode(report), session)
+
+    def _post(self, route: str, body: bytes, session: Optional[BaseSession] = None) -> Any:
         path = f"/api/v1/trials/{self._trial_id}/{route}"
-        return self._session.post(path, data=body, headers={"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json"}
+        return (session or self._session).post(path, data=body, headers=headers)
 
 
 def _report(

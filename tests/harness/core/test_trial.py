@@ -92,6 +92,28 @@ def test_an_alert_that_no_webhook_hears_stands_in_the_log(
     assert call.body == {"data": told, "experimentId": 2, "trialId": 3}
 
 
+def test_what_a_forked_process_reports_arrives_too(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    done = task.run_script(
+        python,
+        "import multiprocessing\n"
+        "from determined import core\n"
+        "with core.init() as context:\n"
+        "    context.train.report_training_metrics(1, {'loss': 1.0})\n"
+        "    def work():\n"
+        "        context.train.report_training_metrics(2, {'loss': 2.0})\n"
+        "    child = multiprocessing.get_context('fork').Process(target=work)\n"
+        "    child.start()\n"
+        "    child.join()\n"
+        "    assert child.exitcode == 0\n"
+        "    context.train.report_training_metrics(3, {'loss': 3.0})\n",
+    )
+    assert done.returncode == 0, done.stderr
+    steps = [r["metrics"]["stepsCompleted"] for r in master.reports()]
+    assert sorted(steps) == [1, 2, 3]
+
+
 def test_files_for_tensorboard_go_where_scripts_of_old_put_them(
     task: Task, master: MasterDouble, python: str
 ) -> None:
