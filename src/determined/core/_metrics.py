@@ -159,7 +159,7 @@ class _MetricsContext:
         if not self._has_told_late:
             self._has_told_late = True
             logger.warning(
-                "the %s came after the end of the context and is not sent, nor is what follows: "
+                "the %s came after the end of the context and are not sent, nor is what follows: "
                 "report inside of the with block",
                 report.what,
             )
