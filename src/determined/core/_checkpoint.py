@@ -232,11 +232,14 @@ class CheckpointContext:
                 registered; its files are all there.
             NotFoundException: it is none of this experiment's; likewise.
         """
-        sizes = self._sizes(storage_id)
-        left: Dict[str, int] = {}
-        if sizes is not None:
-            self._tell_left(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
-            left = self._storage_manager.clear(storage_id, ["**/*"])
+        try:
+            sizes = self._storage_manager.list_paths(storage_id)
+        except CheckpointNotFound:
+            logger.info("checkpoint %s has no files any more", storage_id)
+            self._tell_left(storage_id, {})
+            return
+        self._tell_left(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
+        left = self._storage_manager.clear(storage_id, ["**/*"])
         self._tell_left(storage_id, left)
         if not left:
             self._storage_manager.forget(storage_id)
@@ -244,13 +247,6 @@ class CheckpointContext:
     def _tell_left(self, uuid: str, resources: Dict[str, int]) -> None:
         left = {"uuid": uuid, "resources": {"resources": _texts(resources)}}
         self._session.patch("/api/v1/checkpoints", json={"checkpoints": [left]})
-
-    def _sizes(self, uuid: str) -> Optional[Dict[str, int]]:
-        try:
-            return self._storage_manager.list_paths(uuid)
-        except CheckpointNotFound:
-            logger.info("checkpoint %s has no files any more", uuid)
-            return None
 
     def _checked(self, metadata: Metadata) -> Dict[str, Any]:
         values = _plain_metadata(metadata)
@@ -345,8 +341,10 @@ class DummyCheckpointContext(CheckpointContext):
 
     def delete(self, storage_id: str) -> None:
         """Delete a checkpoint's files, if there are any."""
-        if self._sizes(storage_id) is not None:
+        try:
             self._storage_manager.delete(storage_id, ["**/*"])
+        except CheckpointNotFound:
+            logger.info("checkpoint %s has no files any more", storage_id)
 
     def _checked(self, metadata: Metadata) -> Dict[str, Any]:
         return _plain_metadata(metadata)  # nobody counts its steps
