@@ -20,6 +20,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.store.errors import DatabaseError
+from determined_master.store.losses import words_of
 from determined_master.store.migrate import migrate, newest_revision
 
 _log = logging.getLogger(__name__)
@@ -242,7 +243,7 @@ async def _copy_in(conn: asyncpg.Connection[Any], directory: Path, table: TableC
     except FileNotFoundError as error:
         raise _damaged(table, "it is not there") from error
     except (EOFError, gzip.BadGzipFile, zlib.error, asyncpg.DataError) as error:
-        raise _damaged(table, str(error).partition("\n")[0]) from error
+        raise _damaged(table, words_of(error)) from error
     if int(done.split()[-1]) != table.rows:
         held = f"it holds {done.split()[-1]} rows, and the manifest says {table.rows}"
         raise _damaged(table, held)
