@@ -11,10 +11,11 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain import access
+from determined_master.domain.checkpoint_scope import may_read
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.services.registered import check_unregistered
 from determined_master.store import checkpoints as rows
-from determined_master.store import collections, trials
+from determined_master.store import collections
 
 if TYPE_CHECKING:
     import asyncpg
@@ -189,13 +190,12 @@ class Checkpoints:
 
 
 async def _is_seen(conn: Conn, caller: Caller, row: rows.CheckpointRow) -> bool:
-    scope = caller.scope
+    scope, source = caller.scope, None
     if scope is None:
         return True
-    if row.experiment_id is not None and row.experiment_id == scope.experiment_id:
-        return True
-    trial = None if scope.trial_id is None else await trials.find_trial(conn, scope.trial_id)
-    return trial is not None and trial.warm_start_checkpoint == row.uuid
+    if scope.trial_id is not None:
+        source = await rows.find_source(conn, scope.trial_id)
+    return may_read(scope, row.uuid, row.experiment_id, source)
 
 
 def checked_uuid(text: str) -> str:
