@@ -33,6 +33,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "_ARGCOMPLETE" in os.environ:
         _complete()
+    _open_streams()
     _allow_any_text()
     args = _parse(words)
     try:
@@ -48,6 +49,14 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 def build_parser(noun: Optional[declare.Command]) -> argparse.ArgumentParser:
     """The parser of `det` with the arguments of one noun, and the names of all."""
     return _parser([noun] if noun is not None else [])
+
+
+def _open_streams() -> None:
+    """Read and write nothing where a stream is closed (`det … >&-`): then Python has none."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nothing, mode, encoding="utf-8"))
 
 
 def _allow_any_text() -> None:
