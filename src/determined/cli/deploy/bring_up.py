@@ -92,12 +92,17 @@ def agent_up(args: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
-    """Stop everything again when a process ends while it starts; what ran before stays."""
+    """Stop everything again when a process ends while it starts, or the user has had enough.
+
+    What ran before stays.
+    """
     was_up = running.is_up(cluster)
     try:
         yield
-    except ready.Failed:
+    except (ready.Failed, KeyboardInterrupt) as error:
         if not was_up:
+            if isinstance(error, KeyboardInterrupt):
+                declare.warn("interrupted: stopping what was started")
             take_down.stop_all(cluster, say=_silent)
         raise
 
