@@ -215,14 +215,25 @@ class CheckpointContext:
     def delete(self, storage_id: str) -> None:
         """Delete a checkpoint's files, and tell the master what is left of them.
 
+        The master hears of it before anything goes: a run that begins meanwhile, because this
+        one was killed, does not resume from what is not whole any more.
+
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
+            BadRequestException: the master refuses, as something starts from it or it is
+                registered; its files are all there.
+            NotFoundException: it is none of this experiment's; likewise.
         """
-        left = self._storage.delete(storage_id, ["**/*"])
-        self._session.patch(
-            "/api/v1/checkpoints",
-            json={"checkpoints": [{"uuid": storage_id, "resources": {"resources": _texts(left)}}]},
-        )
+        sizes = self._storage.list_paths(storage_id)
+        self._tell_left(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
+        left = self._storage.clear(storage_id, ["**/*"])
+        self._tell_left(storage_id, left)
+        if not left:
+            self._storage.forget(storage_id)
+
+    def _tell_left(self, uuid: str, resources: Dict[str, int]) -> None:
+        left = {"uuid": uuid, "resources": {"resources": _texts(resources)}}
+        self._session.patch("/api/v1/checkpoints", json={"checkpoints": [left]})
 
     def _upload_sharded(
         self, folder: Optional[str], metadata: Metadata, selector: Selector
