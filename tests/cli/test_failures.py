@@ -294,14 +294,21 @@ def test_output_that_nothing_can_be_written_to_is_told_without_a_number(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
 def test_output_in_an_encoding_that_lacks_letters_shows_their_numbers(
-    master: FakeMaster,
+    master: FakeMaster, settings: dict[str, str]
 ) -> None:
     named = {**canned.EXPERIMENT, "name": "größe 日本"}
     master.routes[("GET", "/api/v1/experiments")] = (200, canned.page("experiments", named))
     done = subprocess.run(
         [sys.executable, "-m", "determined.cli", "e", "list", "--csv"],
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        env={**os.environ, **settings},
         capture_output=True,
         text=True,
         check=False,

@@ -78,6 +78,30 @@ def test_the_file_of_tokens_is_its_owners_alone(det: Det, nobody: FakeMaster, ho
     assert kept == {"active_user": "alice", "tokens": {"alice": "v2.token"}}
 
 
+def test_who_is_no_longer_logged_in_is_told_so_by_name(det: Det, nobody: FakeMaster) -> None:
+    authentication.TokenStore(nobody.url).set_token("alice", "of-alice")
+    refusal = error(401, 16, "Unauthenticated", "invalid credentials")
+    nobody.routes[("GET", "/api/v1/me")] = refusal
+    assert det("user", "whoami").err == (
+        f"Failed to print the active user: Unauthenticated: the login of 'alice' at {nobody.url} "
+        "has ended: log in again with 'det user login alice'.\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["", "alice"])
+def test_a_token_of_the_environment_that_is_refused_is_told_to_be_from_there(
+    det: Det, nobody: FakeMaster, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("DET_USER_TOKEN", "v2.old")
+    monkeypatch.setenv("DET_USER", name)
+    refusal = error(401, 16, "Unauthenticated", "invalid credentials")
+    nobody.routes[("GET", "/api/v1/me")] = refusal
+    outcome = det("user", "whoami")
+    assert outcome.status == 1
+    assert "DET_USER_TOKEN is no valid token" in outcome.err
+    assert "det user login" not in outcome.err
+
+
 def test_a_wrong_password_is_refused_and_nothing_kept(
     det: Det, nobody: FakeMaster, home: Path
 ) -> None:

@@ -245,6 +245,17 @@ class Session(BaseSession):
         self.username = username
         self.token = token
 
+    def _check(self, response: Response, request: Tuple[Any, ...]) -> Response:
+        try:
+            return super()._check(response, request)
+        except errors.UnauthenticatedException:
+            if not self.username:
+                raise
+            raise errors.UnauthenticatedException(
+                f"Unauthenticated: the login of '{self.username}' at {self.master} has ended: log "
+                f"in again with 'det user login {self.username}'."
+            ) from None
+
     def _auth_headers(self) -> Dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
