@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +50,27 @@ async def test_where_no_database_is_none_is_made_to_be_read(
     with pytest.raises(NoDataDir, match=rf"no database in {data_dir} .*--config-file"):
         async with database(settings):
             pass
+    assert not is_there(data_dir)
+
+
+@pytest.mark.slow
+def test_no_database_is_made_to_restore_what_is_no_backup(tmp_path: Path, data_dir: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "determined_master.main",
+        "restore",
+        str(tmp_path / "nothing"),
+    ]
+    done = subprocess.run(
+        [*command, "--db-data-dir", str(data_dir)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert f"{tmp_path / 'nothing'} has no manifest.json: it is not a backup" in done.stderr
     assert not is_there(data_dir)
 
 

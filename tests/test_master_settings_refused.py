@@ -168,6 +168,14 @@ def test_a_file_that_is_no_map_is_named(tmp_path: Path, text: str) -> None:
         read(tmp_path, text)
 
 
+def test_what_cannot_be_read_as_a_file_is_told_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"host: \xe4")
+    for name, said in (("latin", ": byte 7 is not UTF-8 text: save"), ("", " cannot be read: Is")):
+        with pytest.raises(SettingsError) as caught:
+            load(["--config-file", str(tmp_path / name)], HOME)
+        assert str(caught.value).startswith(f"configuration file {tmp_path / name}{said}")
+
+
 def test_an_unknown_flag_ends_the_program(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         load(["--bogus"], HOME)

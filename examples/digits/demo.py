@@ -17,6 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from determined.cli.deploy import layout, running
 from determined.experimental import client
 
 HERE = Path(__file__).parent
@@ -30,7 +31,7 @@ console = Console(highlight=False)
 
 def main() -> int:
     """Run all of it; 0 when the search has found what it should."""
-    port = int(os.environ.get("DEMO_PORT") or free_port(8080))
+    port = port_of_the_cluster()
     console.print(f"[bold]1. A cluster on this machine[/] ({SLOTS} slots, no Docker)")
     det("deploy", "local", "cluster-up", "--cluster-name", CLUSTER, "--master-port", str(port),
         "--agents", str(SLOTS), "--no-gpu")  # fmt: skip
@@ -50,7 +51,7 @@ def main() -> int:
     command = command_here()
     for label, words in (
         ("look", f"export DET_MASTER={address}; {command} experiment list"),
-        ("why", f"{command} trial story {best_of(experiment)[0]}"),
+        ("why", f"{command} trial story {best_of(experiment)}"),
         ("stop it", f"{command} deploy local cluster-down --cluster-name {CLUSTER}"),
     ):
         console.print(f"  {label:<9} {words}", soft_wrap=True)
@@ -58,8 +59,11 @@ def main() -> int:
 
 
 def det(*arguments: str) -> None:
-    """Run the command line, showing what it says."""
-    subprocess.run([sys.executable, "-m", "determined.cli.main", *arguments], check=True)
+    """Run the command line, showing what it says; the demo ends where it fails."""
+    command = [sys.executable, "-m", "determined.cli.main", *arguments]
+    status = subprocess.run(command, check=False).returncode
+    if status:
+        sys.exit(status)
 
 
 def command_here() -> str:
@@ -70,6 +74,16 @@ def command_here() -> str:
     with contextlib.suppress(ValueError):
         return str(installed.relative_to(Path.cwd()))
     return str(installed)
+
+
+def port_of_the_cluster() -> int:
+    """The port that was asked for, that of the cluster if it still runs, or a free one."""
+    if os.environ.get("DEMO_PORT"):
+        return int(os.environ["DEMO_PORT"])
+    cluster = layout.layout_of(CLUSTER)
+    if running.is_up(cluster):
+        return int(cluster.address.read_text().rpartition(":")[2])
+    return free_port(8080)
 
 
 def free_port(wanted: int) -> int:
@@ -114,6 +128,9 @@ def tell_best(experiment: client.Experiment) -> bool:
     """Print the best trial and whether the search did its work."""
     trials = trials_of(experiment)
     scored = [(a, t) for t in trials if (a := accuracy(t)) is not None]
+    if not scored:
+        console.print(f"no trial was validated: see det experiment logs {experiment.id}")
+        return False
     best_accuracy, best = max(scored, key=lambda pair: pair[0])
     worst_accuracy = min(scored, key=lambda pair: pair[0])[0]
     last = max(t["totalBatchesProcessed"] for t in trials)
@@ -142,10 +159,10 @@ def tell_best(experiment: client.Experiment) -> bool:
     )
 
 
-def best_of(experiment: client.Experiment) -> tuple[int, float]:
-    """Id and accuracy of the best trial."""
-    scored = [(t["id"], a) for t in trials_of(experiment) if (a := accuracy(t)) is not None]
-    return max(scored, key=lambda pair: pair[1])
+def best_of(experiment: client.Experiment) -> int:
+    """Id of the best trial; of one that was not validated where none was."""
+    trials = trials_of(experiment)
+    return int(max(trials, key=lambda trial: accuracy(trial) or 0.0)["id"])
 
 
 def trials_of(experiment: client.Experiment) -> list[dict]:
@@ -167,4 +184,9 @@ def checkpoint_path(experiment: client.Experiment, uuid: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        stop = f"{command_here()} deploy local cluster-down --cluster-name {CLUSTER}"
+        console.print(f"\ninterrupted; a cluster that is up runs on, stop it with: {stop}")
+        sys.exit(130)

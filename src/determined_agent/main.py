@@ -194,7 +194,11 @@ def main() -> None:
     for warning in warnings:
         log.warning(warning)
     log.info("configuration: %s", json.dumps(settings.masked(), sort_keys=True))
-    sys.exit(asyncio.run(run(settings)))
+    try:
+        code = asyncio.run(run(settings))
+    except KeyboardInterrupt:
+        code = 0  # before it heard signals itself: it holds no task yet
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -291,8 +291,21 @@ def _read_file(path: str, *, is_explicit: bool) -> Mapping[str, Any]:
         if is_explicit:
             raise SettingsError(f"configuration file {path} does not exist") from None
         return {}
-    except (OSError, UnicodeDecodeError, YAMLError) as e:
-        raise SettingsError(f"configuration file {path} cannot be read: {e}") from None
+    except OSError as e:
+        raise SettingsError(f"configuration file {path} cannot be read: {e.strerror}") from None
+    except UnicodeDecodeError as e:
+        fault = f"byte {e.start + 1} is not UTF-8 text: save it as UTF-8"
+        raise SettingsError(f"configuration file {path}: {fault}") from None
+    except YAMLError as e:
+        raise SettingsError(f"configuration file {path}: {_yaml_fault(e)}") from None
     if value is not None and not isinstance(value, Mapping):
         raise SettingsError(f"configuration file {path} must hold a map of options")
     return value or {}
+
+
+def _yaml_fault(error: Exception) -> str:
+    """What is wrong in a file and where, on one line: not all of it may be shown to anybody."""
+    mark = getattr(error, "problem_mark", None)
+    problem = str(getattr(error, "problem", None) or error).partition(" with value ")[0]
+    line = f"line {mark.line + 1}: " if mark else ""
+    return line + " ".join(problem.split())

@@ -346,10 +346,16 @@ def _join_token(settings: Settings) -> str:
     """The token, read anew at each attempt where it lies in a file."""
     if settings.join_token or not settings.join_token_file:
         return settings.join_token
+    file = settings.join_token_file
     try:
-        return Path(settings.join_token_file).read_text().strip()
+        token = Path(file).read_text().strip()
     except OSError as error:
         raise _Interrupted(
-            f"join_token_file {settings.join_token_file} cannot be read: {error.strerror}; name a "
+            f"join_token_file {file} cannot be read: {error.strerror}; name a "
             "file that the agent may read, with what `det agent token` prints"
         ) from error
+    if not token:  # who made it is about to fill it; to ask without one would be the end
+        raise _Interrupted(
+            f"join_token_file {file} is empty; write into it what `det agent token` prints"
+        )
+    return token

@@ -30,7 +30,7 @@ from determined_master.logs import configure_logging
 from determined_master.proxied_http import ProxyingHttp
 from determined_master.services.bootstrap import bootstrap
 from determined_master.services.passwords import Passwords
-from determined_master.store.backup import back_up, restore
+from determined_master.store.backup import back_up, read_manifest, restore
 from determined_master.store.errors import DatabaseError
 from determined_master.store.pool import Address, connect, open_pool
 from determined_master.sweeps.running import keep_running
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+EXIT_INTERRUPTED = 130
 NEW_OBJECTS_A_COLLECTION = 50_000
 """To look through so many holds the loop for some milliseconds."""
 
@@ -59,8 +60,10 @@ def main() -> None:
         if simulated is not None and simulated.generate:
             sys.stdout.write(simulation.run_generated(simulated))
             return
-        with contextlib.suppress(KeyboardInterrupt):
-            uvloop.run(_run(chosen))
+        uvloop.run(_run(chosen))
+    except KeyboardInterrupt:
+        # A master that serves ends by itself; this was a start, or a backup that is not whole.
+        sys.exit(EXIT_INTERRUPTED)
     except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
         sys.stderr.write(f"determined-master: {_in_words(error)}\n")
         sys.exit(1)
@@ -74,6 +77,8 @@ def _in_words(error: Exception) -> str:
 
 
 async def _run(chosen: settings.Settings) -> None:
+    if chosen.command == "restore":
+        read_manifest(Path(chosen.directory))  # before a database is made for nothing
     async with database.database(chosen) as address:
         if chosen.command == "run":
             await _serve(chosen, address)

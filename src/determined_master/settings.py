@@ -245,8 +245,11 @@ def _read_file(path: str, is_explicit: bool, report: Report) -> dict[str, Any]:
         if is_explicit:
             raise SettingsError(f"configuration file {path} does not exist") from None
         return {}
-    except (OSError, UnicodeDecodeError) as e:
-        raise SettingsError(f"configuration file {path} cannot be read: {e}") from None
+    except OSError as e:
+        raise SettingsError(f"configuration file {path} cannot be read: {e.strerror}") from None
+    except UnicodeDecodeError as e:
+        fault = f"byte {e.start + 1} is not UTF-8 text: save it as UTF-8"
+        raise SettingsError(f"configuration file {path}: {fault}") from None
     except InvalidArgument as e:
         raise SettingsError(f"configuration file {path}: {e}") from None
     if parsed.value is None:

@@ -275,10 +275,32 @@ def test_a_file_that_was_named_must_be_there() -> None:
         load(["--config-file", "/nope/agent.yaml"], ENV)
 
 
-@pytest.mark.parametrize("text", ["a: [", "- a"])
-def test_a_file_that_is_no_map_is_named(tmp_path: Path, text: str) -> None:
-    with pytest.raises(SettingsError, match=r"configuration file .*agent\.yaml"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [1\n", "line 2: expected ',' or ']', but got '<stream end>'"),
+        ("- a", "must hold a map of options"),
+        ("join_token: one\njoin_token: two\n", 'line 2: found duplicate key "join_token"'),
+    ],
+)
+def test_a_file_that_is_no_map_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
         read(tmp_path, text)
+    told = str(caught.value)
+    assert told.startswith(f"configuration file {tmp_path / 'agent.yaml'}")
+    assert told.endswith(said)
+    assert "\n" not in told
+
+
+def test_what_cannot_be_read_as_a_file_is_told_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"agent_id: \xe4")
+    for name, said in (
+        ("latin", ": byte 11 is not UTF-8 text: save"),
+        ("", " cannot be read: Is"),
+    ):
+        with pytest.raises(SettingsError) as caught:
+            load(["--config-file", str(tmp_path / name)], ENV)
+        assert str(caught.value).startswith(f"configuration file {tmp_path / name}{said}")
 
 
 @covers("agent-config 1.subcommands")

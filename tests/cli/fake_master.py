@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import http.server
 import json
+import ssl
 import threading
 import urllib.parse
 from collections.abc import Callable
@@ -38,9 +39,12 @@ class FakeMaster:
 
     A body that is a list of dicts under a `"stream"` status tuple is sent as one JSON
     object a line, the way log streams are; bytes are sent as they are.
+
+    Args:
+        tls: what it speaks TLS with; None for plain HTTP.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.routes: dict[tuple[str, str], Route] = dict(canned.routes())
         self.sent_headers: dict[str, str] = {}
         self.calls: list[Call] = []
@@ -59,12 +63,16 @@ class FakeMaster:
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._scheme = "http"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+            self._scheme = "https"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
         self._server.shutdown()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 from tests.cli import canned
 from tests.cli.conftest import Det
-from tests.cli.fake_master import FakeMaster, error
+from tests.cli.deploy.conftest import until
+from tests.cli.fake_master import Answer, Call, FakeMaster, error
+
+from determined.common.api import _retry
 
 
 def test_a_refusal_of_the_master_is_told_after_what_failed(det: Det, master: FakeMaster) -> None:
@@ -194,15 +198,117 @@ def test_a_count_below_zero_is_wrong_usage(
     assert master.calls == []
 
 
-@pytest.mark.slow
-def test_output_in_an_encoding_that_lacks_letters_shows_their_numbers(
+@pytest.mark.parametrize("interval", ["0", "-1", "x", "nan", "inf"])
+def test_a_pause_that_is_none_is_wrong_usage(det: Det, master: FakeMaster, interval: str) -> None:
+    outcome = det("e", "wait", "7", f"--polling-interval={interval}")
+    assert outcome.status == 2
+    assert f"'{interval}' is no number of seconds above 0" in outcome.err
+    assert master.calls == []
+
+
+def test_a_master_that_stays_silent_is_told_while_it_is_waited_for(
+    det: Det, master: FakeMaster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = f"the master at {master.url} has not answered for 0.01 s; still waiting\n"
+    monkeypatch.setattr(_retry, "LATE_S", 0.01)
+
+    def answer(call: Call) -> Answer:
+        until(lambda: said in getattr(sys.stderr, "getvalue", str)())
+        return 200, canned.page("experiments")
+
+    master.routes[("GET", "/api/v1/experiments")] = answer
+    outcome = det("e", "list")
+    assert outcome.status == 0
+    assert said in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "No such file or directory"),
+        (b"\x30\x82\xff", "it holds no certificate as PEM text"),
+        (b"", "it holds no certificate as PEM text"),
+    ],
+)
+def test_a_certificate_that_cannot_be_read_is_told_with_the_variable_that_names_it(
+    det: Det,
     master: FakeMaster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes | None,
+    said: str,
+) -> None:
+    file = tmp_path / "master.crt"
+    if content is not None:
+        file.write_bytes(content)
+    monkeypatch.setenv("DET_MASTER_CERT_FILE", str(file))
+    outcome = det("e", "list")
+    assert outcome.status == 1
+    assert outcome.err == (
+        f"Failed to list experiments: DET_MASTER_CERT_FILE is '{file}': {said}\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "redirection", "status"),
+    [
+        (("version",), ">&-", 0),
+        (("version",), "2>&-", 0),
+        (("-m", "http://127.0.0.1:1", "e", "list"), ">&-", 1),
+        (("user", "login", "determined"), "<&-", 1),
+    ],
+)
+def test_a_stream_that_is_closed_is_no_crash(
+    master: FakeMaster, words: tuple[str, ...], redirection: str, status: int
+) -> None:
+    command = shlex.join([sys.executable, "-m", "determined.cli", *words])
+    done = subprocess.run(
+        ["sh", "-c", f"{command} {redirection}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_output_that_nothing_can_be_written_to_is_told_without_a_number(
+    master: FakeMaster,
+) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "determined.cli", "e", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "Failed to list experiments: No space left on device\n",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_output_in_an_encoding_that_lacks_letters_shows_their_numbers(
+    master: FakeMaster, settings: dict[str, str]
 ) -> None:
     named = {**canned.EXPERIMENT, "name": "größe 日本"}
     master.routes[("GET", "/api/v1/experiments")] = (200, canned.page("experiments", named))
     done = subprocess.run(
         [sys.executable, "-m", "determined.cli", "e", "list", "--csv"],
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        env={**os.environ, **settings},
         capture_output=True,
         text=True,
         check=False,

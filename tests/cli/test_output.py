@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,29 @@ def test_a_story_tells_when_what_and_why(det: Det, master: FakeMaster) -> None:
         word in out for word in (canned.T0[:23], "TrialPaused", "effect 5", "PreemptAllocation")
     )
     assert json.loads(det("trial", "story", "11", "--json").out) == line
+
+
+@pytest.mark.slow
+def test_following_a_story_ends_when_nobody_reads_it_any_more(master: FakeMaster) -> None:
+    line = {"at": "2026-01-01T00:00:00Z", "aggregate": "trial 11", "event": "x", "cause": "y"}
+    running = {"trial": {"id": 11, "state": "STATE_RUNNING"}}
+    master.routes[("GET", "/api/v1/trials/11")] = (200, running)
+    path = ("GET", "/api/v1/trials/11/story")
+    master.routes[path] = lambda call: (
+        200,
+        {"lines": [line] if call.query["offset"] == ["0"] else []},
+    )
+    following = subprocess.Popen(
+        [sys.executable, "-m", "determined.cli", "trial", "story", "-f", "11"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert following.stdout is not None
+    assert "trial 11" in following.stdout.readline()
+    following.stdout.close()
+    _, err = following.communicate(timeout=60)
+    assert (following.returncode, err) == (1, "")
 
 
 def test_a_story_tells_particulars_in_words_that_fit_a_line(det: Det, master: FakeMaster) -> None:

@@ -139,6 +139,7 @@ def test_an_unknown_command_is_wrong_usage(det: Det) -> None:
             "mean --config?",
         ),
         (("job", "--jsn"), "usage: det job list ", "did you mean --json?"),
+        (("exp", "list"), "usage: det ", "did you mean experiment?"),
     ],
 )
 def test_a_mistyped_word_is_told_with_what_it_may_have_meant(

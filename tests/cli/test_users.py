@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import ssl
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.certificates import Authority
 from tests.cli.conftest import Det
 from tests.cli.fake_master import Answer, Call, FakeMaster, error
 
+from determined.cli import trust
 from determined.common.api import authentication
 
 LOGIN = ("POST", "/api/v1/auth/login")
@@ -36,12 +40,66 @@ def test_login_sends_the_salted_hash_and_keeps_the_token(
     assert nobody.calls[-1].headers["authorization"] == "Bearer v2.token"
 
 
+@pytest.fixture
+def over_tls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMaster]:
+    """A master whose certificate an authority has signed that this machine does not know."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*Authority(home).sign("127.0.0.1", has_chain=False))
+    started = FakeMaster(context)
+    monkeypatch.setenv("DET_MASTER", started.url)
+    yield started
+    started.close()
+
+
+@pytest.mark.parametrize("way", ["named", "accepted"])
+def test_a_login_trusts_what_other_commands_trust(
+    det: Det, over_tls: FakeMaster, home: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    refused = det("user", "login", "alice", stdin="Secret123\n")
+    assert refused.status == 1
+    assert "nobody whom this machine trusts has signed its certificate" in refused.err
+    certificate = home / "127.0.0.1.crt"
+    if way == "named":
+        monkeypatch.setenv("DET_MASTER_CERT_FILE", str(certificate))
+    else:
+        kept = trust.file_of(over_tls.url)
+        kept.parent.mkdir(parents=True)
+        certificate.rename(kept)
+    outcome = det("user", "login", "alice", stdin="Secret123\n")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert det("user", "whoami").status == 0
+
+
 def test_the_file_of_tokens_is_its_owners_alone(det: Det, nobody: FakeMaster, home: Path) -> None:
     det("user", "login", "alice", stdin="x\n")
     file = home / "config" / "determined" / "auth.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     kept = json.loads(file.read_text())["masters"][nobody.url]
     assert kept == {"active_user": "alice", "tokens": {"alice": "v2.token"}}
+
+
+def test_who_is_no_longer_logged_in_is_told_so_by_name(det: Det, nobody: FakeMaster) -> None:
+    authentication.TokenStore(nobody.url).set_token("alice", "of-alice")
+    refusal = error(401, 16, "Unauthenticated", "invalid credentials")
+    nobody.routes[("GET", "/api/v1/me")] = refusal
+    assert det("user", "whoami").err == (
+        f"Failed to print the active user: Unauthenticated: the login of 'alice' at {nobody.url} "
+        "has ended: log in again with 'det user login alice'.\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["", "alice"])
+def test_a_token_of_the_environment_that_is_refused_is_told_to_be_from_there(
+    det: Det, nobody: FakeMaster, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("DET_USER_TOKEN", "v2.old")
+    monkeypatch.setenv("DET_USER", name)
+    refusal = error(401, 16, "Unauthenticated", "invalid credentials")
+    nobody.routes[("GET", "/api/v1/me")] = refusal
+    outcome = det("user", "whoami")
+    assert outcome.status == 1
+    assert "DET_USER_TOKEN is no valid token" in outcome.err
+    assert "det user login" not in outcome.err
 
 
 def test_a_wrong_password_is_refused_and_nothing_kept(

@@ -52,11 +52,19 @@ def test_keys_that_hold_lists_take_a_single_value_too() -> None:
     }
 
 
-@pytest.mark.parametrize("setting", ["novalue", "=3"])
+@pytest.mark.parametrize("setting", ["novalue", "=3", "a..b=3", "a.=3", ".a=3"])
 @covers("experiment-config 18.overrides")
 def test_a_setting_without_key_and_value_is_refused(setting: str) -> None:
     with pytest.raises(config_text.ConfigTextError, match="not of the form key=value"):
         overridden("x: 1\n", setting)
+
+
+def test_a_value_that_is_no_yaml_is_told_by_what_is_wrong_with_it() -> None:
+    with pytest.raises(config_text.ConfigTextError) as caught:
+        overridden("x: 1\n", "bind_mounts=[{a: 1}")
+    assert str(caught.value) == (
+        "--config 'bind_mounts=[{a: 1}': expected ',' or ']', but got '<stream end>'"
+    )
 
 
 def test_a_key_inside_a_plain_value_is_refused_by_name() -> None:

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import cast
 
-from determined.cli import errors, trust
+from determined.cli import declare, errors, trust
 from determined.common.api import (
     Session,
     UnauthSession,
@@ -16,7 +16,13 @@ from determined.common.api import (
 )
 from determined.common.api import errors as errors_of_api
 
-RETRIES = _retry.RetryPolicy(total=1)
+
+def _tell_late(master: str) -> None:
+    text = f"the master at {master} has not answered for {_retry.LATE_S:g} s; still waiting"
+    declare.warn(text)
+
+
+RETRIES = _retry.RetryPolicy(total=1, tell_late=_tell_late)
 """A person waits: one more try, then say that the master is not there."""
 
 

@@ -164,6 +164,17 @@ def at_least(least: int) -> Callable[[str], int]:
     return read
 
 
+def seconds(text: str) -> float:
+    """The type of an option that takes a time to wait, in seconds, above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return number
+
+
 def warn(text: str) -> None:
     """Tell the user something beside the command's output."""
     print(text, file=sys.stderr)
@@ -196,7 +207,10 @@ def _default_of(command: Command) -> str:
 def _nearest(word: str, known: Iterable[str]) -> str:
     import difflib  # only a mistake pays for it
 
-    return next(iter(difflib.get_close_matches(word, list(known), 1)), "")
+    names = list(known)
+    begun = [name for name in names if word and name.startswith(word)]
+    near = difflib.get_close_matches(word, names, 1) or (begun if len(begun) == 1 else [])
+    return next(iter(near), "")
 
 
 def _hint(near: Iterable[str]) -> str:

@@ -9,7 +9,9 @@ class CliError(Exception):
 
 
 def in_words(error: Exception) -> str:
-    """An error's text; that of a failed call of the system as `'thing': reason`."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"'{error.filename}': {error.strerror}"
+    """An error's text; that of a failed call of the system as `'thing': reason`, or the reason."""
+    if isinstance(error, OSError) and error.strerror:
+        return (
+            error.strerror if error.filename is None else f"'{error.filename}': {error.strerror}"
+        )
     return str(error)

@@ -14,7 +14,7 @@ from determined.cli import (
     story,
     transfers,
 )
-from determined.cli.declare import Command, OneOf, arg, at_least, flag
+from determined.cli.declare import Command, OneOf, arg, at_least, flag, seconds
 from determined.common.api import BaseSession
 
 _HERE = "determined.cli.experiment"
@@ -176,7 +176,7 @@ NOUN = Command(
                 _ID,
                 arg(
                     "--polling-interval",
-                    type=float,
+                    type=seconds,
                     default=5,
                     help="the interval (in seconds) to poll for updated state",
                 ),

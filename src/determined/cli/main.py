@@ -33,6 +33,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "_ARGCOMPLETE" in os.environ:
         _complete()
+    _open_streams()
     _allow_any_text()
     args = _parse(words)
     try:
@@ -50,10 +51,21 @@ def build_parser(noun: Optional[declare.Command]) -> argparse.ArgumentParser:
     return _parser([noun] if noun is not None else [])
 
 
+def _open_streams() -> None:
+    """Read and write nothing where a stream is closed (`det … >&-`): then Python has none."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nothing, mode, encoding="utf-8"))
+
+
 def _allow_any_text() -> None:
     """Write what the output's encoding lacks as `\\u…`: names may be in any script."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        # The C locale brings "surrogateescape" along, which lacks letters just the same.
+        if stream.errors == "strict" or stream.encoding.lower() != "utf-8":
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -96,8 +108,19 @@ def _failed(args: argparse.Namespace, error: Exception) -> int:
         text += (
             f": not as '{args.user}'" if args.user else ": see 'det user whoami'"
         ) + "; run it as another user with det -u USER, or ask an admin"
+    if type(error).__name__ == "UnauthenticatedException" and _is_by_variable(args):
+        text = (
+            "Unauthenticated: DET_USER_TOKEN is no valid token, or not any more: give it another, "
+            "or unset it to go on as who is logged in"
+        )
     print(f"Failed to {args.doing}: {text}", file=sys.stderr)
     return 1
+
+
+def _is_by_variable(args: argparse.Namespace) -> bool:
+    """Whether the command ran by the token of DET_USER_TOKEN."""
+    is_meant = args.user in (None, os.environ.get("DET_USER"))
+    return is_meant and bool(os.environ.get("DET_USER_TOKEN"))
 
 
 def _is_api_error(error: Exception) -> bool:

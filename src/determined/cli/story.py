@@ -9,6 +9,7 @@ import re
 import time
 from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
+from determined.cli import reader
 from determined.cli.declare import Arg, flag
 from determined.common.api import BaseSession
 
@@ -41,6 +42,7 @@ def tell(session: BaseSession, kind: str, number: int, args: argparse.Namespace)
             continue
         if not args.follow or was_over:
             return
+        reader.stop_without_reader()
         time.sleep(_POLL_S)
 
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import sys
 
+from determined.cli import errors
 from determined.common.api import _address, authentication, certs
 
 _UNTRUSTED = (18, 19, 20, 21)
@@ -19,11 +20,15 @@ def cert_of(address: str) -> certs.Cert:
     DET_MASTER_CERT_FILE wins over what the user has accepted before.
 
     Raises:
-        OSError: the file cannot be read.
+        CliError: the file that DET_MASTER_CERT_FILE names cannot be used.
+        OSError: the file of before cannot be read.
     """
     accepted = file_of(address)
     if os.environ.get("DET_MASTER_CERT_FILE") or not accepted.exists():
-        return certs.cert_of_environment()
+        try:
+            return certs.cert_of_environment()
+        except OSError as error:
+            raise errors.CliError(f"DET_MASTER_CERT_FILE is {errors.in_words(error)}") from None
     return certs.Cert.from_file(str(accepted), os.environ.get("DET_MASTER_CERT_NAME"))
 
 

@@ -7,7 +7,7 @@ import getpass
 import sys
 from typing import Any, Dict
 
-from determined.cli import connect, errors, pages, show, user_edit
+from determined.cli import connect, errors, pages, show, trust, user_edit
 from determined.cli.declare import Command, arg, flag
 from determined.common.api import authentication
 from determined.common.api import errors as api_errors
@@ -144,7 +144,7 @@ def _log_in(
     args: argparse.Namespace, username: str, password: str, *, becomes_active: bool = True
 ) -> None:
     master = connect.address_of(args)
-    options = authentication.Options(max_retries=connect.RETRIES)
+    options = authentication.Options(cert=trust.cert_of(master), max_retries=connect.RETRIES)
     try:
         made = authentication.login(master, username, password, options)
     except api_errors.InvalidCredentialsException:
@@ -182,12 +182,13 @@ def _new_password(username: str) -> str:
 
 def _password(prompt: str) -> str:
     """A password from the terminal without echo, else one line of standard input."""
-    if sys.stdin.isatty():
-        try:
-            return getpass.getpass(prompt)
-        except EOFError:
-            raise errors.CliError("no password was given; nothing was changed") from None
-    return sys.stdin.readline().rstrip("\n")
+    try:
+        line = getpass.getpass(prompt) + "\n" if sys.stdin.isatty() else sys.stdin.readline()
+    except EOFError:
+        line = ""
+    if not line:
+        raise errors.CliError("no password was given; nothing was changed")
+    return line.rstrip("\n")
 
 
 def _row(user: Dict[str, Any]) -> Any:

@@ -74,7 +74,7 @@ def override(config: Any, settings: Iterable[str]) -> None:
     """
     for setting in settings:
         path, equals, value = setting.partition("=")
-        if not equals or not path:
+        if not equals or not all(path.split(".")):
             raise ConfigTextError(
                 f"--config {setting!r} is not of the form key=value, such as "
                 "resources.slots_per_trial=4"
@@ -101,7 +101,8 @@ def _value(setting: str, key: str, text: str) -> Any:
         else:
             value = [reader.load(part) for part in text.split(",")]
     except YAMLError as error:
-        raise ConfigTextError(f"--config {setting!r}: {_one_line(str(error))}") from None
+        fault = _one_line(getattr(error, "problem", None) or error)
+        raise ConfigTextError(f"--config {setting!r}: {fault}") from None
     if key in _LISTS and value is not None and not isinstance(value, (list, dict)):
         return [value]
     return [value] if key in _LISTS - {"labels"} and isinstance(value, dict) else value

@@ -50,7 +50,8 @@ def create(
         "validateOnly": False,
     }
     key = {"Idempotency-Key": str(uuid.uuid4())}
-    with session.with_retry(_RETRIES) as patient:
+    retries = _RETRIES._replace(tell_late=session.retry.tell_late)
+    with session.with_retry(retries) as patient:
         if uploaded is not None:
             patient.watch_uploads(uploaded)
         response = patient.post("/api/v1/experiments", json=body, headers=key, timeout=600.0)

@@ -101,6 +101,28 @@ async def back_up(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
     return manifest
 
 
+def read_manifest(directory: Path) -> Manifest:
+    """What a backup says of itself.
+
+    Raises:
+        DatabaseError: it is incomplete, damaged or of a later release.
+    """
+    try:
+        manifest = msgspec.json.decode((directory / _MANIFEST).read_bytes(), type=Manifest)
+    except FileNotFoundError as error:
+        raise DatabaseError(
+            f"{directory} has no {_MANIFEST}: it is not a backup, or one that did not finish"
+        ) from error
+    except msgspec.MsgspecError as error:
+        raise DatabaseError(f"{directory / _MANIFEST} cannot be read: {error}") from error
+    if manifest.format > _FORMAT or manifest.revision > newest_revision():
+        raise DatabaseError(
+            f"the backup in {directory} was made by a later release (schema {manifest.revision}, "
+            f"this one knows {newest_revision()}); restore it with that release"
+        )
+    return manifest
+
+
 async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
     """Fill an empty database from a backup, and migrate it to this release.
 
@@ -113,7 +135,7 @@ async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
         DatabaseError: the database is not empty, or the backup is incomplete or of a later
             release.
     """
-    manifest = _read_manifest(directory)
+    manifest = read_manifest(directory)
     if not await _is_unused(conn, manifest.revision):
         raise DatabaseError(
             "the database is not empty; restore into a new one (set db.name, or move the "
@@ -283,23 +305,6 @@ def _sort(parents: Mapping[str, set[str]]) -> list[str]:
         for name in ready:
             del left[name]
     return done
-
-
-def _read_manifest(directory: Path) -> Manifest:
-    try:
-        manifest = msgspec.json.decode((directory / _MANIFEST).read_bytes(), type=Manifest)
-    except FileNotFoundError as error:
-        raise DatabaseError(
-            f"{directory} has no {_MANIFEST}: it is not a backup, or one that did not finish"
-        ) from error
-    except msgspec.MsgspecError as error:
-        raise DatabaseError(f"{directory / _MANIFEST} cannot be read: {error}") from error
-    if manifest.format > _FORMAT or manifest.revision > newest_revision():
-        raise DatabaseError(
-            f"the backup in {directory} was made by a later release (schema {manifest.revision}, "
-            f"this one knows {newest_revision()}); restore it with that release"
-        )
-    return manifest
 
 
 def _quote(name: str) -> str:

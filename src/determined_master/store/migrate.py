@@ -51,7 +51,10 @@ async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
                 await conn.execute(
                     "INSERT INTO alembic_version (version_num) VALUES ($1)", revision
                 )
-            _log.info("migrated the database", extra={"revision": revision})
+            if current is not None:
+                _log.info("migrated the database", extra={"revision": revision})
+        if current is None and missing:
+            _log.info("made the tables", extra={"revision": missing[-1][0]})
         return [revision for revision, _ in missing]
     finally:
         if not conn.is_closed():  # else it would hide why

@@ -113,6 +113,25 @@ async def test_the_hook_runs_when_the_master_refuses_the_agent(
     assert told.exists()
 
 
+async def test_an_agent_with_an_empty_token_file_waits_for_the_token(
+    agents: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.touch()
+    recorder = Recorder()
+    async with listening() as listener:
+        backend = AgentBackend(identity(), recorder, OpenDoor(), times=FAST)
+        backend.open({}, 1)
+        listener.backend = backend
+        agent = agents(port=listener.port, join_token_file=str(file))
+        said = f"join_token_file {file} is empty; write into it what `det agent token` prints"
+        await until(lambda: said in agent.log.read_text())
+        assert recorder.joined == []
+        file.write_text("token\n")
+        await until(lambda: recorder.joined)
+        agent.stop()
+
+
 @covers("agent-config 1.logged 1.signals 2.api_enabled")
 async def test_the_agent_logs_its_settings_tells_its_health_and_leaves_at_a_signal(
     agents: Any,

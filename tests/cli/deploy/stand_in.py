@@ -2,7 +2,7 @@
 
 The master logs users in and lists the agents that have called it; its password file is written
 at the first start, as the real one does. An agent calls its master until it answers and then
-waits. `misbehave` in a config makes it exit with that code at once.
+waits. `misbehave` in a config makes it exit with that code at once, `mute` never listen.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ if __name__ == "__main__":
     chosen = config_of(sys.argv[2])
     if "misbehave" in chosen:
         sys.exit(f"asked to end with {chosen['misbehave']}")
-    {"master": master, "agent": agent}[sys.argv[1]](chosen)
+    if "mute" not in chosen:
+        {"master": master, "agent": agent}[sys.argv[1]](chosen)
     while True:
         time.sleep(3600)

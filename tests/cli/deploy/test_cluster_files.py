@@ -80,6 +80,30 @@ def test_a_second_start_needs_no_password(det: Det, cluster: layout.Layout, port
     assert "logged in as determined" in up(det, port)
 
 
+def test_on_loopback_agents_are_given_the_join_token_where_it_is_asked_for(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("security: {agent_join: token}\n")
+    up(det, port, "--master-config-path", str(config))
+    assert cluster.join_token.read_text() == "join"
+    agent = json.loads(cluster.agent_config("c1-agent-0").read_text())
+    assert agent["join_token_file"] == str(cluster.join_token)
+
+
+def test_agents_of_a_start_are_not_given_the_token_of_the_one_before(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+) -> None:
+    cluster.join_token.write_text("of a database that is gone")
+    config = tmp_path / "own.yaml"
+    config.write_text("misbehave: 7\n")  # so that nothing is handed out
+    words = ("--cluster-name", "c1", "--master-port", str(port), "--listen", "0.0.0.0")
+    det("d", "local", "cluster-up", *words, "--no-gpu", "--master-config-path", str(config))
+    assert cluster.join_token.read_text() == ""
+    up(det, port)  # on loopback, where none is asked for: nothing to wait for
+    assert "join_token_file" not in json.loads(cluster.agent_config("c1-agent-0").read_text())
+
+
 def test_beyond_loopback_agents_are_given_the_join_token(
     det: Det, cluster: layout.Layout, port: int
 ) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -157,6 +159,34 @@ def test_a_master_that_cannot_start_is_told_with_the_end_of_its_log(
     assert "asked to end with 7" in outcome.err
     assert running(cluster) == set()
     until(lambda: control.find_supervisor(cluster) is None)
+
+
+def test_who_interrupts_a_start_leaves_nothing_running(
+    det: Det, cluster: layout.Layout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "master.yaml"
+    config.write_text("mute: 1\n")
+
+    def interrupt() -> None:
+        until(lambda: running(cluster) == {"master", "c1-agent-0"})
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watching = threading.Thread(target=interrupt)
+    watching.start()
+    words = (
+        "--cluster-name",
+        "c1",
+        "--master-port",
+        str(port),
+        "--master-config-path",
+        str(config),
+    )
+    outcome = det("deploy", "local", "cluster-up", "--no-gpu", *words)
+    watching.join()
+    assert outcome.status == 130
+    assert outcome.err == "interrupted: stopping what was started\n"
+    assert running(cluster) == set()
+    assert control.find_supervisor(cluster) is None
 
 
 def test_https_is_left_to_those_who_run_the_servers_themselves(

@@ -187,6 +187,7 @@ def test_numbers_that_json_lacks_are_sent_as_text() -> None:
         ("host:9000", "http://host:9000"),
         ("http://host", "http://host:80"),
         ("https://host/base/", "https://host:443/base"),
+        (" host:8080\n", "http://host:8080"),
         ("http://[::1]:8080", "http://[::1]:8080"),
     ],
 )
@@ -195,7 +196,7 @@ def test_an_address_has_one_form(text: str, url: str) -> None:
     assert canonicalize_master_url(url) == url
 
 
-@pytest.mark.parametrize("text", ["ftp://host", "http://", "host:port"])
+@pytest.mark.parametrize("text", ["ftp://host", "http://", "host:port", " "])
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"address|[Pp]ort"):
         canonicalize_master_url(text)

@@ -92,12 +92,17 @@ def agent_up(args: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def _nothing_half_up(cluster: layout.Layout) -> Iterator[None]:
-    """Stop everything again when a process ends while it starts; what ran before stays."""
+    """Stop everything again when a process ends while it starts, or the user has had enough.
+
+    What ran before stays.
+    """
     was_up = running.is_up(cluster)
     try:
         yield
-    except ready.Failed:
+    except (ready.Failed, KeyboardInterrupt) as error:
         if not was_up:
+            if isinstance(error, KeyboardInterrupt):
+                declare.warn("interrupted: stopping what was started")
             take_down.stop_all(cluster, say=_silent)
         raise
 
@@ -162,8 +167,12 @@ def _configure_master(cluster: layout.Layout, args: argparse.Namespace) -> Dict[
 def _configure_agents(
     cluster: layout.Layout, config: Dict[str, Any], names: Sequence[str], with_gpus: bool
 ) -> None:
-    if config["host"] not in configs.LOOPBACK:
-        cluster.join_token.touch(mode=0o600)  # filled as soon as the master tells it
+    if not configs.asks_for_tokens(config):
+        cluster.join_token.unlink(missing_ok=True)  # none is asked for, and none will be told
+    elif running.is_up(cluster):
+        cluster.join_token.touch(mode=0o600)
+    else:  # agents wait until the master tells it: another one's, with a new database
+        specs.write_private(cluster.join_token, "")
     for name, share in zip(names, configs.share_gpus(len(names), with_gpus)):
         host, port = ready.reachable(config["host"]), int(config["port"])
         options = dataclasses.replace(share, name=name, master_host=host, master_port=port)
@@ -195,7 +204,7 @@ def _finish(
     password = args.initial_user_password or ""
     ready.wait_master(cluster, address, _START_LIMIT_S, before)
     with ready.sign_in(cluster, address, ready.USER, password) as session:
-        if config["host"] not in configs.LOOPBACK:
+        if configs.asks_for_tokens(config):
             _hand_out_join_token(cluster, address, password)
         agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S, before)
     ready.sign_in_admin(cluster, address, password)

@@ -68,6 +68,12 @@ def of_master(cluster: layout.Layout, options: MasterOptions) -> Dict[str, Any]:
     return config
 
 
+def asks_for_tokens(config: Dict[str, Any]) -> bool:
+    """Whether a master of these settings lets agents in by its join token alone."""
+    said = _section(config, "security").get("agent_join")
+    return said == "token" or config["host"] not in LOOPBACK
+
+
 def write_master(cluster: layout.Layout, config: Dict[str, Any]) -> None:
     """Write `master.yaml`."""
     specs.write_private(cluster.master_config, plain_yaml.dump(config) + "\n")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import select
-import sys
 import time
 from typing import Dict, List, Optional
 
-from determined.cli import errors
+from determined.cli import errors, reader
 from determined.cli.deploy import layout
 
 _PAUSE_S = 0.2
@@ -28,25 +26,13 @@ def logs(args: argparse.Namespace) -> None:
     while True:
         for path in sorted(cluster.logs.glob("*.log"), key=_master_first):
             if path.stem != "supervisor":
-                reader = readers.setdefault(path.stem, _Reader(path))
-                for line in reader.lines():
+                log = readers.setdefault(path.stem, _Reader(path))
+                for line in log.lines():
                     print(f"[{path.stem}] {line}", flush=not args.no_follow)
         if args.no_follow:
             return
-        _stop_without_reader()
+        reader.stop_without_reader()
         time.sleep(_PAUSE_S)
-
-
-def _stop_without_reader() -> None:
-    """Raise BrokenPipeError once nobody reads our output; a quiet log would not show it."""
-    try:
-        output = sys.stdout.fileno()
-    except (AttributeError, ValueError):  # a stand-in without a descriptor
-        return
-    watch = select.poll()
-    watch.register(output, 0)
-    if any(event & select.POLLERR for _, event in watch.poll(0)):
-        raise BrokenPipeError
 
 
 class _Reader:

@@ -34,6 +34,7 @@ def parse_address(text: str) -> Address:
     Raises:
         ValueError: another scheme, no host, or a port that is no number.
     """
+    text = text.strip()
     has_scheme = "://" in text
     parts = urlsplit(text if has_scheme else "http://" + text)
     if parts.scheme not in ("http", "https"):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, FrozenSet, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, FrozenSet, Mapping, NamedTuple, Optional, Union
 
 IDEMPOTENT = frozenset(("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"))
+
+
+LATE_S = 10.0
+"""After that long a person wonders what they are waiting for."""
 
 
 class RetryPolicy(NamedTuple):
@@ -25,6 +29,8 @@ class RetryPolicy(NamedTuple):
     statuses: FrozenSet[int] = frozenset((502, 503, 504))
     internal_for_s: float = 0.0
     """How long a 500 is tried again: a master that loses its database may answer so."""
+    tell_late: Optional[Callable[[str], None]] = None
+    """Told which master it is when an answer has stayed away for `LATE_S`: somebody waits."""
 
     def delay_s(self, attempt: int) -> float:
         """Wait before try `attempt` + 1; the first repetition comes at once after 0.1 s."""

@@ -28,6 +28,8 @@ from determined.common.api.certs import Cert, problem_in_words
 
 Params = Union[Mapping[str, Any], Sequence[Tuple[str, Any]], None]
 S = TypeVar("S", bound="BaseSession")
+_QUICK_BYTES = 1 << 20
+"""What is longer takes a while to send."""
 Retries = Union[_retry.RetryPolicy, int, None, Any]
 
 
@@ -157,6 +159,7 @@ class BaseSession:
         first: Dict[bool, float] = {}  # when the first failure came, and the first status of 500
         while True:
             attempt += 1
+            late = self._tell_late(is_quick=not stream and len(body or b"") <= _QUICK_BYTES)
             try:
                 response = self._transport.send(method, target, headers, body, timeout)
                 if response.status_code >= 300 or not stream:
@@ -164,6 +167,9 @@ class BaseSession:
                 outcome: Union[int, OSError] = response.status_code
             except OSError as error:
                 outcome = error
+            finally:
+                if late is not None:
+                    late.cancel()
             # From then on it is tried again: an answer may have stayed away for long before.
             since = first.setdefault(outcome == 500, time.monotonic())
             if not self._is_retried(method, attempt, since, outcome):
@@ -172,6 +178,15 @@ class BaseSession:
                 return response
             if self._closed.wait(self.retry.delay_s(attempt)):
                 raise errors.MasterNotFoundException("the session was closed during the call")
+
+    def _tell_late(self, *, is_quick: bool) -> Optional[threading.Timer]:
+        """A word to whoever waits, unless this takes its time by nature; to be called off."""
+        if self.retry.tell_late is None or not is_quick:
+            return None
+        timer = threading.Timer(_retry.LATE_S, self.retry.tell_late, (self.master,))
+        timer.daemon = True
+        timer.start()
+        return timer
 
     def _is_retried(
         self, method: str, attempt: int, since: float, outcome: Union[int, OSError]
@@ -228,6 +243,17 @@ class Session(BaseSession):
         super().__init__(master, cert, max_retries)
         self.username = username
         self.token = token
+
+    def _check(self, response: Response, request: Tuple[Any, ...]) -> Response:
+        try:
+            return super()._check(response, request)
+        except errors.UnauthenticatedException:
+            if not self.username:
+                raise
+            raise errors.UnauthenticatedException(
+                f"Unauthenticated: the login of '{self.username}' at {self.master} has ended: log "
+                f"in again with 'det user login {self.username}'."
+            ) from None
 
     def _auth_headers(self) -> Dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING, Mapping, Optional
 
@@ -38,14 +39,17 @@ class Cert:
         """The trust that DET_MASTER_CERT_FILE and DET_MASTER_CERT_NAME stand for.
 
         Raises:
-            OSError: the file cannot be read.
+            OSError: the file cannot be read, or holds no certificate as PEM text.
         """
         if not path:
             return cls(name=name or None)
         if path.lower() == NOVERIFY:
             return cls(noverify=True)
-        with open(path, encoding="utf-8") as file:
-            return cls(cert_pem=file.read(), name=name or None)
+        with open(path, encoding="ascii", errors="replace") as file:
+            text = file.read()
+        if "-----BEGIN " not in text:
+            raise OSError(errno.EINVAL, "it holds no certificate as PEM text", path)
+        return cls(cert_pem=text, name=name or None)
 
     def ssl_context(self) -> ssl.SSLContext:
         """A context for connections; imports ssl only when one is made."""
