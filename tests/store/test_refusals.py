@@ -24,3 +24,8 @@ def test_a_bad_regular_expression_is_told_as_such() -> None:
     assert str(refusal_of(error)).startswith(
         "the regular expression to search by cannot be used (invalid regular expression: "
     )
+
+
+def test_a_nul_in_a_text_is_told_as_such() -> None:
+    error = asyncpg.CharacterNotInRepertoireError("invalid byte sequence: 0x00")
+    assert str(refusal_of(error)).startswith("a text of the request has a NUL character")
