@@ -17,13 +17,20 @@ class NotInstalled(Exception):
     """The packages cannot be had here; the text says why."""
 
 
-def environment(name: str, packages: Sequence[str], probe: Sequence[str]) -> Path:
+def environment(
+    name: str,
+    packages: Sequence[str],
+    probe: Sequence[str],
+    *,
+    interpreter: Path = Path(sys.executable),
+) -> Path:
     """The interpreter of an environment that has the packages, made once in the repository.
 
     Args:
         name: the directory is `.venv-NAME`.
         packages: what pip is asked for.
         probe: arguments for the interpreter, with which it must run.
+        interpreter: the environment's is of its release.
 
     Raises:
         NotInstalled: the registry does not answer, or the packages do not run here.
@@ -35,7 +42,7 @@ def environment(name: str, packages: Sequence[str], probe: Sequence[str]) -> Pat
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            _run_or_give_up([sys.executable, "-m", "venv", str(folder)])
+            _run_or_give_up([str(interpreter), "-m", "venv", str(folder)])
             pip = [str(python), "-m", "pip", "install", "--quiet", "--retries", "1"]
             _run_or_give_up([*pip, *packages])
             _run_or_give_up([str(python), *probe])

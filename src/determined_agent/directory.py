@@ -2,8 +2,8 @@
 
 `<work_dir>/<agent_id>/<container_id>/` holds `container.json` (which container this is),
 `run/` (the task's /run/determined), `output/` (see `spool`), `cursor` (how far the output is
-stored), and the shim's `lock`, `pid`, `status` and `shim.log`. It is all that an agent knows
-after its restart. Environment and tokens are never written here.
+stored; `cursor.tmp` is room for the next), and the shim's `lock`, `pid`, `status` and `shim.log`.
+It is all that an agent knows after its restart. Environment and tokens are never written here.
 """
 
 from __future__ import annotations

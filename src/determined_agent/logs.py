@@ -19,6 +19,7 @@ from determined_agent.output import (
     load_position,
     read_chunk,
     read_end,
+    reserve_cursor,
     save_position,
 )
 from determined_wire.agent_link import LogBatch
@@ -65,6 +66,7 @@ class LogPump:
         self._directory = directory
         self._link = link
         self._stored = load_position(directory.cursor)
+        reserve_cursor(directory.cursor)
         self._saved_segment = self._stored.segment
         self._next = self._stored
         self._sent: deque[_Sent] = deque()

@@ -6,6 +6,7 @@ gives each line the same number. So nothing that was read needs to be kept until
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -18,6 +19,8 @@ MAX_LINE_BYTES = 64 * 1024
 CUT_MARK = b" [cut at 64 KiB: the line goes on]"
 CHUNK_BYTES = 512 * 1024
 CHUNK_LINES = 4000
+POSITION_BYTES = 192 * 1024
+"""What a position takes at most: two begun lines, four characters for three bytes."""
 
 
 class Position(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -153,20 +156,45 @@ def load_position(cursor: Path) -> Position:
         return Position()
 
 
+def reserve_cursor(cursor: Path) -> None:
+    """Take the room for the next position now: later the output itself may fill the disk.
+
+    Without it what is stored could not be deleted any more, and the disk would stay full.
+    """
+    with contextlib.suppress(OSError), open(_spare(cursor), "ab") as file:
+        file.write(bytes(max(0, POSITION_BYTES - file.tell())))
+
+
 def save_position(cursor: Path, output: Path, position: Position) -> None:
     """Remember what is stored, and delete the segments that hold nothing else.
 
     What cannot be written is left: it would only be read, and stored nowhere, once more.
     """
-    temporary = cursor.with_suffix(".tmp")
     try:
-        temporary.write_bytes(msgspec.json.encode(position))
-        temporary.rename(cursor)
+        _overwrite(_spare(cursor), msgspec.json.encode(position))
+        _spare(cursor).rename(cursor)
         for number in segments(str(output)):
             if number < position.segment:
                 (output / segment_name(number)).unlink()
     except OSError:
         return
+    reserve_cursor(cursor)
+
+
+def _spare(cursor: Path) -> Path:
+    return cursor.with_suffix(".tmp")
+
+
+def _overwrite(path: Path, data: bytes) -> None:
+    """Give a file this content, in the room that it has already as far as that goes."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        at = 0
+        while at < len(data):
+            at += os.pwrite(fd, data[at:], at)
+        os.ftruncate(fd, len(data))
+    finally:
+        os.close(fd)
 
 
 def _read(path: Path, offset: int) -> bytes:

@@ -9,6 +9,9 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import Any
 
+from determined_master.domain.errors import Unavailable
+from determined_master.store.losses import is_away, words_of
+
 KEPT_LINES = 10_000
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WARNING}
@@ -68,12 +71,30 @@ class _Line(logging.Formatter):
         return line
 
 
+class _Passing(logging.Filter):
+    """One line, a warning, of what passes by itself: a database or a leader that is away.
+
+    Where in our code it was missed helps nobody, and while it lasts all loops tell of it.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let everything through, shorter where that is enough."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and (is_away(error) or isinstance(error, Unavailable)):
+            record.msg = f"{record.getMessage()}: {type(error).__name__}: {words_of(error)}"
+            record.args = record.exc_info = None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True
+
+
 def configure_logging(level: str) -> None:
     """Write the log to standard error from that level on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line())
     root = logging.getLogger()
     root.handlers = [handler, RECENT]
+    for one in root.handlers:
+        one.filters = [_Passing()]
     set_level(level)
     for noisy in ("uvicorn.error", "uvicorn.access", "websockets", "asyncio", "alembic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

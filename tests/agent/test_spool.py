@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,49 @@ def test_a_disk_that_is_full_costs_only_what_did_not_fit(
     lines = [text for _, text in read_all(tmp_path, Position())[0]]
     assert (lines[0], lines[2]) == ("before", "after")
     assert lines[1].startswith("1 lines of output were dropped")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MiB."""
+    where = tmp_path / "disk"
+    where.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(where)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    try:
+        yield where
+    finally:
+        subprocess.run(["umount", "--lazy", str(where)], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Take all that is left, to the last block."""
+    with contextlib.suppress(OSError), open(disk / "others", "ab", buffering=0) as file:
+        while file.write(bytes(4096)):
+            continue
+
+
+def test_output_that_fills_the_disk_goes_once_it_is_stored(small_disk: Path) -> None:
+    """Time and again: what makes room is itself in need of some."""
+    cursor, spool = small_disk / "cursor", small_disk / "output"
+    spool.mkdir()
+    output.reserve_cursor(cursor)
+    writer = SpoolWriter(str(spool), 2 * 2**20)
+    position = Position()
+    for number in range(3):
+        at_us = number * 10**6
+        while writer.write(STDOUT, at_us, b"x" * 4095 + b"\n"):
+            continue
+        assert len(segments(str(spool))) > 1
+        fill(small_disk)
+        _, position = read_all(spool, position)
+        output.save_position(cursor, spool, position)
+        assert segments(str(spool)) == [position.segment]
+        assert output.load_position(cursor) == position
+        assert writer.write(STDOUT, at_us + 10**5, b"room again\n")
+    writer.close()
 
 
 def test_segments_follow_each_other_by_number(tmp_path: Path) -> None:

@@ -205,7 +205,6 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(user: Client) 
     said = {"content-length": str(MAX_BODY_BYTES + 1)}
     answer = await user("POST", "/api/v1/task/logs", b"{}", headers=said)
     assert (answer.status, answer.json()["error"]["code"]) == (429, 8)
-    assert answer.headers["connection"] == "close"
 
 
 @pytest.mark.parametrize("target", ["/api/v1/auth/login", "/login"])

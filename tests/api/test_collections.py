@@ -7,7 +7,6 @@ import json
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.master import ADMIN, PASSWORD
@@ -288,22 +287,16 @@ async def test_a_trial_never_resumes_from_what_is_about_to_be_deleted(world: Wor
     assert "DET_LATEST_CHECKPOINT" not in spec.environment
 
 
-@pytest.mark.parametrize("outcome", ["lost", "killed"])
-async def test_a_collection_that_is_cut_short_leaves_the_checkpoints_as_they_were(
-    world: World, outcome: str
+async def test_a_collection_that_is_killed_leaves_the_checkpoints_as_they_were(
+    world: World,
 ) -> None:
     await scene.ended(world)
     admin, uuid = world.clients["admin"], world.names["uuid"]
     await admin("DELETE", "/api/v1/checkpoints", {"checkpointUuids": [uuid]})
     [allocation_id] = await collections_of(world)
     names = await run(world, allocation_id)
-    if outcome == "killed":
-        await scene.post(world, names, alloc.KillRequested(reason="a test"))
-        await scene.container(world, names, "TERMINATED", exit_code=137)
-    else:
-        failure = alloc.ContainerFailure(type="agent_failed", message="no answer")
-        lost = alloc.AgentLost("a1", (names["container_id"],), failure)
-        await scene.post(world, names, lost)
+    await scene.post(world, names, alloc.KillRequested(reason="a test"))
+    await scene.container(world, names, "TERMINATED", exit_code=137)
     assert await state_of(world, uuid) == "COMPLETED"
     task_id = allocation_id.rpartition(".")[0]
     await scene.until(

@@ -216,6 +216,25 @@ class StorageContract:
         assert shelf.manager.delete("one", ["**/*"]) == {}
         assert shelf.names() == []
 
+    @pytest.mark.parametrize("has_manifest", [True, False])
+    def test_a_cleared_checkpoint_is_known_until_it_is_forgotten(
+        self, shelf: Shelf, source: pathlib.Path, tmp_path: pathlib.Path, has_manifest: bool
+    ) -> None:
+        """Whoever clears it again is not told that it was never there."""
+        shelf.store("one", source)
+        if not has_manifest:
+            shelf.remove("one.manifest.json")
+        assert shelf.manager.clear("one", ["**/*"]) == {}
+        assert shelf.names() == ["one.manifest.json"]
+        with pytest.raises((CheckpointCorrupted, CheckpointNotFound), match="one"):
+            shelf.manager.download("one", tmp_path / "back")
+        assert shelf.manager.clear("one", ["**/*"]) == {}
+        shelf.manager.forget("one")
+        shelf.manager.forget("one")
+        assert shelf.names() == []
+        with pytest.raises(CheckpointNotFound, match="one"):
+            shelf.manager.clear("one", ["**/*"])
+
     def test_a_path_to_write_into_is_a_checkpoint_once_it_is_left(self, shelf: Shelf) -> None:
         with shelf.manager.store_path("one") as path:
             (path / "sub").mkdir()

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from determined_master.domain.gc import Saved, SavePolicy, find_garbage
+from determined_master.domain.gc import (
+    MAX_RUNS,
+    Saved,
+    SavePolicy,
+    find_garbage,
+    is_run_again,
+)
 
 NAN = math.nan
 EXAMPLE = [
@@ -98,3 +104,11 @@ def test_keeping_more_never_makes_more_garbage(saved, best, trial_best, latest) 
     kept = [c for c in saved if c.uuid not in garbage]
     trials = {c.trial_id for c in saved}
     assert len(kept) <= best + len(trials) * (trial_best + latest)
+
+
+def test_only_a_task_that_lost_its_machine_runs_again_and_not_for_ever() -> None:
+    assert is_run_again("lost", 1)
+    assert is_run_again("lost", MAX_RUNS - 1)
+    assert not is_run_again("lost", MAX_RUNS)
+    for outcome in ("completed", "failed", "killed", "refused"):
+        assert not is_run_again(outcome, 1)

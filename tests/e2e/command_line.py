@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.e2e.cluster import PASSWORD, ROOT, Cluster
 
 
-def det(cluster: Cluster, *arguments: str, code: int = 0) -> str:
+def det(
+    cluster: Cluster, *arguments: str, code: int = 0, python: Path = Path(sys.executable)
+) -> str:
     """Run one command as the admin, which must end with that status; what it says."""
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith("DET_")},
@@ -20,7 +23,7 @@ def det(cluster: Cluster, *arguments: str, code: int = 0) -> str:
         "PYTHONPATH": str(ROOT / "src"),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "determined.cli", *arguments],
+        [str(python), "-m", "determined.cli", *arguments],
         capture_output=True,
         text=True,
         env=environment,

@@ -9,7 +9,7 @@ import pytest
 from tests.covers import covers
 from tests.e2e import scripts
 from tests.e2e.cluster import APIException, Cluster, until
-from tests.e2e.test_life import ledger_config
+from tests.e2e.test_life import config, ledger_config
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -107,3 +107,31 @@ def test_a_deleted_experiment_leaves_nothing_behind(cluster: Cluster) -> None:
     assert tensorboards == []
     with pytest.raises(APIException):
         cluster.get(f"/api/v1/trials/{trial['id']}")
+
+
+SHEDS = '''
+"""Stores two checkpoints, and deletes the first one itself."""
+from determined import core
+
+with core.init() as context:
+    uuids = []
+    for step in (1, 2):
+        metadata = {"steps_completed": step, "of": "mine"}
+        with context.checkpoint.store_path(metadata) as (path, uuid):
+            (path / "step").write_text(str(step))
+        uuids.append(uuid)
+    assert context.checkpoint.get_metadata(uuids[0])["of"] == "mine"
+    context.checkpoint.delete(uuids[0])
+'''
+
+
+def test_a_trial_deletes_a_checkpoint_of_its_own(cluster: Cluster) -> None:
+    experiment = cluster.submit(config(), {"t.py": SHEDS})
+    assert cluster.wait(experiment) == "COMPLETED"
+    found = checkpoints(cluster, experiment)
+    assert {step: state_of(one) for step, one in found.items()} == {1: "DELETED", 2: "COMPLETED"}
+    root = storage(cluster, experiment)
+    assert not list(root.glob(f"{found[1]['uuid']}*"))
+    assert (root / found[2]["uuid"] / "step").read_text() == "2"
+    [trial] = cluster.trials(experiment)
+    assert trial["checkpointCount"] == 1

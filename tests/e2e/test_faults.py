@@ -6,6 +6,8 @@ import json
 import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -106,6 +108,23 @@ def test_an_oversize_body_is_refused_with_the_limit_before_it_is_sent(cluster: C
             answer += more.decode()
     assert answer.split()[1] in ("413", "429"), answer
     assert str(96 * 1024 * 1024) in answer or "96 MiB" in answer, answer
+
+
+def test_who_sends_all_of_an_oversize_body_first_hears_of_the_limit(cluster: Cluster) -> None:
+    piece, count = b" " * 2**20, 97
+    link = HTTPConnection("127.0.0.1", cluster.port, timeout=60)
+    with closing(link):
+        headers = {"Authorization": f"Bearer {cluster.session().token}"}
+        link.request(
+            "POST",
+            "/api/v1/experiments",
+            (piece for _ in range(count)),
+            {**headers, "Content-Length": str(count * len(piece))},
+        )
+        answer = link.getresponse()
+        assert (answer.status, b"larger than the limit" in answer.read()) == (429, True)
+        link.request("GET", "/api/v1/me", headers=headers)
+        assert link.getresponse().status == 200, "the connection is as good as before"
 
 
 def test_a_wrong_password_and_an_unknown_user_get_the_same_answer(

@@ -38,7 +38,7 @@ async def fill(database: Address, pool: Pool) -> None:
 
 
 async def list_rows(pool: Pool) -> dict[str, list]:
-    tables = ("aggregates", "journal", "timers", "leader", "users", "user_settings")
+    tables = ("aggregates", "journal", "timers", "users", "user_settings")
     return {
         table: sorted(map(str, await pool.fetch(f"SELECT * FROM {table}"))) for table in tables
     }
@@ -72,6 +72,25 @@ async def test_a_restored_database_has_the_same_rows_and_goes_on(
             assert len(await list_story(conn, [("tally", "a")])) == 21
     finally:
         await restored.close()
+
+
+async def test_a_restored_database_is_ahead_of_the_leads_that_followed_its_backup(
+    database: Address, toy_pool: Pool, empty_database: Address, tmp_path: Path
+) -> None:
+    """Agents have obeyed those, and would refuse who comes later with less."""
+    epoch = "SELECT epoch FROM leader"
+    await fill(database, toy_pool)
+    async with toy_pool.acquire() as conn:
+        await back_up(conn, tmp_path / "backup")
+    await toy_pool.execute(toy.TABLES)
+    for _ in range(3):
+        async with make_engine(database, toy_pool) as engine:
+            await engine.wait_until_leading()
+    target = await connect(empty_database)
+    await restore(target, tmp_path / "backup")
+    first = await target.fetchval(epoch)
+    await target.close()
+    assert first > await toy_pool.fetchval(epoch)
 
 
 async def test_journal_partitions_of_other_months_are_restored(

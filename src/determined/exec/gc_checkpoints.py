@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -40,7 +41,7 @@ def main(argv: List[str]) -> int:
         if left:
             _report(left)
         found += len(left)
-        failures += failed
+        failures += failed + forget_all(manager, [uuid for uuid in left if not left[uuid]])
     if failures:
         raise EntryFailed("checkpoints could not be deleted: " + "; ".join(failures))
     if args.delete_tensorboards:
@@ -54,22 +55,43 @@ def delete_files(
 ) -> Tuple[Dict[str, Dict[str, int]], List[str]]:
     """Delete files of checkpoints, a few at a time. A missing one is passed over.
 
+    Where nothing is left a manifest still is: whoever does this again, because the master was
+    not told, finds those by it that are not missing but done.
+
     Returns:
-        What is left of each, and what went wrong with others.
+        What is left of each, and what went wrong; of what went wrong half-way, both.
     """
     left: Dict[str, Dict[str, int]] = {}
     failures: List[str] = []
 
     def delete(uuid: str, _: storage.Halt) -> None:
         try:
-            left[uuid] = manager.delete(uuid, globs) if globs else manager.list_paths(uuid)
+            left[uuid] = manager.clear(uuid, globs) if globs else manager.list_paths(uuid)
         except CheckpointNotFound:
             note(f"checkpoint {uuid} is not in the storage any more", "WARNING")
         except (OSError, ValueError) as error:
             failures.append(f"{uuid}: {error}")
+            with contextlib.suppress(CheckpointNotFound, OSError, ValueError):
+                rest = manager.list_paths(uuid)
+                if rest:
+                    left[uuid] = rest
 
     storage.each(delete, uuids)
     return left, failures
+
+
+def forget_all(manager: storage.StorageManager, uuids: List[str]) -> List[str]:
+    """Delete the last that is left of checkpoints without files; what went wrong."""
+    failures: List[str] = []
+
+    def forget(uuid: str, _: storage.Halt) -> None:
+        try:
+            manager.forget(uuid)
+        except OSError as error:
+            failures.append(f"{uuid}: {error}")
+
+    storage.each(forget, uuids)
+    return failures
 
 
 def _report(left: Dict[str, Dict[str, int]]) -> None:

@@ -8,5 +8,6 @@ try:
 except ImportError as error:
     raise ImportError(
         "determined.pytorch needs PyTorch, which this Python does not have: install torch in the "
-        "image or environment that the task runs in"
+        "image or environment that the task runs in",
+        name="torch",
     ) from error

@@ -83,7 +83,9 @@ TASK: dict[tuple[str, str], Rule] = {
         ("experiment_id", "experiment_id"),
     ),
     ("POST", "/api/v1/checkpoints"): (("checkpoint.task_id", "task_id"),),
-    ("PATCH", "/api/v1/checkpoints"): (),  # the service knows which a task may delete
+    # The service knows which checkpoints a task may see, and which delete.
+    ("GET", "/api/v1/checkpoints/{checkpoint_uuid}"): (),
+    ("PATCH", "/api/v1/checkpoints"): (),
     ("POST", "/api/v1/webhooks/custom"): (("trial_id", "trial_id"),),
 }
 

@@ -53,7 +53,7 @@ from determined_master.domain.errors import (
 )
 from determined_master.ports import Authenticator
 from determined_master.services.catalog import Services
-from determined_master.store.losses import DATABASE_AWAY
+from determined_master.store.losses import DATABASE_AWAY, words_of
 from determined_master.store.refusals import refusal_of, shortage_of
 from determined_wire.proto import Endpoint, Message
 from determined_wire.rest.endpoints import ENDPOINTS
@@ -328,7 +328,7 @@ async def _refuse_socket(scope: Scope, send: Send, status: int, text: str) -> No
 def _unexpected(http: Http, error: Exception) -> DetError:
     """Log an exception and make what its client is told of it."""
     if isinstance(error, DATABASE_AWAY):
-        log.warning("the database is away: %s", error, extra={"path": http.path})
+        log.warning("the database is away: %s", words_of(error), extra={"path": http.path})
         return Unavailable("the database does not answer: send the same request again")
     if isinstance(error, TimeoutError):  # of a connection or a wait: it may succeed later
         log.warning("a request took too long", extra={"path": http.path}, exc_info=error)

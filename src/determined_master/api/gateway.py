@@ -143,11 +143,12 @@ async def send_message(send: Send, http: Http, message: Message, threads: Execut
 
 
 async def send_error(send: Send, error: DetError) -> None:
-    """Answer with an error, of a stream's parameters too."""
-    headers = HEADERS
-    if error.code == "resource_exhausted":
-        headers = (*headers, (b"connection", b"close"))  # the rest of the body is not read
-    await send_body(send, status_of(error), headers, gateway_body(error))
+    """Answer with an error, of a stream's parameters too.
+
+    The connection stays, and the server throws away what still comes of a body that is too
+    large: most clients send all before they read, and would see a reset in place of the answer.
+    """
+    await send_body(send, status_of(error), HEADERS, gateway_body(error))
 
 
 async def stream_messages(

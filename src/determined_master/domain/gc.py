@@ -11,6 +11,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+MAX_RUNS = 5
+"""So often is a task that deletes checkpoints started before it is given up."""
+
 
 class Saved(msgspec.Struct, frozen=True):
     """One complete checkpoint; `metric` has the sign that makes smaller better."""
@@ -60,6 +63,15 @@ def find_garbage(saved: Sequence[Saved], policy: SavePolicy) -> list[str]:
         newest_first = sorted(reversed(of_trial), key=lambda c: -c.steps)
         kept |= {c.uuid for c in newest_first[: policy.trial_latest]}
     return [c.uuid for c in saved if c.uuid not in kept and not c.is_source]
+
+
+def is_run_again(outcome: str, run: int) -> bool:
+    """Whether a task that deletes checkpoints begins anew after its `run`-th run.
+
+    A lost machine was nobody's fault, and what is half deleted is to be finished: nobody else
+    comes back to it. What failed by itself may want a user to mend something first.
+    """
+    return outcome == "lost" and run < MAX_RUNS
 
 
 def _worse(checkpoint: Saved) -> tuple[bool, float]:

@@ -18,3 +18,8 @@ def trial_task_id(experiment: ExperimentId, request: RequestId, continued: int =
 def allocation_id(task: TaskId, run: int) -> AllocationId:
     """The `run`-th allocation of a task; runs count from 1."""
     return AllocationId(f"{task}.{run}")
+
+
+def run_of(allocation: str) -> int:
+    """Which run of its task an allocation is."""
+    return int(allocation.rpartition(".")[2])

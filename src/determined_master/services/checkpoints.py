@@ -11,7 +11,8 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain import access
-from determined_master.domain.errors import InvalidArgument, NotFound
+from determined_master.domain.checkpoint_scope import may_read
+from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.services.registered import check_unregistered
 from determined_master.store import checkpoints as rows
 from determined_master.store import collections
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
+    from determined_master.store.pool import Conn
 
 
 MAX_BYTES = 2**53
@@ -80,12 +82,12 @@ class Checkpoints:
             await rows.insert_checkpoint(conn, new)
 
     async def get(self, caller: Caller, uuid: str) -> rows.CheckpointRow:
-        """One checkpoint."""
+        """One checkpoint; a task sees those of its experiment and what its trial starts from."""
         access.may(caller, "read", "experiment")
         async with self._pool.acquire() as conn:
             row = await rows.find_checkpoint(conn, checked_uuid(uuid))
-        if row is None:
-            raise NotFound(f"checkpoint '{uuid}' not found")
+            if row is None or not await _is_seen(conn, caller, row):
+                raise NotFound(f"checkpoint '{uuid}' not found")
         return row
 
     async def uuids_of(
@@ -141,33 +143,50 @@ class Checkpoints:
     async def patch(self, caller: Caller, left: Mapping[str, Mapping[str, int]]) -> None:
         """Record what is left of checkpoints: fewer files, or none.
 
-        A task may only tell of those that it was started to delete.
+        A task may only tell of those that it was started to delete, a trial of those of its
+        experiment.
 
         Raises:
             NotFound: there is no such checkpoint, or it is not the task's to tell of.
             InvalidArgument: it is registered, or a size makes no sense.
+            FailedPrecondition: it is a trial's to tell of, and another experiment starts from it.
         """
         access.may(caller, "edit", "experiment")
         await self._check_scope(caller, left)
         for uuid, resources in left.items():
             _check_sizes(uuid, resources)
-            row = await self.get(caller, uuid)
-            state = "PARTIALLY_DELETED" if resources else "DELETED"
-            if dict(resources) == row.resources and (resources or row.state == state):
-                continue
             async with self._pool.acquire() as conn:
+                row = await rows.find_checkpoint(conn, checked_uuid(uuid))
+                if row is None:
+                    raise NotFound(f"checkpoint '{uuid}' not found")
+                state = "PARTIALLY_DELETED" if resources else "DELETED"
+                if dict(resources) == row.resources and (resources or row.state == state):
+                    continue
                 await check_unregistered(conn, [row.uuid])
                 await rows.update_resources(conn, row.uuid, dict(resources), state)
 
     async def _check_scope(self, caller: Caller, uuids: Iterable[str]) -> None:
         if caller.scope is None:
             return
+        experiment_id = caller.scope.experiment_id
+        asked = [checked_uuid(uuid) for uuid in uuids]
         async with self._pool.acquire() as conn:
-            row = await collections.find_collection(conn, caller.scope.task_id)
-        own = set(row.uuids) if row is not None else set()
-        for uuid in uuids:
-            if checked_uuid(uuid) not in own:
+            if caller.scope.trial_id is None:
+                row = await collections.find_collection(conn, caller.scope.task_id)
+                own = set(row.uuids) if row is not None else set()
+                used: Mapping[str, int] = {}
+            else:
+                stored = await collections.list_stored(conn, uuids=asked)
+                own = {c.uuid for c in stored if c.experiment_id == experiment_id}
+                used = await collections.list_sources(conn, asked, outside_of=experiment_id)
+        for uuid in asked:
+            if uuid not in own:
                 raise NotFound(f"checkpoint '{uuid}' not found")
+        for uuid, user in used.items():
+            raise FailedPrecondition(
+                f"checkpoint {uuid} cannot be deleted: experiment {user} starts from it; delete "
+                "that experiment first"
+            )
 
     async def storage_id(self, caller: Caller, config: Mapping[str, Any]) -> int:
         """The id under which a storage configuration is known; the same for equal ones."""
@@ -188,6 +207,15 @@ def _check_sizes(uuid: str, resources: Mapping[str, int]) -> None:
             f"checkpoint {uuid}: its files have more than {MAX_BYTES} bytes together: "
             "report their real sizes"
         )
+
+
+async def _is_seen(conn: Conn, caller: Caller, row: rows.CheckpointRow) -> bool:
+    scope, source = caller.scope, None
+    if scope is None:
+        return True
+    if scope.trial_id is not None:
+        source = await rows.find_source(conn, scope.trial_id)
+    return may_read(scope, row.uuid, row.experiment_id, source)
 
 
 def checked_uuid(text: str) -> str:

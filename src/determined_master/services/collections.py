@@ -139,24 +139,35 @@ class Collections:
             await self._post(plan, ctx.cause, ctx)
 
     async def for_deletion(self, experiment_id: int, ctx: EffectContext) -> None:
-        """Delete all that an experiment has stored.
+        """Delete all that an experiment has stored, and what it alone started from.
 
-        What other experiments start from and what is registered stays.
+        What other experiments start from and what is registered stays. When its own experiment
+        has gone before, the last that starts from it takes it along.
         """
         async with self._pool.acquire() as conn:
-            stored = await rows.list_stored(conn, experiment_id=experiment_id)
-            uuids = [c.uuid for c in stored]
-            sources = await rows.list_kept(conn, uuids, outside_of=experiment_id)
+            own, heirless = await _doomed(conn, experiment_id)
             has_run = await rows.has_run(conn, experiment_id)
-        doomed = [c for c in stored if c.uuid not in sources and c.state != "DELETED"]
+        groups = _by_storage(own) or ({None: []} if has_run else {})
+        for storage_id, uuids in _by_storage(heirless).items():
+            groups.setdefault(storage_id, []).extend(uuids)
         plan = Plan(
             experiment_id=experiment_id,
-            uuids_by_storage=_by_storage(doomed) or ({None: ()} if has_run else {}),
+            uuids_by_storage=groups,
             removes_tensorboard=has_run,
             is_deletion=True,
             spares_own=False,
         )
         await self._post(plan, ctx.cause, ctx)
+
+    async def has_more(self, experiment_id: int) -> bool:
+        """Whether a deletion left out what others started from then, and nobody does now.
+
+        Those others are deleted at the same time as often as not, with all of a project.
+        """
+        async with self._pool.acquire() as conn:
+            own, heirless = await _doomed(conn, experiment_id)
+            collected = await rows.list_collected(conn, experiment_id)
+        return any(c.uuid not in collected for c in [*own, *heirless])
 
     async def _garbage(self, experiment_id: int) -> Plan | None:
         async with self._pool.acquire() as conn:
@@ -221,6 +232,20 @@ def policy_of(config: Mapping[str, Any]) -> gc.SavePolicy:
         trial_best=int(storage["save_trial_best"]),
         trial_latest=int(storage["save_trial_latest"]),
     )
+
+
+async def _doomed(conn: Conn, experiment_id: int) -> tuple[list[rows.Stored], list[rows.Stored]]:
+    """What goes with an experiment: of its own, and of experiments that have gone before."""
+    found = (
+        await rows.list_stored(conn, experiment_id=experiment_id),
+        await rows.list_heirless(conn, experiment_id),
+    )
+    uuids = [c.uuid for stored in found for c in stored]
+    kept = await rows.list_kept(conn, uuids, outside_of=experiment_id)
+    own, heirless = (
+        [c for c in stored if c.uuid not in kept and c.state != "DELETED"] for stored in found
+    )
+    return own, heirless
 
 
 def _check_known(asked: Sequence[str], stored: Sequence[rows.Stored]) -> None:

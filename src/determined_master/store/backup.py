@@ -20,6 +20,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.store.errors import DatabaseError
+from determined_master.store.losses import words_of
 from determined_master.store.migrate import migrate, newest_revision
 
 _log = logging.getLogger(__name__)
@@ -105,6 +106,9 @@ async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
 
     A restore that fails leaves tables without a row, into which one may be restored again.
 
+    The next lead's epoch is above all before, also above those that followed the backup: agents
+    have obeyed them, refuse a lower one, and take equal orders of an equal one for obeyed.
+
     Raises:
         DatabaseError: the database is not empty, or the backup is incomplete or of a later
             release.
@@ -133,6 +137,7 @@ async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
         await _set_triggers(conn, names, "ENABLE")
         for name, value in manifest.sequences.items():
             await conn.execute("SELECT setval($1::text::regclass, $2)", _quote(name), value)
+        await conn.execute(_NEW_EPOCH, int(clock.now().timestamp()))
     await migrate(conn)
     await conn.execute("ANALYZE")
     return manifest
@@ -163,6 +168,8 @@ _PARTITIONS = """
      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
      ORDER BY 1
 """
+_NEW_EPOCH = "UPDATE leader SET epoch = greatest(epoch, $1)"
+"""By the seconds since 1970: there are never as many leads."""
 _REFERENCES = """
     SELECT child.relname::text AS child, parent.relname::text AS parent
       FROM pg_constraint k
@@ -236,7 +243,7 @@ async def _copy_in(conn: asyncpg.Connection[Any], directory: Path, table: TableC
     except FileNotFoundError as error:
         raise _damaged(table, "it is not there") from error
     except (EOFError, gzip.BadGzipFile, zlib.error, asyncpg.DataError) as error:
-        raise _damaged(table, str(error).partition("\n")[0]) from error
+        raise _damaged(table, words_of(error)) from error
     if int(done.split()[-1]) != table.rows:
         held = f"it holds {done.split()[-1]} rows, and the manifest says {table.rows}"
         raise _damaged(table, held)

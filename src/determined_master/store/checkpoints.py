@@ -124,6 +124,13 @@ async def find_checkpoint(conn: Conn, uuid: str) -> CheckpointRow | None:
     return CheckpointRow(**row) if row else None
 
 
+async def find_source(conn: Conn, trial_id: int) -> str | None:
+    """The UUID of the checkpoint of another trial from which a trial started, if it did."""
+    query = "SELECT warm_start_checkpoint::text FROM trials WHERE id = $1"
+    found: str | None = await conn.fetchval(query, trial_id)
+    return found
+
+
 async def list_by_uuids(conn: Conn, uuids: Sequence[str]) -> dict[str, CheckpointRow]:
     """Checkpoints by their UUIDs; those that are not there are left out."""
     rows = await conn.fetch(f"{SELECT} WHERE c.uuid = ANY ($1)", list(uuids))
@@ -203,19 +210,27 @@ async def update_metadata(conn: Conn, uuid: str, metadata: dict[str, Any]) -> bo
 
 
 async def update_resources(conn: Conn, uuid: str, resources: dict[str, int], state: str) -> None:
-    """Write what is left of a checkpoint, and correct the sums over its owners."""
+    """Write what is left of a checkpoint, and correct the sums over its owners.
+
+    Counted is what is complete or left in part. Who tells the same at the same time is waited
+    for, so that nothing is taken off twice.
+    """
     query = """
-        WITH before AS (SELECT size, trial_id, experiment_id FROM checkpoints WHERE uuid = $1),
-        changed AS (
-            UPDATE checkpoints SET resources = $2, state = $3, size = $4 WHERE uuid = $1
+        WITH before AS (
+            SELECT trial_id, experiment_id, counted::int AS count, counted::int * size AS size
+              FROM (SELECT *, state IN ('COMPLETED', 'PARTIALLY_DELETED') AS counted
+                      FROM checkpoints WHERE uuid = $1 FOR NO KEY UPDATE) c
+        ), changed AS (
+            UPDATE checkpoints SET resources = $2, state = $3, size = $4
+              FROM before WHERE uuid = $1
         ), trial AS (
             UPDATE trials t SET checkpoint_size = t.checkpoint_size - before.size + $4,
-                   checkpoint_count = t.checkpoint_count - ($3 = 'DELETED')::int
+                   checkpoint_count = t.checkpoint_count - before.count + ($3 <> 'DELETED')::int
               FROM before WHERE t.id = before.trial_id
          RETURNING t.id
         )
         UPDATE experiments e SET checkpoint_size = e.checkpoint_size - before.size + $4,
-               checkpoint_count = e.checkpoint_count - ($3 = 'DELETED')::int
+               checkpoint_count = e.checkpoint_count - before.count + ($3 <> 'DELETED')::int
           FROM before WHERE e.id = before.experiment_id
            AND (SELECT count(*) FROM trial) >= 0 -- the trial's row is locked first, as by all
     """

@@ -175,6 +175,29 @@ async def list_stored(
     return [Stored(**row) for row in await conn.fetch(query, list(uuids), experiment_id)]
 
 
+async def list_heirless(conn: Conn, experiment_id: int) -> list[Stored]:
+    """Checkpoints of experiments that are gone which this one starts from, with known storage."""
+    query = """
+        SELECT c.uuid::text, c.experiment_id, c.storage_id, c.state, NULL::int AS user_id
+          FROM checkpoints c
+         WHERE c.experiment_id IS NULL AND c.storage_id IS NOT NULL
+           AND (c.uuid IN (SELECT t.warm_start_checkpoint FROM trials t WHERE t.experiment_id = $1)
+                OR c.uuid::text = (SELECT e.config -> 'searcher' ->> 'source_checkpoint_uuid'
+                                     FROM experiments e WHERE e.id = $1))
+         ORDER BY c.storage_id, c.uuid
+    """
+    return [Stored(**row) for row in await conn.fetch(query, experiment_id)]
+
+
+async def list_collected(conn: Conn, experiment_id: int) -> set[str]:
+    """Checkpoints that tasks of this experiment were to delete as a whole."""
+    query = """
+        SELECT DISTINCT unnest(uuids)::text AS uuid FROM collections
+         WHERE experiment_id = $1 AND '**/*' = ANY (globs)
+    """
+    return {row["uuid"] for row in await conn.fetch(query, experiment_id)}
+
+
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """A task that was asked for and found no place yet."""
 

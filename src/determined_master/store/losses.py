@@ -22,3 +22,16 @@ DATABASE_AWAY = (
 
 DATABASE_SILENT = (*DATABASE_AWAY, TimeoutError, asyncpg.InsufficientResourcesError)
 """What says nothing of what was asked: it is away, hangs, or takes no more connections."""
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether it says that the server has gone, and nothing else.
+
+    What is told of a file by its name is about that file, and no socket.
+    """
+    return isinstance(error, DATABASE_AWAY) and getattr(error, "filename", None) is None
+
+
+def words_of(error: BaseException) -> str:
+    """What it says, in one line: PostgreSQL adds details and hints below it."""
+    return str(error).partition("\n")[0]

@@ -6,6 +6,7 @@ import asyncpg
 
 from determined_master.domain.errors import Aborted, DetError, InvalidArgument
 from determined_master.store.errors import DatabaseUnavailable
+from determined_master.store.losses import words_of
 
 
 def refusal_of(error: BaseException) -> DetError | None:
@@ -38,8 +39,8 @@ def refusal_of(error: BaseException) -> DetError | None:
             )
         case asyncpg.InvalidRegularExpressionError():
             return InvalidArgument(
-                f"the regular expression to search by cannot be used ({_words(error)}): mend it, "
-                "or search for plain text"
+                f"the regular expression to search by cannot be used ({words_of(error)}): mend "
+                "it, or search for plain text"
             )
         case asyncpg.DataError():
             return InvalidArgument(
@@ -58,24 +59,19 @@ def shortage_of(error: BaseException) -> DatabaseUnavailable | None:
     match error:
         case asyncpg.DiskFullError():
             return DatabaseUnavailable(
-                f"the database has no room ({_words(error)}): free some space on its disk; "
+                f"the database has no room ({words_of(error)}): free some space on its disk; "
                 "the same request can then be sent again"
             )
         case asyncpg.TooManyConnectionsError():
             return DatabaseUnavailable(
-                f"the database takes no more connections ({_words(error)}): raise its "
+                f"the database takes no more connections ({words_of(error)}): raise its "
                 "max_connections, or let other programs use fewer; the same request can then be "
                 "sent again"
             )
         case asyncpg.InsufficientResourcesError():
             return DatabaseUnavailable(
-                f"the database is short of something ({_words(error)}): send the same request "
+                f"the database is short of something ({words_of(error)}): send the same request "
                 "again"
             )
         case _:
             return None
-
-
-def _words(error: BaseException) -> str:
-    """The first line: PostgreSQL adds details and hints below it."""
-    return str(error).partition("\n")[0]

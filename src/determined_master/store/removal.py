@@ -81,6 +81,15 @@ async def remove_rest(conn: Conn, experiment_id: int, kept: Sequence[str]) -> No
         await conn.execute(f"DELETE FROM {table} WHERE experiment_id = $1", experiment_id)
 
 
+async def remove_heirless(conn: Conn, uuids: Sequence[str]) -> None:
+    """Delete checkpoints of these whose experiments have gone before, and their files too."""
+    query = """
+        DELETE FROM checkpoints
+         WHERE uuid = ANY ($1) AND experiment_id IS NULL AND state = 'DELETED'
+    """
+    await conn.execute(query, list(uuids))
+
+
 async def delete_experiments(conn: Conn, ids: Sequence[int]) -> None:
     """Delete the rows of experiments that nothing refers to any more."""
     answers = "DELETE FROM requests WHERE (answer ->> 'experiment_id')::int = ANY ($1)"

@@ -142,6 +142,13 @@ def test_a_deletion_fails_with_the_first_error_and_can_be_asked_for_again() -> N
     )
 
 
+def test_a_collection_whose_machine_was_lost_begins_anew_and_is_waited_for() -> None:
+    planned = e.CollectionPlanned(task_ids=("g1",), is_deletion=True)
+    state, effects = run(deleting(), planned, e.CollectionLost(task_id="g1", run=1))
+    assert (state.state, state.collections) == ("DELETING", 1)
+    assert effects == [e.StartCollection(task_id="g1", run=2)]
+
+
 @pytest.mark.parametrize("effect", ["plan_deletion", "remove_experiment"])
 def test_an_order_that_is_given_up_fails_the_deletion(effect) -> None:
     state, effects = run(deleting(), e.EffectFailed(effect=effect, error="no disk"))

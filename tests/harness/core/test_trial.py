@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.harness.conftest import Task
-from tests.harness.master_double import MasterDouble, until
+from tests.harness.master_double import Call, MasterDouble, until
 
 from determined.core._metrics import BATCH_REPORTS
 
@@ -57,6 +57,74 @@ def test_reports_and_checkpoints_arrive(task: Task, master: MasterDouble, python
     assert "reported no metrics" not in done.stderr
     events = list(task.storage.glob("cluster/tensorboard/experiment/2/trial/3/events.out.*"))
     assert len(events) == 1
+
+
+def test_reports_stand_in_the_log_for_who_logs(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    done = task.run_script(
+        python,
+        "import logging\n"
+        "from determined import LOG_FORMAT, core\n"
+        "logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)\n"
+        "with core.init() as context:\n"
+        "    context.train.report_validation_metrics(3.0, {'loss': 0.5})\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "determined.core: validation metrics at step 3.0: {'loss': 0.5}" in done.stderr
+    assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [3]
+
+
+def test_an_alert_that_no_webhook_hears_stands_in_the_log(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    master.on("POST", "/webhooks/custom$", (501, {"error": {"code": 12, "error": "none"}}))
+    done = task.run_script(
+        python,
+        "from determined import core\n"
+        "with core.init() as context:\n"
+        "    context.alert('slow', 'the disk', 'warn')\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no webhooks here, alert (warn): slow: the disk" in done.stderr
+    (call,) = master.named("POST", "/webhooks/custom")
+    told = {"title": "slow", "description": "the disk", "level": "LOG_LEVEL_WARNING"}
+    assert call.body == {"data": told, "experimentId": 2, "trialId": 3}
+
+
+def test_files_for_tensorboard_go_where_scripts_of_old_put_them(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    done = task.run_script(
+        python,
+        "import os, pathlib, tempfile\n"
+        "from determined import core\n"
+        "with core.init() as context:\n"
+        "    old = pathlib.Path(tempfile.gettempdir(), 'tensorboard')\n"
+        "    assert old.samefile(context.train.get_tensorboard_path())\n"
+        "    (old / 'mine').write_text('1')\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert (task.storage / "cluster/tensorboard/experiment/2/trial/3/mine").exists()
+
+
+def test_in_manual_mode_only_what_is_asked_for_is_stored(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    done = task.run_script(
+        python,
+        "from determined import core\n"
+        "with core.init(tensorboard_mode=core.TensorboardMode.MANUAL) as context:\n"
+        "    folder = context.train.get_tensorboard_path()\n"
+        "    (folder / 'mine').write_text('1')\n"
+        "    (folder / 'scratch').write_text('1')\n"
+        "    context.train.upload_tensorboard_files(\n"
+        "        lambda p: p.name == 'mine', lambda p, rank: p.with_name(f'{p.name}#{rank}')\n"
+        "    )\n",
+    )
+    assert done.returncode == 0, done.stderr
+    stored = task.storage / "cluster/tensorboard/experiment/2/trial/3"
+    assert [path.name for path in stored.iterdir()] == ["mine#0"]
 
 
 def test_a_checkpoint_never_overtakes_the_metrics_before_it(
@@ -189,6 +257,7 @@ def test_a_preempted_task_is_told_and_acknowledges_once(
         "    while not context.preempt.should_preempt():\n"
         "        time.sleep(0.01)\n"
         "    assert context.preempt.should_preempt()\n"
+        "    assert context.info.allocation_id == '1.abc.1'\n"
     )
     (task.root / "script.py").write_text(script)
     program = [python, "-S", str(task.root / "script.py")]
@@ -283,4 +352,45 @@ def test_the_profiler_reports_the_machine(task: Task, master: MasterDouble, pyth
         running.join()
     groups = groups_of()
     assert "stepsCompleted" not in groups["memory"]
-    assert groups["memory"]["metrics"]["avgMetrics"]["agent"]["memory_free"] > 0
+    free = groups["memory"]["metrics"]["avgMetrics"]["agent"]["memory_free"]
+    assert free > 1 << 20  # in bytes
+
+
+DELETE = """
+from determined import core
+with core.init() as context:
+    with context.checkpoint.store_path({"steps_completed": 3}) as (path, uuid):
+        (path / "weights").write_bytes(b"12345")
+    print(uuid, flush=True)
+    context.checkpoint.delete(uuid)
+"""
+
+
+def test_a_deleted_checkpoint_counts_as_whole_no_more_before_a_file_is_gone(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    """Who is killed in the middle must not resume from it."""
+    seen: list[tuple[object, bool]] = []
+
+    def note(call: Call) -> tuple[int, dict[str, str]]:
+        (left,) = call.body["checkpoints"]
+        is_whole = (task.storage / left["uuid"] / "weights").exists()
+        seen.append((left["resources"]["resources"], is_whole))
+        return 200, {}
+
+    master.on("PATCH", "/api/v1/checkpoints$", note)
+    done = task.run_script(python, DELETE)
+    assert done.returncode == 0, done.stderr
+    assert seen == [({"metadata.json": "26"}, True), ({}, False)]
+    assert not list(task.storage.glob(f"{done.stdout.strip()}*"))
+
+
+def test_a_checkpoint_that_the_master_wants_kept_loses_no_file(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    refusal = {"error": {"code": 3, "reason": "InvalidArgument", "error": "it is registered"}}
+    master.on("PATCH", "/api/v1/checkpoints$", (400, refusal))
+    done = task.run_script(python, DELETE)
+    assert done.returncode != 0
+    assert "it is registered" in done.stderr
+    assert (task.storage / done.stdout.strip() / "weights").exists()

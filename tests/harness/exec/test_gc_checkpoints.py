@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import pathlib
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 from tests.covers import covers
 from tests.harness.conftest import Task
-from tests.harness.master_double import MasterDouble
+from tests.harness.master_double import Call, MasterDouble
+
+from determined.common.storage import CheckpointStorageError, DirectoryStorageManager
+from determined.exec.gc_checkpoints import delete_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
 
 def collect(task: Task, uuids: list[str], globs: list[str], *more: str) -> subprocess.Popen[str]:
+    p = begin(task, uuids, globs, *more)
+    p.err = p.communicate(timeout=60)[1]  # type: ignore[attr-defined]  # for the asserts
+    return p
+
+
+def begin(task: Task, uuids: list[str], globs: list[str], *more: str) -> subprocess.Popen[str]:
     inputs = {
         "storage.json": {"type": "shared_fs", "host_path": "/ignored"},
         "delete.json": uuids,
@@ -25,9 +38,16 @@ def collect(task: Task, uuids: list[str], globs: list[str], *more: str) -> subpr
     task.env["DET_TASK_TYPE"] = "CHECKPOINT_GC"
     command = [sys.executable, "-S", "-m", "determined.exec.gc_checkpoints"]
     command += ["--experiment-id", "2", "--storage-config", "storage.json"]
-    p = task.start([*command, "--delete", "delete.json", "--globs", "globs.json", *more])
-    p.err = p.communicate(timeout=60)[1]  # type: ignore[attr-defined]  # for the asserts
-    return p
+    return task.start([*command, "--delete", "delete.json", "--globs", "globs.json", *more])
+
+
+def stored(task: Task, *names: str) -> None:
+    """Checkpoints as the harness stores them: files, then their manifest."""
+    manager = DirectoryStorageManager(task.storage)
+    for name in names:
+        with manager.store_path(name) as path:
+            (path / "weights").write_text("123")
+            (path / "metadata.json").write_text("{}")
 
 
 def test_files_go_and_the_master_hears_what_is_left(task: Task, master: MasterDouble) -> None:
@@ -75,3 +95,60 @@ def test_what_was_deleted_is_told_also_when_another_could_not_be(
     (call,) = master.named("PATCH", "/api/v1/checkpoints")
     assert sorted(item["uuid"] for item in call.body["checkpoints"]) == ["one", "two"]
     assert list(task.storage.iterdir()) == []
+
+
+def told(master: MasterDouble) -> list[dict[str, object]]:
+    """What is left by checkpoint, call by call."""
+    return [
+        {c["uuid"]: c["resources"]["resources"] for c in call.body["checkpoints"]}
+        for call in master.named("PATCH", "/api/v1/checkpoints")
+    ]
+
+
+@pytest.mark.parametrize("has_manifest", [True, False], ids=["of this harness", "of an older one"])
+def test_what_was_deleted_by_one_that_was_killed_is_told_by_the_next(
+    task: Task, master: MasterDouble, has_manifest: bool
+) -> None:
+    """The files are gone, the master was not told: nobody else will ever tell it."""
+    stored(task, "one", "two")
+    if not has_manifest:
+        for name in ("one", "two"):
+            (task.storage / f"{name}.manifest.json").unlink()
+    running: list[subprocess.Popen[str]] = []
+
+    def kill(_: Call) -> tuple[int, dict[str, str]]:
+        running[0].kill()
+        return 503, {"error": "too late"}
+
+    master.on("PATCH", "/api/v1/checkpoints$", kill)
+    running.append(begin(task, ["one", "two", "gone"], ["**/*"]))
+    running[0].communicate(timeout=60)
+    assert running[0].returncode == -9
+    assert not (task.storage / "one").exists()
+    assert not (task.storage / "two").exists()
+
+    master.on("PATCH", "/api/v1/checkpoints$", (200, {}))
+    p = collect(task, ["one", "two", "gone"], ["**/*"])
+    assert p.returncode == 0, p.err  # type: ignore[attr-defined]  # see above
+    assert told(master) == [{"one": {}, "two": {}}] * 2
+    assert list(task.storage.iterdir()) == []
+
+
+class Failing(DirectoryStorageManager):
+    """Fails once the first file is gone, as a file system does that goes away."""
+
+    def clear(self, tgt: str, globs: Sequence[str]) -> dict[str, int]:
+        os.unlink(os.path.join(self.base_path, tgt, "weights"))
+        raise CheckpointStorageError(errno.EIO, "it went away")
+
+
+def test_what_is_left_of_one_that_was_deleted_in_part_is_told(tmp_path: pathlib.Path) -> None:
+    """A row that says more than there is would be resumed from."""
+    manager = Failing(tmp_path)
+    with manager.store_path("one") as path:
+        (path / "weights").write_text("123")
+        (path / "metadata.json").write_text("{}")
+    assert delete_files(manager, ["one"], ["**/*"]) == (
+        {"one": {"metadata.json": 2}},
+        ["one: it went away"],
+    )

@@ -81,20 +81,21 @@ class DirectoryStorageManager(StorageManager):
             check = lambda path, entry: expected.check(src, path, entry)  # noqa: E731
         fetch_files(self._path(src), os.fspath(dst), paths, check, progress)
 
-    def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
+    def clear(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
         manifest = self.readable_manifest(tgt)
         if manifest is not None and not os.path.isdir(self._path(tgt)):
-            self._remove_manifest(tgt)  # what a deletion that was cut short has left
-            return {}
+            return {}  # what a deletion that was cut short has left
         resources = self.list_paths(tgt)
         files = [path for path in resources if not path.endswith("/")]
         doomed = [path for path in files if _files.matches_any(path, globs)]
         root = self._path(tgt)
-        with named(f"deleting checkpoint {tgt}", self.base_path):
-            if len(doomed) == len(files) and globs:
+        if len(doomed) == len(files) and globs:
+            if manifest is None:
+                self.leave_mark(tgt)
+            with named(f"deleting checkpoint {tgt}", self.base_path):
                 _files.remove_tree(root)
-                self._remove_manifest(tgt)  # last: without it the rest would look like a whole
-                return {}
+            return {}
+        with named(f"deleting checkpoint {tgt}", self.base_path):
             if doomed:
                 if manifest is not None:
                     # First: one that names less than there is does no harm, more would be damage.
@@ -103,6 +104,10 @@ class DirectoryStorageManager(StorageManager):
                     os.unlink(os.path.join(root, path))
                 _remove_empty(root, resources)
         return self.list_paths(tgt)
+
+    def forget(self, tgt: str) -> None:
+        with named(f"deleting checkpoint {tgt}", self.base_path):
+            self._remove_manifest(tgt)
 
     def own_directory(self, dst: str) -> Optional[str]:
         path = self._path(dst)

@@ -79,6 +79,8 @@ def replacing(path: Union[str, os.PathLike[str]]) -> Iterator[str]:
 def remove_tree(path: str, attempts: int = 5) -> None:
     """Remove a tree; on network file systems names may linger, so it is tried again.
 
+    Somebody else may remove it at the same time: what they leave is removed here.
+
     Raises:
         OSError: it is still there after the last attempt.
     """
@@ -88,9 +90,9 @@ def remove_tree(path: str, attempts: int = 5) -> None:
     for left in reversed(range(attempts)):
         try:
             shutil.rmtree(path)
-        except FileNotFoundError:
-            return
-        except OSError:
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not os.path.lexists(path):
+                return
             if not left:
                 raise
             time.sleep(0.2)

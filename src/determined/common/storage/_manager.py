@@ -12,7 +12,7 @@ from typing import Dict, Iterator, Mapping, Optional, Sequence, Union
 from determined.common.storage._copy import Progress
 from determined.common.storage._files import Selector, list_directory
 from determined.common.storage._manifest import Entries, Entry, Manifest
-from determined.errors import CheckpointCorrupted
+from determined.errors import CheckpointCorrupted, CheckpointStorageError
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -77,14 +77,20 @@ class StorageManager(abc.ABC):
         """
 
     @abc.abstractmethod
-    def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
+    def clear(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
         """Delete the files of a checkpoint that fit a pattern; return the sizes of the rest.
 
-        One that failed half-way may be repeated.
+        One that failed half-way may be repeated. When no file is left its manifest still is,
+        until `forget`: who is to tell others what is left may be cut short before, and finds
+        out again that the checkpoint was here.
 
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
         """
+
+    @abc.abstractmethod
+    def forget(self, tgt: str) -> None:
+        """Delete what `clear` has left of a checkpoint without files."""
 
     @abc.abstractmethod
     def restore_path(
@@ -131,12 +137,24 @@ class StorageManager(abc.ABC):
             OSError: one of these failed.
         """
 
+    @staticmethod
+    def _list_directory(root: Path) -> Dict[str, int]:
+        """Older callbacks for Hugging Face's trainer list by this what they report."""
+        return list_directory(os.fspath(root))
+
     def readable_manifest(self, src: str) -> Optional[Manifest]:
         """As `manifest`; None also for one that is broken."""
         try:
             return self.manifest(src)
         except CheckpointCorrupted:
             return None
+
+    def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
+        """As `clear`; where no file is left, nothing is."""
+        left = self.clear(tgt, globs)
+        if not left:
+            self.forget(tgt)
+        return left
 
     def own_directory(self, dst: str) -> Optional[str]:
         """The directory of checkpoint `dst`, made; None where files have to be uploaded."""
@@ -145,6 +163,14 @@ class StorageManager(abc.ABC):
     def seal_directory(self, dst: str) -> None:
         """Make whole what was written into `own_directory`."""
         raise NotImplementedError(f"{type(self).__name__} has no directories of its own")
+
+    def leave_mark(self, tgt: str) -> None:
+        """Give a checkpoint of an older harness, which is about to go, a manifest to go last.
+
+        It names no file, so none is missed. Full storage has no room for it, and is to have more.
+        """
+        with contextlib.suppress(CheckpointStorageError):
+            self.seal(tgt, Manifest({}))
 
     def abandon(self, dst: str) -> None:
         """Leave nothing of a checkpoint that could not be stored, as far as that can be done."""

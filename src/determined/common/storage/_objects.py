@@ -130,15 +130,15 @@ class ObjectStorageManager(StorageManager):
 
         _each_by_size(get, {path: found[path] for path in paths if not path.endswith("/")})
 
-    def delete(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
+    def clear(self, tgt: str, globs: Sequence[str]) -> Dict[str, int]:
         manifest = self.readable_manifest(tgt)
         found = self._listed(tgt, manifest, is_damage_known=True)
         files = [path for path in found if not path.endswith("/")]
         doomed = [path for path in files if matches_any(path, globs)]
         if len(doomed) == len(files) and globs:
+            if manifest is None:
+                self.leave_mark(tgt)
             self._bucket.delete([self._key(tgt, path) for path in doomed])
-            # Last: while it is there, what is left cannot be taken for a whole checkpoint.
-            self._bucket.delete([self._manifest_key(tgt)])
             return {}
         if not doomed:
             return found
@@ -147,6 +147,10 @@ class ObjectStorageManager(StorageManager):
         self._bucket.delete([self._key(tgt, path) for path in doomed])
         left = {path: found[path] for path in files if path not in set(doomed)}
         return {**dict.fromkeys(parents_of(left), 0), **left}
+
+    def forget(self, tgt: str) -> None:
+        # Last: while it is there, what is left cannot be taken for a whole checkpoint.
+        self._bucket.delete([self._manifest_key(tgt)])
 
     @contextlib.contextmanager
     def restore_path(self, src: str, selector: Selector = None) -> Iterator[pathlib.Path]:
@@ -192,7 +196,9 @@ class ObjectStorageManager(StorageManager):
     ) -> Dict[str, int]:
         """Sizes of files by path; directories as the manifest or the files' paths have them."""
         found = self._bucket.sizes_below(self._below(checked_uuid(uuid)))
-        is_known = manifest is not None and (is_damage_known or not manifest.files)
+        # One that names nothing is the mark of a checkpoint that was cleared.
+        is_bare = manifest is not None and bool(manifest.directories) and not manifest.files
+        is_known = is_bare or (manifest is not None and is_damage_known)
         if not found and not is_known:
             raise CheckpointNotFound(
                 f"checkpoint {uuid} is not in the storage: nothing lies at "

@@ -52,6 +52,8 @@ __all__ = ["AgentBackend", "MasterIdentity"]
 
 log = logging.getLogger(__name__)
 
+LEAD_ENDED = "the master leads no more: it is going down, or its database is away"
+
 _TICK_S = 1.0
 
 
@@ -114,8 +116,8 @@ class AgentBackend:
         self._opened.clear()
         for agent in self._registry:
             if agent.session is not None:
-                agent.session.end("the master is going down")
-            agent.orders.fail("the master is going down")
+                agent.session.end(LEAD_ENDED)
+            agent.orders.fail(LEAD_ENDED)
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -265,7 +267,7 @@ class AgentBackend:
             if not self._is_open or registry is not self._registry:
                 # The lead ended while the agent came in, so `close` did not see the session; who
                 # kept it would be given up by the next lead as an agent that did not come back.
-                await frames.refuse("the master is going down", is_final=False)
+                await frames.refuse(LEAD_ENDED, is_final=False)
                 return
             agent.connected(session)
         try:

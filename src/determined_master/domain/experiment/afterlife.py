@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import (
     CollectionEnded,
+    CollectionLost,
     CollectionPlanned,
     CollectionWaits,
     ContinueTrial,
@@ -98,6 +99,11 @@ def collected(state: Experiment, event: CollectionEnded) -> Step:
         reason="" if state.state == "DELETING" else state.reason,
     )
     return _settle(after, [])
+
+
+def start_again(state: Experiment, event: CollectionLost) -> Step:
+    """Let a task whose machine was lost begin anew; it is not over."""
+    return state, [StartCollection(task_id=event.task_id, run=event.run + 1)]
 
 
 def waits(state: Experiment, event: CollectionWaits) -> Step:

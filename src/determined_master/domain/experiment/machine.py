@@ -15,6 +15,7 @@ from determined_master.domain.experiment import afterlife, detached
 from determined_master.domain.experiment.messages import (
     CloseExperiment,
     CollectionEnded,
+    CollectionLost,
     CollectionPlanned,
     CollectionWaits,
     CreateTrial,
@@ -100,6 +101,7 @@ def _after_the_end(
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionLost
     | CollectionWaits
     | ExperimentRemoved,
 ) -> Step:
@@ -112,6 +114,8 @@ def _after_the_end(
             return afterlife.collect(state, event)
         case CollectionEnded():
             return afterlife.collected(state, event)
+        case CollectionLost():
+            return afterlife.start_again(state, event)
         case CollectionWaits():
             return afterlife.waits(state, event)
         case ExperimentRemoved():

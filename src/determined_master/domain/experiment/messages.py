@@ -117,6 +117,13 @@ class CollectionEnded(Event, frozen=True, tag="collection_ended"):
     error: str = ""
 
 
+class CollectionLost(Event, frozen=True, tag="collection_lost"):
+    """A run of a task that deletes checkpoints is over without its fault: its machine was lost."""
+
+    task_id: str
+    run: int
+
+
 class CollectionWaits(Event, frozen=True, tag="collection_waits"):
     """A task that deletes checkpoints finds no place to run."""
 
@@ -176,6 +183,7 @@ ExperimentEvent = (
     | DeletionRequested
     | CollectionPlanned
     | CollectionEnded
+    | CollectionLost
     | CollectionWaits
     | ExperimentRemoved
     | ValidationReported
@@ -248,6 +256,8 @@ class StartCollection(Effect, frozen=True, tag="start_collection"):
     """Start a task that deletes checkpoints; what it does is stored under its id."""
 
     task_id: str
+    run: int = 1
+    """Runs count from 1."""
 
 
 class RemoveExperiment(Effect, frozen=True, tag="remove_experiment"):

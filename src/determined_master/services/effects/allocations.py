@@ -9,9 +9,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
+from determined_master.domain import gc, ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation import texts
-from determined_master.domain.experiment.messages import CollectionEnded
+from determined_master.domain.experiment.messages import CollectionEnded, CollectionLost
 from determined_master.domain.interactive import messages as interactive
 from determined_master.domain.task.messages import RunEnded
 from determined_master.domain.task_spec import device_type_of
@@ -194,6 +195,11 @@ def _device_type(effect: alloc.StartContainer, agent: AgentSnapshot) -> str:
 async def _report_collection(
     request: alloc.AllocationRequest, outcome: alloc.AllocationOutcome, ctx: EffectContext
 ) -> None:
+    run = ids.run_of(ctx.aggregate_id)
+    if gc.is_run_again(outcome.kind, run):
+        lost = CollectionLost(task_id=request.task_id, run=run)
+        await ctx.post("experiment", str(request.experiment_id), lost)
+        return
     error = "" if outcome.kind == "completed" else outcome.message or outcome.kind
     if error:
         log.warning(

@@ -63,7 +63,7 @@ class CollectionEffects:
         if row is None:
             raise RuntimeError(f"the collection {effect.task_id} has no row")
         now = clock.now()
-        allocation_id = ids.allocation_id(ids.TaskId(row.task_id), 1)
+        allocation_id = ids.allocation_id(ids.TaskId(row.task_id), effect.run)
         request = alloc.AllocationRequest(
             task_id=row.task_id,
             task_type="CHECKPOINT_GC",
@@ -81,9 +81,13 @@ class CollectionEffects:
     async def remove_experiment(self, effect: exp.RemoveExperiment, ctx: EffectContext) -> None:
         """Delete all rows of the experiment; its own goes with the event."""
         experiment_id = int(ctx.aggregate_id)
+        if await self._collections.has_more(experiment_id):
+            await self._collections.for_deletion(experiment_id, ctx)
+            return
         async with self._pool.acquire() as conn:
             stored = await rows.list_stored(conn, experiment_id=experiment_id)
             uuids = [c.uuid for c in stored]
+            heirless = [c.uuid for c in await rows.list_heirless(conn, experiment_id)]
             kept = list(await rows.list_kept(conn, uuids, outside_of=experiment_id))
             is_more = True
             while is_more:
@@ -91,4 +95,5 @@ class CollectionEffects:
                     is_more = await removal.remove_trials(conn, experiment_id, kept)
             async with conn.transaction():
                 await removal.remove_rest(conn, experiment_id, kept)
+                await removal.remove_heirless(conn, heirless)
         await ctx.post("experiment", ctx.aggregate_id, exp.ExperimentRemoved())

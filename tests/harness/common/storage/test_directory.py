@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 from tests.contracts.storage_contract import Shelf, StorageContract, contents, source
@@ -116,3 +118,30 @@ def test_short_forms_of_storage() -> None:
     for bad in ("ftp://x", "file://host/x", "/a?b=1"):
         with pytest.raises(ValueError, match="checkpoint storage"):
             storage.from_string(bad, True)
+
+
+TWO_AT_ONCE = """
+import os, sys
+from determined.common.storage import remove_tree
+
+def remove_first(event, args):
+    if event == "os.remove" and not seen:
+        seen.append(args)
+        os.unlink(args[0], dir_fd=None if args[1] == -1 else args[1])
+
+seen = []
+sys.addaudithook(remove_first)
+remove_tree(sys.argv[1])
+"""
+
+
+def test_what_another_leaves_who_removes_the_same_tree_goes_too(tmp_path: pathlib.Path) -> None:
+    """One file is gone just before its turn; the other one who removed it is then killed."""
+    tree = tmp_path / "tree"
+    for name in ("a/1", "a/2", "b/3", "4"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).touch()
+    command = [sys.executable, "-c", TWO_AT_ONCE, str(tree)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not tree.exists()
