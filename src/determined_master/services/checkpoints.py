@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from determined_master.store.pool import Conn
 
 
+MAX_BYTES = 2**53
+"""Of a checkpoint: 8 PiB. Trials add up those of theirs."""
+
+
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a task says of a checkpoint that it has stored."""
 
@@ -47,7 +51,7 @@ class Checkpoints:
         """Store a checkpoint's record; a repeated report changes nothing.
 
         Raises:
-            InvalidArgument: the UUID or the steps make no sense. NotFound: unknown task.
+            InvalidArgument: the UUID, the steps or a size make no sense. NotFound: unknown task.
         """
         access.may(caller, "report", "task")
         steps = report.metadata.get("steps_completed", 0)
@@ -56,6 +60,7 @@ class Checkpoints:
                 f"checkpoint {report.uuid}: metadata.steps_completed is {steps!r}, "
                 "it must be a number that is not negative"
             )
+        _check_sizes(report.uuid, report.resources)
         async with self._pool.acquire() as conn, conn.transaction():
             query = "SELECT trial_id, experiment_id FROM tasks WHERE id = $1"
             owner = await conn.fetchrow(query, report.task_id)
@@ -143,12 +148,13 @@ class Checkpoints:
 
         Raises:
             NotFound: there is no such checkpoint, or it is not the task's to tell of.
-            InvalidArgument: it is registered.
+            InvalidArgument: it is registered, or a size makes no sense.
             FailedPrecondition: it is a trial's to tell of, and another experiment starts from it.
         """
         access.may(caller, "edit", "experiment")
         await self._check_scope(caller, left)
         for uuid, resources in left.items():
+            _check_sizes(uuid, resources)
             async with self._pool.acquire() as conn:
                 row = await rows.find_checkpoint(conn, checked_uuid(uuid))
                 if row is None:
@@ -187,6 +193,20 @@ class Checkpoints:
         access.may(caller, "report", "task")
         async with self._pool.acquire() as conn:
             return await rows.upsert_storage(conn, dict(config))
+
+
+def _check_sizes(uuid: str, resources: Mapping[str, int]) -> None:
+    negative = next((path for path, size in resources.items() if size < 0), None)
+    if negative is not None:
+        raise InvalidArgument(
+            f"checkpoint {uuid}: the file {negative!r} has {resources[negative]} bytes, "
+            "it must have 0 or more"
+        )
+    if sum(resources.values()) > MAX_BYTES:
+        raise InvalidArgument(
+            f"checkpoint {uuid}: its files have more than {MAX_BYTES} bytes together: "
+            "report their real sizes"
+        )
 
 
 async def _is_seen(conn: Conn, caller: Caller, row: rows.CheckpointRow) -> bool:
