@@ -237,6 +237,7 @@ class CheckpointContext:
         except CheckpointNotFound:
             logger.info("checkpoint %s has no files any more", storage_id)
             self._tell_left(storage_id, {})
+            self._storage_manager.forget(storage_id)  # what one that was killed has left
             return
         self._tell_left(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
         left = self._storage_manager.clear(storage_id, ["**/*"])

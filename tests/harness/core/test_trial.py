@@ -416,3 +416,24 @@ def test_a_checkpoint_that_the_master_wants_kept_loses_no_file(
     assert done.returncode != 0
     assert "it is registered" in done.stderr
     assert (task.storage / done.stdout.strip() / "weights").exists()
+
+
+DELETE_AGAIN = """
+from determined import core
+with core.init() as context:
+    with context.checkpoint.store_path({"steps_completed": 3}) as (path, uuid):
+        (path / "weights").write_bytes(b"12345")
+    context.checkpoint._storage_manager.clear(uuid, ["**/*"])
+    print(uuid, flush=True)
+    context.checkpoint.delete(uuid)
+"""
+
+
+def test_deleting_again_removes_what_one_that_was_killed_has_left(
+    task: Task, master: MasterDouble, python: str
+) -> None:
+    done = task.run_script(python, DELETE_AGAIN)
+    assert done.returncode == 0, done.stderr
+    (told,) = master.named("PATCH", "/api/v1/checkpoints")
+    assert told.body["checkpoints"][0]["resources"] == {"resources": {}}
+    assert not list(task.storage.glob(f"{done.stdout.strip()}*"))
