@@ -185,7 +185,9 @@ class ClusterInfo:
 
     @property
     def user_data(self) -> Dict[str, Any]:
-        """The configuration's `data`."""
+        """The configuration's `data`; empty in a task that is no trial."""
+        if self._trial_info is None and self.task_type != "TRIAL":
+            return {}
         return dict(self.trial._config.get("data") or {})
 
     @property

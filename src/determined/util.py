@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import json
 import math
@@ -15,6 +16,7 @@ from determined._masking import mask_checkpoint_storage as mask_checkpoint_stora
 from determined._masking import mask_config_dict as mask_config_dict
 from determined._signals import forward_signals as forward_signals
 from determined._signals import signal_process_tree as signal_process_tree
+from determined.common._plain import plain
 
 _LEGACY_TRIAL = re.compile(r"^[a-zA-Z0-9_.]+:[a-zA-Z0-9_]+$")
 
@@ -57,7 +59,9 @@ def download_gcs_blob_with_backoff(blob: Any, n_retries: int = 32, max_backoff: 
 
 
 def is_overridden(full_method: Any, parent_class: Any) -> bool:
-    """Whether a bound method is another than its parent class's."""
+    """Whether a bound method is another than its parent class's; what is no function is not."""
+    if not callable(full_method):
+        return False
     parent = getattr(parent_class, full_method.__name__, None)
     return getattr(full_method, "__func__", full_method) is not parent
 
@@ -79,7 +83,7 @@ def get_member_func(obj: Any, func_name: str) -> Any:
 
 def merge_dicts(base_dict: Dict[Any, Any], source_dict: Dict[Any, Any]) -> Dict[Any, Any]:
     """`base_dict` with all of `source_dict` laid over it, maps merged key by key; a new value."""
-    merged = dict(base_dict)
+    merged = copy.deepcopy(base_dict)
     for key, value in source_dict.items():
         if isinstance(value, dict) and isinstance(merged.get(key), dict):
             merged[key] = merge_dicts(merged[key], value)
@@ -116,8 +120,12 @@ def make_metrics(num_inputs: Optional[int], batch_metrics: List[Dict[str, Any]])
 
 
 def json_encode(obj: Any, indent: Optional[str] = None, sort_keys: bool = False) -> str:
-    """JSON, with numpy's numbers and arrays and bytes (base64) taken as well."""
-    return json.dumps(obj, indent=indent, sort_keys=sort_keys, default=_jsonable)
+    """JSON; numpy's numbers and arrays, NaN, bytes of text, instants and the like are taken, too.
+
+    Raises:
+        TypeError: a value is of a kind that JSON cannot hold.
+    """
+    return json.dumps(plain(obj), indent=indent, sort_keys=sort_keys)
 
 
 def write_user_code(path: pathlib.Path, on_cluster: bool) -> None:
@@ -167,11 +175,16 @@ def calculate_batch_sizes(
     """Batch sizes of one slot and of all, from `global_batch_size`.
 
     Raises:
-        ValueError: the hyperparameter is missing, or smaller than the number of slots.
+        ValueError: the hyperparameter is missing, is no whole number, or is smaller than the
+            number of slots.
     """
     if "global_batch_size" not in hparams:
         raise ValueError(f"{trialname} needs the hyperparameter global_batch_size")
     total = hparams["global_batch_size"]
+    if not isinstance(total, int):
+        raise ValueError(
+            f"the hyperparameter global_batch_size must be a whole number, got {total!r}"
+        )
     slots = max(slots_per_trial, 1)
     if total < slots:
         raise ValueError(f"global_batch_size {total} is smaller than the {slots} slots of a trial")
@@ -237,17 +250,3 @@ def is_numerical_scalar(n: Any) -> bool:
     if getattr(n, "size", None) == 1 and hasattr(n, "item") and not callable(n.size):
         return isinstance(n.item(), (int, float)) and not isinstance(n.item(), bool)
     return False
-
-
-def _jsonable(value: Any) -> Any:
-    import base64
-
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+UNREADABLE = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    b"Connection: close\r\nContent-Length: %d\r\n\r\n"
+)
 RENEW_WITHIN = timedelta(days=14)
 RENEWALS_EVERY_S = 60.0
 _REMINDER = timedelta(days=1)
@@ -44,6 +48,23 @@ class AgentSocket(WebSocketsSansIOProtocol):
 
     That is ASGI's extension `tls`, with `client_cert_names` of our own: whom it was made for.
     """
+
+    def data_received(self, data: bytes) -> None:
+        """Read what comes; a handshake that cannot be read would never be answered by uvicorn."""
+        super().data_received(data)
+        fault = self.conn.handshake_exc
+        if fault is not None and not self.handshake_initiated:
+            text = f"the handshake of a WebSocket cannot be read: {fault.__cause__ or fault}"
+            head = UNREADABLE % len(text.encode())
+            self.transport.write(head + text.encode())
+            self.transport.close()
+
+    async def send(self, message: Any) -> None:
+        """As ASGI has it; a refusal that was sent is no handshake that nobody has completed."""
+        await super().send(message)
+        is_last = not message.get("more_body", False)
+        if message["type"] == "websocket.http.response.body" and is_last:
+            self.handshake_complete = True
 
     def handle_connect(self, event: Request) -> None:
         """Begin to serve; the scope is read in a later turn of the loop."""

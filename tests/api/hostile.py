@@ -21,8 +21,9 @@ from determined_wire.proto import Message
 LONG = random.Random(1).randbytes(6000).hex()
 """Longer than what an index of PostgreSQL holds, and nothing that could be compressed."""
 DEEP: Any = []
-for _ in range(300):
+for _ in range(90):
     DEEP = [DEEP]
+HUGE = {"n": 10**400}
 OBJECT = {"a\0b": {"c": "\ud800", "n": 10**40}, "deep": DEEP, "long": LONG}
 INTEGERS = ("9223372036854775807", "-9223372036854775808")
 SMALL_INTEGERS = ("2147483647", "-2147483648")
@@ -36,17 +37,17 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "google.BoolValue": (),
     "enum": (),
     "google.FieldMask": ("x\0",),
-    "double": ("1e308", "NaN"),
-    "google.DoubleValue": ("1e308", "NaN"),
+    "double": ("1e308", "NaN", 10**400),
+    "google.DoubleValue": ("1e308", "NaN", 10**400),
     "int32": SMALL_INTEGERS,
     "google.Int32Value": SMALL_INTEGERS,
     "uint32": ("4294967295",),
     "int64": INTEGERS,
     "uint64": ("18446744073709551615",),
     "google.Timestamp": TIMES,
-    "google.Struct": (OBJECT,),
-    "google.ListValue": ([OBJECT],),
-    "google.Value": (OBJECT, LONG),
+    "google.Struct": (OBJECT, HUGE),
+    "google.ListValue": ([OBJECT], [HUGE]),
+    "google.Value": (OBJECT, HUGE, LONG),
 }
 PATHS = ("9223372036854775808", "9223372036854775807", "a%00%FF%ED%A0%80", LONG)
 """Values of parameters of a path."""

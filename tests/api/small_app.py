@@ -114,8 +114,10 @@ async def master_logs(call: Call, request: MasterLogsRequest) -> AsyncIterator[A
     try:
         for number in range(request.limit):
             yield [MasterLogsResponse(log_entry=LogEntry(id=number, message="<m>"))]
-            if request.offset:
+            if request.offset == 1:
                 raise InvalidArgument("offset")
+            if request.offset:
+                raise RuntimeError("offset")
         if request.follow:
             await asyncio.Event().wait()
     finally:

@@ -223,6 +223,39 @@ async def test_a_body_of_unknown_length_is_cut_off_at_the_limit(user: Client) ->
     assert answer.status == 429
 
 
+UNREADABLE = {
+    "no UTF-8": ("/login", b'{"username": "\xff"}', "'utf-8' codec can't decode byte 0xff"),
+    "no text": ("/login", b'{"username": 5}', "Expected `str`, got `int` - at `$.username`"),
+    "nothing": ("/login", b"", "Input data was truncated"),
+    "a list": ("/login", b"[" * 60_000, "Expected `object`, got `array`"),
+    "deep": ("/task-logs", b'[{"x": ' + b"[" * 60_000, "the body is nested too deeply"),
+    "no task": ("/task-logs", b'[{"log": "x"}]', "missing required field `task_id` - at `$[0]`"),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "told"), UNREADABLE.values(), ids=UNREADABLE)
+async def test_a_plain_body_that_cannot_be_read_is_told_with_what_is_wrong(
+    user: Client, path: str, body: bytes, told: str
+) -> None:
+    answer = await user("POST", path, body)
+    assert answer.status == 400
+    assert answer.text.startswith("Bad Request: ")
+    assert told in answer.text
+
+
+@pytest.mark.parametrize("count", [10, 20_000, 100_000])
+async def test_a_body_of_any_size_is_read_alike_however_it_is_written(
+    user: Client, count: int
+) -> None:
+    """Large ones are read in a thread, those that no careful client has written before others."""
+    for name in ("taskId", "task_id"):
+        body = b'{"logs": [%b]}' % b", ".join([b'{"%b": "7.a"}' % name.encode()] * count)
+        assert (await user("POST", "/api/v1/task/logs", body)).status == 200
+    exact, walked = seen.requests[-2:]
+    assert exact == walked
+    assert len(walked.logs) == count
+
+
 async def test_a_large_body_in_pieces_is_read_whole(user: Client) -> None:
     log = "x" * 1_500_000
     body = msgspec.json.encode({"logs": [{"taskId": "t", "log": log}]})

@@ -58,6 +58,15 @@ async def test_an_error_of_a_stream_has_its_own_form_first_or_late(user: Client)
     assert unary.json()["error"]["code"] == 3
 
 
+async def test_what_nobody_expected_ends_a_stream_in_its_own_form(user: Client) -> None:
+    """Its status has been sent: another answer would break the connection."""
+    answer = await user("GET", "/api/v1/master/logs?limit=2&offset=2")
+    first, last = map(msgspec.json.decode, answer.body.splitlines())
+    assert (answer.status, first["result"]["logEntry"]["id"]) == (200, 0)
+    assert last["error"]["httpCode"] == 500
+    assert "the master's log tells more under request" in last["error"]["message"]
+
+
 async def test_a_follower_who_goes_away_ends_the_stream(app: Api) -> None:
     sent: list[Any] = []
     first = asyncio.Event()

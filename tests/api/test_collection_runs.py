@@ -5,7 +5,16 @@ from __future__ import annotations
 from tests.api import cases_experiments as scene
 from tests.api.samples import World
 from tests.api.scenes import run, run_to_end
-from tests.api.test_collections import PATH, collections_of, gone, left, state_of, task_client
+from tests.api.test_collections import (
+    PATH,
+    collections_of,
+    content,
+    gone,
+    left,
+    spec_of,
+    state_of,
+    task_client,
+)
 
 from determined_master.domain import gc
 from determined_master.domain.allocation import messages as alloc
@@ -68,4 +77,29 @@ async def test_a_deletion_waits_for_its_last_run_and_fails_with_what_that_met(
     assert (await admin("DELETE", f"{PATH}/{number}")).status == 200
     [again] = await collections_of(world)
     await run_to_end(world, again, 0)
+    await gone(world, number)
+
+
+async def test_a_deletion_after_one_that_failed_looks_at_what_went_again(world: World) -> None:
+    """Who was killed after it had told of a checkpoint may have left its manifest."""
+    await scene.ended(world)
+    admin, number, uuid = (
+        world.clients["admin"],
+        world.names["experiment_id"],
+        world.names["uuid"],
+    )
+    assert (await admin("DELETE", f"{PATH}/{number}")).status == 200
+    [first] = await collections_of(world)
+    names = await run(world, first)
+    task = await task_client(world, names)
+    assert (await task("PATCH", "/api/v1/checkpoints", left(uuid))).status == 200
+    await scene.container(world, names, "TERMINATED", exit_code=137)
+    await scene.until(
+        admin, f"{PATH}/{number}", lambda got: got["experiment"]["state"] == "STATE_DELETE_FAILED"
+    )
+    assert (await admin("DELETE", f"{PATH}/{number}")).status == 200
+    [second] = await collections_of(world)
+    names = await run(world, second)
+    assert content(await spec_of(world, names), "checkpoints_to_delete") == [uuid]
+    await scene.container(world, names, "TERMINATED", exit_code=0)
     await gone(world, number)

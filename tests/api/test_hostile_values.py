@@ -83,7 +83,7 @@ async def world(postgres: Address, passwords: Passwords) -> AsyncIterator[World]
 
 
 async def test_no_route_answers_with_an_internal_error(world: World) -> None:
-    """Ids beyond their column, NULs, halves of characters, names of 12 kB, JSON 300 deep."""
+    """Ids beyond their column, NULs, halves of characters, names of 12 kB, JSON 90 deep."""
     client = world.clients["admin"]
     found = []
     for route in ROUTES:

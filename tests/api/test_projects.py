@@ -141,6 +141,22 @@ async def test_what_a_workspace_cannot_be_is_refused(
     assert text in answer.json()["error"]["error"]
 
 
+async def test_only_an_admin_says_as_which_user_the_tasks_of_a_workspace_run(
+    admin: Client, user: Client
+) -> None:
+    """An admin links users to users of the agents' machines: theirs is not to be chosen over."""
+    root = {"agentUid": 0, "agentGid": 0, "agentUser": "root", "agentGroup": "root"}
+    refused = await user("POST", "/api/v1/workspaces", {"name": "r", "agentUserGroup": root})
+    assert (refused.status, refused.text.partition(":")[0][:15]) == (403, "only admins may")
+    path = f"/api/v1/workspaces/{await workspace(user, agentUserGroup={})}"
+    assert (await user("PATCH", path, {"agentUserGroup": root})).status == 403
+    assert "agentUserGroup" not in (await user("GET", path)).json()["workspace"]
+    assert (await admin("PATCH", path, {"agentUserGroup": root})).status == 200
+    same = {"name": "own", "agentUserGroup": root}
+    assert (await user("PATCH", path, same)).json()["workspace"]["name"] == "own"
+    assert (await user("PATCH", path, {"agentUserGroup": {}})).status == 403
+
+
 async def test_names_are_taken_whatever_their_case(admin: Client) -> None:
     number = await workspace(admin, "Vision")
     await project(admin, number, "Cats")

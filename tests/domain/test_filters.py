@@ -116,6 +116,22 @@ def test_depth_and_size_of_a_filter_are_bounded() -> None:
         parse_filter('{"filterGroup":' + "[" * 100_000, "run")
 
 
+def test_groups_and_characters_of_a_filter_are_bounded_too() -> None:
+    group = {"kind": "group", "conjunction": "or", "children": []}
+    assert len(parse_filter(text(*[group] * 199), "run").root.children) == 199
+    with pytest.raises(InvalidArgument, match="more than 200 groups"):
+        parse_filter(text(*[group] * 200), "run")
+    with pytest.raises(InvalidArgument, match="at most 1048576 are read"):
+        parse_filter(" " * 1_100_000, "run")
+
+
+def test_columns_of_a_sort_are_bounded() -> None:
+    columns = [f"validation.m{n}.last=asc" for n in range(21)]
+    assert len(parse_sort(",".join(columns[:20]), "run")) == 20
+    with pytest.raises(InvalidArgument, match="the sort has more than 20 columns"):
+        parse_sort(",".join(columns), "run")
+
+
 def test_the_columns_of_experiments_are_their_own() -> None:
     parse_filter(text(field("numTrials", "=", 1)), "experiment")
     with pytest.raises(InvalidArgument, match="invalid experiment column experimentId"):

@@ -25,6 +25,7 @@ def nested(depth: int) -> Any:
         {"n" * 1000: 1},
         {"é" * 500: 1},
         {"deep": nested(MAX_DEPTH)},
+        {"huge": 10**308, "low": -(10**308), "more": [10**308]},
     ],
 )
 def test_what_is_within_the_limits_is_taken(metrics: dict[str, Any]) -> None:
@@ -39,6 +40,9 @@ def test_what_is_within_the_limits_is_taken(metrics: dict[str, Any]) -> None:
         ({"a": {"b": [[0] * 60_000, [0] * 60_000]}}, "120000 values in one report"),
         ({"é" * 501: 1}, "has 1002 bytes: at most 1000"),
         ({"deep": nested(MAX_DEPTH + 1)}, "metric 'deep' is nested deeper than 50 levels"),
+        ({"loss": 1, "huge": 10**400}, "metric 'huge' has a number beyond 1.8e308"),
+        ({"low": -(10**309)}, "metric 'low' has a number beyond"),
+        ({"gpu": {"0": [1, {"x": 10**309}]}}, "metric 'gpu' has a number beyond"),
     ],
 )
 def test_what_is_too_much_is_named_with_its_limit(metrics: dict[str, Any], told: str) -> None:

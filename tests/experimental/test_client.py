@@ -14,6 +14,7 @@ from tests.cli.conftest import home, master  # noqa: F401  # fixtures
 from tests.cli.fake_master import FakeMaster, error
 
 from determined import errors
+from determined.common import experimental
 from determined.common.api import errors as api_errors
 from determined.experimental import Checkpoint, Determined, Experiment, OrderBy, Trial, client
 
@@ -304,6 +305,34 @@ def test_what_is_not_there_is_not_found(cluster: Determined, served: FakeMaster)
         cluster.get_trial(99)
 
 
+def test_a_pool_is_bound_to_workspaces(cluster: Determined, served: FakeMaster) -> None:
+    path = "/api/v1/resource-pools/a%20b/workspace-bindings"
+    listed = {"workspaceIds": [3, 5], "pagination": {"endIndex": 2, "total": 2}}
+    served.routes[("GET", path)] = (200, listed)
+    for method in ("POST", "PUT", "DELETE"):
+        served.routes[(method, path)] = (200, {})
+    for number, name in ((3, "three"), (5, "five")):
+        found = {"workspace": {"id": number, "name": name}}
+        served.routes[("GET", f"/api/v1/workspaces/{number}")] = (200, found)
+    pool = experimental.ResourcePool(cluster._session, "a b")
+    assert pool.list_workspaces() == ["three", "five"]
+    pool.add_bindings(["x"])
+    pool.replace_bindings(["y"])
+    pool.remove_bindings(["z"])
+    for method, name in (("POST", "x"), ("PUT", "y"), ("DELETE", "z")):
+        (call,) = served.made(method, path)
+        assert call.json == {"resourcePoolName": "a b", "workspaceNames": [name]}
+
+
+def test_a_user_is_linked_with_one_of_the_agents(cluster: Determined, served: FakeMaster) -> None:
+    user = cluster.whoami()
+    path = f"/api/v1/users/{user.user_id}"
+    served.routes[("PATCH", path)] = (200, {"user": canned.USER})
+    user.link_with_agent(1000, 1001, "ada", "staff")
+    linked = {"agentUid": 1000, "agentGid": 1001, "agentUser": "ada", "agentGroup": "staff"}
+    assert served.made("PATCH", path)[0].json == {"agentUserGroup": linked}
+
+
 def test_the_functions_of_the_module_share_one_session(
     served: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,8 +345,6 @@ def test_the_functions_of_the_module_share_one_session(
 
 
 def test_names_that_scripts_import_are_there() -> None:
-    from determined.common import experimental
-
     names = ("Checkpoint", "Determined", "ExperimentReference", "TrialReference", "TrialOrderBy")
     assert all(getattr(experimental, name) for name in names)
     assert experimental.TrialOrderBy.ASC is OrderBy.ASCENDING

@@ -33,6 +33,7 @@ def test_info_files_come_back_as_values(tmp_path: pathlib.Path) -> None:
     assert info is not None
     assert info.master_url == "http://master:8080"
     assert (info.container_addrs, info.container_slot_counts) == (["127.0.0.1"], [2])
+    assert info.user_data == {}
     with pytest.raises(RuntimeError, match="NOTEBOOK has no trial info"):
         _ = info.trial
 
@@ -101,6 +102,8 @@ def test_secrets_are_masked_wherever_they_stand() -> None:
 def test_dicts_are_merged_and_metrics_averaged() -> None:
     base = {"a": {"x": 1}, "b": 1}
     assert util.merge_dicts(base, {"a": {"y": 2}, "b": 2}) == {"a": {"x": 1, "y": 2}, "b": 2}
+    assert base == {"a": {"x": 1}, "b": 1}
+    util.merge_dicts(base, {})["a"]["x"] = 2
     assert base == {"a": {"x": 1}, "b": 1}
     made = util.make_metrics(4, [{"l": 1.0}, {"l": 3.0}])
     assert made["avg_metrics"] == {"l": 2.0}

@@ -50,8 +50,9 @@ class World:
 
     def __init__(self, db: Pool, patch: pytest.MonkeyPatch, **more: Any) -> None:
         """`more`: limits, and `patience`."""
-        self.now = T0
+        self.now, self.jumped = T0, timedelta(0)
         patch.setattr(clock, "now", lambda: self.now)
+        patch.setattr(clock, "monotonic_s", self._passed_s)
         self.patience = more.pop("patience", Patience())
         self.limits = Limits(**more)
         self.cloud = FakeCloud(now=lambda: self.now)
@@ -97,6 +98,14 @@ class World:
         if plans:
             await self.pool.tick()
         await self.loop.tick()
+
+    def jump(self, by: timedelta) -> None:
+        """The clock is set; no time passes."""
+        self.now += by
+        self.jumped += by
+
+    def _passed_s(self) -> float:
+        return (self.now - T0 - self.jumped).total_seconds()
 
     def submit(self, slots: int = 1, **overrides: Any) -> str:
         """A request, of a task and a job of its own; its allocation's id."""

@@ -70,6 +70,8 @@ def test_the_1_1_directive_is_honoured() -> None:
         ("[" * 100 + "]" * 100, "nested more than 64 levels deep"),
         ("a: \x00", "unacceptable character"),
         ("a: " + "9" * 5000, "line 1: "),
+        ("a: 0x" + "F" * 5000, 'line 1: "0xFFFF'),
+        ("a: -0b" + "1" * 1025, '1111…" is too large: numbers go to 1.8e308'),
         ("a: {<<: 3}", "`<<` merges maps only"),
     ],
 )

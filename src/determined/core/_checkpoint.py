@@ -15,8 +15,10 @@ from determined._uuid import new_uuid
 from determined.common.storage import list_directory
 from determined.core._checkpoint_shards import METADATA_FILE, agree, merge_metadata
 from determined.core._checkpoint_store import CheckpointStore, write_metadata
+from determined.core._choice import choice
 from determined.core._metrics import plain_metrics
 from determined.core._tensorboard_mode import TensorboardMode
+from determined.errors import CheckpointNotFound
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
@@ -58,7 +60,7 @@ class CheckpointContext:
         storage_backend_id: Optional[int] = None,
     ) -> None:
         self._dist = dist
-        self._storage = storage_manager
+        self._storage_manager = storage_manager
         self._store = CheckpointStore(dist, storage_manager)
         self._session = session
         self._task_id = task_id
@@ -87,8 +89,9 @@ class CheckpointContext:
             selector: which files to upload, by path relative to the directory.
 
         Raises:
-            ValueError: no directory, `steps_completed` is missing, or ranks contradict.
-            RuntimeError: not the chief and not `shard`, or another rank failed.
+            ValueError: `steps_completed` is missing, or ckpt_dir is no directory.
+            RuntimeError: no directory, not the chief and not `shard`, ranks contradict, or another
+                rank failed.
             OSError: a file could not be read or stored.
         """
         folder = None if ckpt_dir is None else os.fspath(ckpt_dir)
@@ -96,14 +99,14 @@ class CheckpointContext:
             return self._upload_sharded(folder, metadata, selector)
         self._refuse_workers("upload")
         if folder is None:
-            raise ValueError("upload needs a checkpoint directory unless shard=True")
-        values = _checked(metadata)
+            raise RuntimeError("upload needs a checkpoint directory unless shard=True")
+        values = self._checked(metadata)
         write_metadata(folder, values)
         found = list_directory(folder)
         resources = {p: n for p, n in found.items() if selector is None or selector(p)}
         uuid = new_uuid()
         self._store.upload(uuid, folder, resources)
-        self._report(uuid, resources, values)
+        self._report_checkpoint(uuid, resources, values)
         return uuid
 
     def download(
@@ -127,8 +130,10 @@ class CheckpointContext:
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
             CheckpointCorrupted: a file is missing, or is not what was stored.
+            ValueError: there is no such mode.
         """
-        if download_mode is DownloadMode.NoSharedDownload:
+        mode = choice(DownloadMode, download_mode, "download_mode")
+        if mode is DownloadMode.NoSharedDownload:
             self._store.fetch(storage_id, ckpt_dir, selector, verify)
             return
         wanted = self._selected_locally(storage_id, selector)
@@ -164,12 +169,12 @@ class CheckpointContext:
         if not shard:
             self._refuse_workers("store_path")
         values = merge_metadata(self._dist.allgather(metadata or {})) if shard else metadata
-        values = _checked(values)
+        values = self._checked(values)
         uuid = new_uuid()
         if not shard:
             with self._store.directory(uuid, values) as place:
                 yield place.path, uuid
-            self._report(uuid, place.resources, values)
+            self._report_checkpoint(uuid, place.resources, values)
             return
         uuid = self._dist.broadcast(uuid)
         with self._store.shared_directory(uuid, values) as place:
@@ -189,8 +194,9 @@ class CheckpointContext:
         Args and errors as `download`. Of storage that this process reaches by path, it is the
         checkpoint's own directory, with all its files.
         """
-        if download_mode is DownloadMode.NoSharedDownload:
-            with self._storage.restore_path(storage_id, selector) as path:
+        mode = choice(DownloadMode, download_mode, "download_mode")
+        if mode is DownloadMode.NoSharedDownload:
+            with self._storage_manager.restore_path(storage_id, selector) as path:
                 yield path
             return
         wanted = self._selected_locally(storage_id, selector)
@@ -199,7 +205,9 @@ class CheckpointContext:
             problem: Optional[Exception] = None
             if self._dist.local_rank == 0:
                 try:
-                    place = stack.enter_context(self._storage.restore_path(storage_id, wanted))
+                    place = stack.enter_context(
+                        self._storage_manager.restore_path(storage_id, wanted)
+                    )
                 except Exception as error:
                     problem = error
             text, shared = self._dist.broadcast_local((problem and str(problem), place))
@@ -216,29 +224,40 @@ class CheckpointContext:
         """Delete a checkpoint's files, and tell the master what is left of them.
 
         The master hears of it before anything goes: a run that begins meanwhile, because this
-        one was killed, does not resume from what is not whole any more.
+        one was killed, does not resume from what is not whole any more. One whose files are gone
+        already is deleted, so that a call may be repeated.
 
         Raises:
-            CheckpointNotFound: the storage has no such checkpoint.
             BadRequestException: the master refuses, as something starts from it or it is
                 registered; its files are all there.
             NotFoundException: it is none of this experiment's; likewise.
         """
-        sizes = self._storage.list_paths(storage_id)
+        try:
+            sizes = self._storage_manager.list_paths(storage_id)
+        except CheckpointNotFound:
+            logger.info("checkpoint %s has no files any more", storage_id)
+            self._tell_left(storage_id, {})
+            return
         self._tell_left(storage_id, {METADATA_FILE: sizes.get(METADATA_FILE, 0)})
-        left = self._storage.clear(storage_id, ["**/*"])
+        left = self._storage_manager.clear(storage_id, ["**/*"])
         self._tell_left(storage_id, left)
         if not left:
-            self._storage.forget(storage_id)
+            self._storage_manager.forget(storage_id)
 
     def _tell_left(self, uuid: str, resources: Dict[str, int]) -> None:
         left = {"uuid": uuid, "resources": {"resources": _texts(resources)}}
         self._session.patch("/api/v1/checkpoints", json={"checkpoints": [left]})
 
+    def _checked(self, metadata: Metadata) -> Dict[str, Any]:
+        values = _plain_metadata(metadata)
+        if "steps_completed" not in values:
+            raise ValueError("the metadata of a checkpoint must have steps_completed")
+        return values
+
     def _upload_sharded(
         self, folder: Optional[str], metadata: Metadata, selector: Selector
     ) -> str:
-        values = _checked(merge_metadata(self._dist.allgather(metadata or {})))
+        values = self._checked(merge_metadata(self._dist.allgather(metadata or {})))
         uuid: str = self._dist.broadcast(new_uuid())
         resources = self._store.upload_shares(uuid, folder, values, selector)
         agree(self._dist, lambda: self._report_on_chief(uuid, resources, values))
@@ -248,15 +267,21 @@ class CheckpointContext:
         self, uuid: str, resources: Dict[str, int], metadata: Dict[str, Any]
     ) -> None:
         if self._dist.rank == 0:
-            self._report(uuid, resources, metadata)
+            self._report_checkpoint(uuid, resources, metadata)
 
-    def _report(self, uuid: str, resources: Dict[str, int], metadata: Dict[str, Any]) -> None:
+    def _report_checkpoint(
+        self,
+        uuid: str,
+        resources: Optional[Dict[str, int]] = None,
+        metadata: Metadata = None,
+    ) -> None:
+        """Tell the master of a checkpoint; older callbacks for Hugging Face's trainer call it."""
         self._before_report()
         body: Dict[str, Any] = {
             "uuid": uuid,
             "taskId": self._task_id,
-            "metadata": metadata,
-            "resources": _texts(resources),
+            "metadata": self._checked(metadata),
+            "resources": _texts(resources or {}),
             "training": {},
             "reportTime": datetime.datetime.now(datetime.timezone.utc).isoformat(),
             "state": "STATE_COMPLETED",
@@ -278,7 +303,7 @@ class CheckpointContext:
         problem: Optional[Exception] = None
         if self._dist.local_rank == 0:
             try:
-                paths = list(self._storage.list_paths(uuid))
+                paths = list(self._storage_manager.list_paths(uuid))
             except Exception as error:
                 problem = error
         paths = self._dist.broadcast_local(paths)
@@ -302,7 +327,7 @@ class DummyCheckpointContext(CheckpointContext):
 
     def __init__(self, dist: DistributedContext, storage_manager: StorageManager) -> None:
         self._dist = dist
-        self._storage = storage_manager
+        self._storage_manager = storage_manager
         self._store = CheckpointStore(dist, storage_manager)
 
     def get_metadata(self, storage_id: str) -> Dict[str, Any]:
@@ -311,24 +336,32 @@ class DummyCheckpointContext(CheckpointContext):
         Raises:
             CheckpointNotFound: the storage has no such checkpoint.
         """
-        with self._storage.restore_path(storage_id, lambda p: p == METADATA_FILE) as path:
+        with self._storage_manager.restore_path(storage_id, lambda p: p == METADATA_FILE) as path:
             return dict(json.loads((path / METADATA_FILE).read_text("utf-8")))
 
     def delete(self, storage_id: str) -> None:
-        """Delete a checkpoint's files."""
-        self._storage.delete(storage_id, ["**/*"])
+        """Delete a checkpoint's files, if there are any."""
+        try:
+            self._storage_manager.delete(storage_id, ["**/*"])
+        except CheckpointNotFound:
+            logger.info("checkpoint %s has no files any more", storage_id)
 
-    def _report(self, uuid: str, resources: Dict[str, int], metadata: Dict[str, Any]) -> None:
-        base = getattr(self._storage, "base_path", "")
+    def _checked(self, metadata: Metadata) -> Dict[str, Any]:
+        return _plain_metadata(metadata)  # nobody counts its steps
+
+    def _report_checkpoint(
+        self,
+        uuid: str,
+        resources: Optional[Dict[str, int]] = None,
+        metadata: Metadata = None,
+    ) -> None:
+        base = getattr(self._storage_manager, "base_path", "")
         where = f" in {os.path.join(base, uuid)}" if base else ""
         logger.info("saved checkpoint %s%s", uuid, where)
 
 
-def _checked(metadata: Metadata) -> Dict[str, Any]:
-    values = plain_metrics(metadata or {})
-    if "steps_completed" not in values:
-        raise ValueError("the metadata of a checkpoint must have steps_completed")
-    return values
+def _plain_metadata(metadata: Metadata) -> Dict[str, Any]:
+    return plain_metrics(metadata or {}, "metadata value")
 
 
 def _texts(resources: Dict[str, int]) -> Dict[str, str]:

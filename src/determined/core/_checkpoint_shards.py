@@ -62,11 +62,11 @@ def divide(
     them. A file that several ranks have must be the same on all; the lowest uploads it.
 
     Raises:
-        ValueError: no rank has a directory, or two ranks' files of one name differ.
+        RuntimeError: no rank has a directory, or two ranks' files of one name differ.
     """
     folders = agree(dist, lambda: _identity(dist, ckpt_dir, selector is not None))
     if all(folder is None for folder in folders):
-        raise ValueError("at least one rank must give a checkpoint directory")
+        raise RuntimeError("at least one rank must give a checkpoint directory")
     is_repeated = selector is None and folders.index(folders[dist.rank]) < dist.rank
     listings = agree(
         dist, lambda: {} if ckpt_dir is None or is_repeated else _select(ckpt_dir, selector)
@@ -91,7 +91,7 @@ def merge_metadata(parts: List[Dict[str, Any]]) -> Dict[str, Any]:
     """All ranks' metadata in one.
 
     Raises:
-        ValueError: two ranks give different values for one key.
+        RuntimeError: two ranks give different values for one key.
     """
     merged: Dict[str, Any] = {}
     for rank, part in enumerate(parts):
@@ -109,7 +109,7 @@ def _identity(
 ) -> Optional[Tuple[int, ...]]:
     if ckpt_dir is None:
         if has_selector:
-            raise ValueError("a selector needs a checkpoint directory")
+            raise RuntimeError("a selector needs a checkpoint directory")
         return None
     if not os.path.isdir(ckpt_dir):
         raise ValueError(f"checkpoint directory {ckpt_dir!r} is not a directory")
@@ -139,7 +139,7 @@ def _check_same(
     conflicts = [path for path in shared if len({found[rank][path] for rank in owners[path]}) > 1]
     if conflicts:
         named = "; ".join(f"{path} of ranks {owners[path]}" for path in conflicts[:5])
-        raise ValueError(
+        raise RuntimeError(
             f"{len(conflicts)} files of one checkpoint differ between ranks: {named}. Give them "
             "different names, or select them on one rank only"
         )
@@ -164,7 +164,7 @@ def _lay_over(
             _lay_over(base[key], value, (*above, key), rank)
         elif base[key] != value:
             name = ".".join((*above, str(key)))
-            raise ValueError(
+            raise RuntimeError(
                 f"checkpoint metadata {name!r} is {value!r} on rank {rank} and {base[key]!r} on "
                 "a lower one"
             )

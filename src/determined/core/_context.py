@@ -13,6 +13,7 @@ import types
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Type
 
 from determined._invalid_hp import InvalidHP
+from determined.common.api import errors
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
 from determined.core._preempt import DummyPreemptContext, PreemptContext
@@ -21,7 +22,7 @@ from determined.core._searcher import SearcherContext, SearcherContextMissing
 from determined.core._train import DummyTrainContext, EarlyExitReason, TrainContext
 
 if TYPE_CHECKING:
-    from determined._info import ClusterInfo
+    from determined._info import ClusterInfo, TrialInfo
     from determined.common.api._session import BaseSession
     from determined.core._checkpoint import CheckpointContext
     from determined.core._heartbeat import _Heartbeat
@@ -100,26 +101,23 @@ class Context:
     ) -> None:
         """Fire the webhooks of type custom that watch this experiment's workspace.
 
+        Where the master has no webhooks, what would be told is logged.
+
         Raises:
             ValueError: `level` is none of debug, info, warn, error.
         """
         level = (level or "info").lower()
         if level not in ALERT_LEVELS:
             raise ValueError(f"level must be one of {', '.join(ALERT_LEVELS)}; got {level!r}")
-        if self._session is None or self.info is None:
+        if self._session is None or self.info is None or self.info.task_type != "TRIAL":
             logger.info("alert (%s): %s: %s", level, title, description)
             return
-        name = {"warn": "WARNING"}.get(level, level.upper())
-        data = {"title": title, "description": description, "level": f"LOG_LEVEL_{name}"}
-        trial = self.info.trial
-        self._session.post(
-            "/api/v1/webhooks/custom",
-            json={
-                "data": {key: value for key, value in data.items() if value is not None},
-                "experimentId": trial.experiment_id,
-                "trialId": trial.trial_id,
-            },
-        )
+        try:
+            self._post_alert(self._session, self.info.trial, title, description, level)
+        except errors.APIException as error:
+            if error.status_code != 501:
+                raise
+            logger.warning("no webhooks here, alert (%s): %s: %s", level, title, description)
 
     def close(
         self,
@@ -167,6 +165,25 @@ class Context:
         self.close(exc_type, exc_val, exc_tb)
         if is_invalid:
             sys.exit(0)
+
+    @staticmethod
+    def _post_alert(
+        session: BaseSession,
+        trial: TrialInfo,
+        title: Optional[str],
+        description: Optional[str],
+        level: str,
+    ) -> None:
+        name = {"warn": "WARNING"}.get(level, level.upper())
+        data = {"title": title, "description": description, "level": f"LOG_LEVEL_{name}"}
+        session.post(
+            "/api/v1/webhooks/custom",
+            json={
+                "data": {key: value for key, value in data.items() if value is not None},
+                "experimentId": trial.experiment_id,
+                "trialId": trial.trial_id,
+            },
+        )
 
     def _closings(
         self, exc_type: Optional[Type[BaseException]], exc_val: Optional[BaseException]

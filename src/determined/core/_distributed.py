@@ -10,6 +10,16 @@ from determined import _constants
 from determined.core._group import Group, key_of_task, meet
 
 
+class NoLauncher(KeyError):
+    """No launcher put the ranks into the environment.
+
+    A KeyError, since scripts that run with and without a launcher catch one.
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class DistributedContext:
     """The ranks of a trial, and collective calls that every rank makes in the same order.
 
@@ -91,13 +101,21 @@ class DistributedContext:
 
     @classmethod
     def from_deepspeed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
-        """The ranks as DeepSpeed's launcher put them in the environment."""
+        """The ranks as DeepSpeed's launcher put them in the environment.
+
+        Raises:
+            KeyError: it did not.
+        """
         names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE")
         return cls._from_environment(names, chief_ip)
 
     @classmethod
     def from_torch_distributed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
-        """The ranks as torch's launcher, or `determined.launch.simple`, put them there."""
+        """The ranks as torch's launcher, or `determined.launch.simple`, put them there.
+
+        Raises:
+            KeyError: none did.
+        """
         names = (
             "RANK",
             "WORLD_SIZE",
@@ -195,7 +213,7 @@ class DistributedContext:
     ) -> DistributedContext:
         missing = [name for name in names if name not in os.environ]
         if missing:
-            raise RuntimeError(
+            raise NoLauncher(
                 f"the launcher did not set {', '.join(missing)}: start the script with one of "
                 "determined.launch.torch_distributed, deepspeed or simple"
             )

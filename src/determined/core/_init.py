@@ -11,6 +11,7 @@ from determined._info import ClusterInfo, get_cluster_info
 from determined.common import storage
 from determined.common.api import errors
 from determined.core._checkpoint import CheckpointContext, DummyCheckpointContext
+from determined.core._choice import choice
 from determined.core._context import Context
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import ExperimentalCoreContext
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("determined.core")
 
-Storage = Optional[Union[str, Dict[str, Any]]]
+Storage = Optional[Union[str, "os.PathLike[str]", Dict[str, Any]]]
 
 
 def init(
@@ -54,11 +55,14 @@ def init(
         tensorboard_mode: who brings TensorBoard's files to the storage.
 
     Raises:
-        ValueError: several slots and no `distributed`, or storage that cannot be used.
+        ValueError: several slots and no `distributed`, storage that cannot be used, or a mode
+            that there is not.
     """
+    mode = choice(TensorboardMode, tensorboard_mode, "tensorboard_mode")
     info = get_cluster_info()
     if info is None or info.task_type != "TRIAL":
         context = make_dummy_context(distributed, checkpoint_storage, preempt_mode)
+        context.info = info
         if info is not None:
             logger.warning("a task of type %s reports to nobody", info.task_type)
         if info is not None and info.task_type == "GENERIC":
@@ -77,7 +81,7 @@ def init(
         distributed or DummyDistributedContext(),
         checkpoint_storage,
         preempt_mode,
-        tensorboard_mode,
+        mode,
     )
 
 
@@ -226,7 +230,9 @@ def _start_run(session: BaseSession, trial_id: int, stored: Dict[str, Any]) -> O
 
 
 def _tensorboard_of(parts: Parts) -> Optional[TensorboardManager]:
-    if parts.tensorboard_mode is TensorboardMode.AUTO and parts.distributed.rank > 0:
+    """One a container: its ranks have one directory. In MANUAL each rank brings its own files."""
+    is_auto = parts.tensorboard_mode is TensorboardMode.AUTO
+    if is_auto and parts.distributed.local_rank > 0:
         return None
     from determined import tensorboard
 
@@ -234,11 +240,14 @@ def _tensorboard_of(parts: Parts) -> Optional[TensorboardManager]:
     path: pathlib.Path = tensorboard.get_sync_path(
         parts.info.cluster_id, str(trial.experiment_id), str(trial.trial_id)
     )
-    return tensorboard.build(parts.storage, path, base_path=parts.tensorboard_path)
+    return tensorboard.build(
+        parts.storage, path, base_path=parts.tensorboard_path, sync_on_close=is_auto
+    )
 
 
 def _writer_of(parts: Parts, manager: Optional[TensorboardManager]) -> Optional[BatchMetricWriter]:
-    if manager is None or parts.tensorboard_mode is not TensorboardMode.AUTO:
+    is_auto = parts.tensorboard_mode is TensorboardMode.AUTO
+    if manager is None or not is_auto or parts.distributed.rank > 0:
         return None
     from determined.tensorboard import get_metric_writer
 

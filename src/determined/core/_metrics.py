@@ -12,12 +12,13 @@ import atexit
 import datetime
 import json
 import logging
-import math
+import os
 import threading
 import time
 from collections import deque
 from typing import Any, Deque, Dict, List, NamedTuple, Optional
 
+from determined.common._plain import NotPlain, plain, plain_key
 from determined.common.api import errors
 from determined.common.api._session import BaseSession
 
@@ -68,18 +69,23 @@ class _MetricsContext:
         self._session = session
         self._trial_id = trial_id
         self._run_id = run_id
+        self._process = os.getpid()
         self._changed = threading.Condition()
         self._spool: Deque[Report] = deque()
         self._bytes = 0
         self._sending = 0
         self._error: Optional[BaseException] = None
         self._is_closing = False
+        self._has_told_late = False
         self._is_asleep = False
         self._can_batch = True
         self._thread: Optional[threading.Thread] = None
 
     def start(self) -> None:
-        """Start sending."""
+        """Start sending; the first report does so as well."""
+        if self._thread is not None:
+            return
+        self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="det-metrics", daemon=True)
         self._thread.start()
         atexit.register(self._drain_at_exit)
@@ -93,6 +99,8 @@ class _MetricsContext:
     ) -> None:
         """Put a report into the spool, waiting while it is full.
 
+        After `close` nobody would send it: it is dropped, and that is told once.
+
         Raises:
             ValueError: the group's name is empty or has a dot.
             TypeError: a metric is of a kind that cannot be reported.
@@ -100,7 +108,14 @@ class _MetricsContext:
                 too long.
         """
         report = _report(group, steps_completed, metrics, batch_metrics)
+        if self._is_closing:
+            self._tell_late(report)
+            return
+        if os.getpid() != self._process:
+            self._send_from_fork(report)
+            return
         with self._changed:
+            self.start()  # for scripts that never enter the context
             self._raise_error()
             said_at = time.monotonic()
             while self._is_full() and self._error is None:
@@ -139,6 +154,15 @@ class _MetricsContext:
         self._thread = None
         with self._changed:
             self._raise_error()
+
+    def _tell_late(self, report: Report) -> None:
+        if not self._has_told_late:
+            self._has_told_late = True
+            logger.warning(
+                "the %s came after the end of the context and are not sent, nor is what follows: "
+                "report inside of the with block",
+                report.what,
+            )
 
     def _drain_at_exit(self) -> None:
         try:
@@ -239,9 +263,18 @@ class _MetricsContext:
         if problem is not None:
             raise problem
 
-    def _post(self, route: str, body: bytes) -> Any:
+    def _send_from_fork(self, report: Report) -> None:
+        """Send at once: a forked process lacks the thread, and may end before it could be drained.
+
+        Over connections of its own, since those that it has belong to the other process as well.
+        """
+        with self._session.with_retry(self._session.retry) as session:
+            self._post("metrics", self._encode(report), session)
+
+    def _post(self, route: str, body: bytes, session: Optional[BaseSession] = None) -> Any:
         path = f"/api/v1/trials/{self._trial_id}/{route}"
-        return self._session.post(path, data=body, headers={"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json"}
+        return (session or self._session).post(path, data=body, headers=headers)
 
 
 def _report(
@@ -268,35 +301,26 @@ def _size(value: Any) -> int:
     return VALUE_BYTES + (len(value) if isinstance(value, str) else 0)
 
 
-def plain_metrics(metrics: Dict[str, Any]) -> Dict[str, Any]:
+def plain_metrics(metrics: Dict[str, Any], what: str = "metric") -> Dict[str, Any]:
     """Metrics as JSON holds them: numpy's numbers as Python's, NaN and the infinities as text.
 
+    Args:
+        metrics: by name; a number as a name is taken for its text.
+        what: what one of them is called in errors.
+
     Raises:
-        TypeError: a name is no text, or a value is of a kind that JSON cannot hold.
+        TypeError: a name is neither text nor a number, or a value is of a kind that JSON cannot
+            hold.
     """
-    plain = {}
+    values = {}
     for name, value in metrics.items():
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a metric must be text, got {name!r}")
-        plain[name] = _plain_value(name, value)
-    return plain
-
-
-def _plain_value(name: str, value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return float(value)
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    if isinstance(value, dict):
-        return {str(key): _plain_value(name, item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain_value(name, item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's numbers and arrays, and tensors
-        return _plain_value(name, value.tolist())
-    kind = type(value)
-    raise TypeError(
-        f"metric {name!r} is of type {kind.__module__}.{kind.__qualname__}, which cannot be "
-        "reported: give a number, text, or lists and dicts of them"
-    )
+        if not isinstance(name, (str, int, float)):
+            raise TypeError(f"the name of a {what} must be text, got {name!r}")
+        try:
+            values[plain_key(name)] = plain(value)
+        except NotPlain as error:
+            raise TypeError(
+                f"{what} {name!r} is of type {error.kind}, which cannot be reported: give a "
+                "number, text, or lists and dicts of them"
+            ) from None
+    return values

@@ -7,12 +7,16 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Optional
 
+from determined.core._choice import choice
+
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
     from determined.core._distributed import DistributedContext
 
 POLL_S = 60
 RETRY_S = 5.0
+FIRST_ANSWER_S = 15.0
+"""Longer than the first question may take, whether it is answered or not."""
 
 logger = logging.getLogger("determined.core")
 
@@ -37,6 +41,9 @@ class PreemptContext:
         allocation_id: the allocation.
         dist: the trial's ranks.
         preempt_mode: who asks.
+
+    Raises:
+        ValueError: there is no such mode.
     """
 
     def __init__(
@@ -49,8 +56,9 @@ class PreemptContext:
         self._session = session
         self._allocation_id = allocation_id
         self._dist = dist
-        self._preempt_mode = preempt_mode
+        self._preempt_mode = choice(PreemptMode, preempt_mode, "preempt_mode")
         self._watcher: Optional[_Watcher] = None
+        self._last_answer: Optional[bool] = None
         self._has_acknowledged = False
 
     def start(self) -> PreemptContext:
@@ -62,8 +70,9 @@ class PreemptContext:
         return self
 
     def close(self) -> None:
-        """Stop asking."""
+        """Stop asking; `should_preempt` goes on to give the last answer."""
         if self._watcher is not None:
+            self._last_answer = self._watcher.is_preempted.is_set()
             self._watcher.close()
             self._watcher = None
 
@@ -75,6 +84,8 @@ class PreemptContext:
 
     def should_preempt(self, auto_ack: bool = True) -> bool:
         """Whether to save a checkpoint now and end with exit code 0.
+
+        The first call waits for the master's first answer, later ones do not wait.
 
         Args:
             auto_ack: acknowledge at the first True, which promises to leave; without it call
@@ -98,9 +109,9 @@ class PreemptContext:
         )
 
     def _ask(self, auto_ack: bool) -> bool:
-        if self._watcher is None:
+        if self._watcher is None and self._last_answer is None:
             raise RuntimeError("the context is not started: use it in a with block")
-        answer = self._watcher.is_preempted.is_set()
+        answer = bool(self._last_answer) if self._watcher is None else self._watcher.answer()
         if answer and auto_ack and not self._has_acknowledged:
             self._has_acknowledged = True
             self.acknowledge_preemption_signal()
@@ -116,7 +127,7 @@ class DummyPreemptContext(PreemptContext):
         preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     ) -> None:
         self._dist = dist
-        self._preempt_mode = preempt_mode
+        self._preempt_mode = choice(PreemptMode, preempt_mode, "preempt_mode")
 
     def start(self) -> PreemptContext:
         """Do nothing."""
@@ -146,11 +157,17 @@ class _Watcher:
         self._session = session.with_retry(0)
         self._path = f"/api/v1/allocations/{allocation_id}/signals/preemption"
         self.is_preempted = threading.Event()
+        self._has_asked = threading.Event()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="det-preempt", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def answer(self) -> bool:
+        """What the master has said so far; a trial that is to leave at once hears it at once."""
+        self._has_asked.wait(FIRST_ANSWER_S)
+        return self.is_preempted.is_set()
 
     def close(self) -> None:
         self._closed.set()
@@ -167,7 +184,9 @@ class _Watcher:
                 if (answer.json() or {}).get("preempt"):
                     self.is_preempted.set()
                 wait_s = POLL_S
+                self._has_asked.set()
             except Exception as error:
+                self._has_asked.set()
                 if not self._closed.is_set():
                     logger.debug("the question whether to leave failed, asking again: %s", error)
                 self._closed.wait(RETRY_S)

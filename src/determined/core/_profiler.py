@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 Sample = Dict[str, Any]
 Number = Union[int, float]
-GIGABYTE = 1e9
 
 
 class ProfilerContext:
@@ -37,22 +36,20 @@ class ProfilerContext:
         self._thread: Optional[threading.Thread] = None
 
     def on(self, sampling_interval: Number = 1, samples_per_report: int = 10) -> None:
-        """Start sampling.
+        """Start sampling; while it is on, nothing changes.
 
         Args:
             sampling_interval: seconds between samples, at least 0.1.
             samples_per_report: samples averaged into one report, at least 1.
 
         Raises:
-            ValueError: a number is too small, or sampling is on already.
+            ValueError: a number is too small.
         """
         if not isinstance(sampling_interval, (int, float)) or sampling_interval < 0.1:
             raise ValueError(f"sampling_interval must be 0.1 s or more, got {sampling_interval!r}")
         if not isinstance(samples_per_report, int) or samples_per_report < 1:
             raise ValueError(f"samples_per_report must be 1 or more, got {samples_per_report!r}")
-        if self._thread is not None:
-            raise ValueError("the profiler is on already")
-        if self._distributed.local_rank != 0:
+        if self._thread is not None or self._distributed.local_rank != 0:
             return
         self._stop.clear()
         self._thread = threading.Thread(
@@ -160,7 +157,7 @@ class _Rates:
 def _memory() -> Sample:
     for line in _lines("/proc/meminfo"):
         if line.startswith("MemAvailable:"):
-            return {"memory_free": int(line.split()[1]) * 1024 / GIGABYTE}
+            return {"memory_free": int(line.split()[1]) * 1024}
     return {}
 
 

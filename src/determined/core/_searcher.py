@@ -12,6 +12,8 @@ import logging
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
+from determined.core._choice import choice
+
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
     from determined.core._distributed import DistributedContext
@@ -44,7 +46,7 @@ class SearcherOperation:
         self._trial_id = trial_id
         self._length = length
         self._is_chief = is_chief
-        self._is_completed = False
+        self._completed = False
 
     @property
     def length(self) -> int:
@@ -55,13 +57,15 @@ class SearcherOperation:
         """Tell how far training has come, in the same unit; only the chief may.
 
         Raises:
-            RuntimeError: another rank called, or the operation is completed.
+            RuntimeError: another rank called, or the operation is completed and this is less
+                than all of it.
         """
-        self._check("report_progress")
+        self._check("report_progress", is_end=length == self._length)
         if self._session is None:
             logger.info("progress: %s of %s", length, self._length)
             return
-        progress = min(1.0, float(length) / self._length) if self._length else 1.0
+        progress = float(length) / self._length if self._length else 1.0
+        progress = min(1.0, max(0.0, progress))
         self._session.post(
             f"/api/v1/trials/{self._trial_id}/progress",
             json={"progress": progress, "is_raw": True},
@@ -74,13 +78,13 @@ class SearcherOperation:
             RuntimeError: as `report_progress`.
         """
         self._check("report_completed")
-        self._is_completed = True
+        self._completed = True
         logger.debug("operation of length %s ended with %s", self._length, searcher_metric)
 
-    def _check(self, call: str) -> None:
+    def _check(self, call: str, is_end: bool = False) -> None:
         if not self._is_chief:
             raise RuntimeError(f"only the chief may call {call}")
-        if self._is_completed:
+        if self._completed and not is_end:
             raise RuntimeError(f"{call} was called after report_completed")
 
 
@@ -111,14 +115,16 @@ class SearcherContext:
         Raises:
             RuntimeError: a worker called in `SearcherMode.ChiefOnly`, or the chief went on
                 without completing the operation.
+            ValueError: there is no such mode.
         """
+        mode = choice(SearcherMode, searcher_mode, "searcher_mode")
         warnings.warn(
             "SearcherContext.operations is deprecated: train for as long as the configuration "
             "says and ask core_context.preempt.should_preempt() when to leave",
             FutureWarning,
             stacklevel=2,
         )
-        return self._operations(searcher_mode)
+        return self._operations(mode)
 
     def acknowledge_out_of_ops(self) -> None:
         """Do nothing: there is no more than one operation."""
@@ -133,8 +139,11 @@ class SearcherContext:
             raise RuntimeError("only the chief may ask for operations in SearcherMode.ChiefOnly")
         operation = self._make(is_chief)
         yield operation
-        if is_chief and not operation._is_completed:
-            raise RuntimeError("the operation was left without report_completed")
+        if is_chief and not operation._completed:
+            raise RuntimeError(
+                "the operation was left without report_completed: call op.report_completed(value) "
+                "before the loop goes on"
+            )
 
     def _make(self, is_chief: bool) -> SearcherOperation:
         return SearcherOperation(self._session, self._trial_id, self._length, is_chief)
@@ -151,7 +160,7 @@ class DummySearcherContext(SearcherContext):
     """One operation of a given length, off the cluster."""
 
     def __init__(self, dist: DistributedContext, length: int = 1) -> None:
-        super().__init__(None, dist, 0, length)
+        super().__init__(None, dist, 0, length, Unit.EPOCHS)
 
     def _make(self, is_chief: bool) -> SearcherOperation:
         return DummySearcherOperation(self._length, is_chief)
@@ -168,15 +177,15 @@ class SearcherContextMissing(SearcherContext):
         searcher_mode: SearcherMode = SearcherMode.WorkersAskChief,
         auto_ack: bool = True,
     ) -> Iterator[SearcherOperation]:
-        """Raise RuntimeError."""
+        """Raise ValueError."""
         raise _missing("operations")
 
     def acknowledge_out_of_ops(self) -> None:
-        """Raise RuntimeError."""
+        """Raise ValueError."""
         raise _missing("acknowledge_out_of_ops")
 
     def get_configured_units(self) -> Optional[Unit]:
-        """Raise RuntimeError."""
+        """Raise ValueError."""
         raise _missing("get_configured_units")
 
 
@@ -200,8 +209,8 @@ def length_of(searcher: Any) -> Optional[int]:
     return None if length is None else int(length)
 
 
-def _missing(call: str) -> RuntimeError:
-    return RuntimeError(
+def _missing(call: str) -> ValueError:
+    return ValueError(
         f"core_context.searcher.{call}() needs searcher.max_length in the experiment's "
         "configuration; better, train for as long as your script decides and ask "
         "core_context.preempt.should_preempt() when to leave"

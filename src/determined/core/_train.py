@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from determined._constants import run_dir
 from determined.common.api import errors
+from determined.core._choice import choice
 from determined.core._tensorboard_mode import TensorboardMode
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ class EarlyExitReason(enum.Enum):
 class TrainContext:
     """Reports metrics, progress and status of a trial.
 
-    Only the chief (rank 0) reports; on other ranks a report changes nothing.
+    Only the chief (rank 0) reports training and validation; on other ranks that changes nothing.
+    A group of one's own is reported by every rank that calls: give each rank another group, or
+    call on one rank alone.
     """
 
     _writes_events = True
@@ -115,13 +118,13 @@ class TrainContext:
         Values of bytes are left out, with a warning.
 
         Raises:
-            ValueError: a value is None.
+            RuntimeError: a value is None.
             TypeError, BadRequestException: as `report_training_metrics`.
         """
         kept = {}
         for name, value in metrics.items():
             if value is None:
-                raise ValueError(f"validation metric {name!r} is None")
+                raise RuntimeError(f"validation metric {name!r} is None")
             if isinstance(value, (bytes, bytearray)):
                 logger.warning("validation metric %r is bytes and is left out", name)
             else:
@@ -138,7 +141,7 @@ class TrainContext:
         """
         if group == "validation":
             self.report_validation_metrics(steps_completed, metrics)
-        elif self._is_mine():
+        elif group != "training" or self._is_mine():
             self._report(group, steps_completed, metrics)
 
     def get_tensorboard_path(self) -> pathlib.Path:
@@ -170,11 +173,14 @@ class TrainContext:
             self._tensorboard_manager.sync(selector, mangler, self._distributed.rank)
 
     def report_early_exit(self, reason: EarlyExitReason) -> None:
-        """Tell why the trial is about to end; it has ten seconds to do so."""
+        """Tell why the trial is about to end; it has ten seconds to do so.
+
+        Raises:
+            ValueError: there is no such reason.
+        """
+        body = {"reason": choice(EarlyExitReason, reason, "reason").value}
         try:
-            self._session.post(
-                f"/api/v1/trials/{self._trial_id}/early_exit", json={"reason": reason.value}
-            )
+            self._session.post(f"/api/v1/trials/{self._trial_id}/early_exit", json=body)
         except errors.APIException as error:
             if error.status_code != 400:
                 raise
@@ -232,7 +238,10 @@ class TrainContext:
             return True
         if not self._has_told:
             self._has_told = True
-            logger.info("metrics of rank %d are not reported", self._distributed.rank)
+            logger.info(
+                "training and validation metrics of rank %d are not reported: the chief's are",
+                self._distributed.rank,
+            )
         return False
 
     def _report(
@@ -242,7 +251,9 @@ class TrainContext:
         metrics: Dict[str, Any],
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
-        self._metrics.report(group, steps_completed, metrics, batch_metrics)
+        logger.info("%s metrics at step %s: %s", group, steps_completed, metrics)
+        steps = int(steps_completed)  # numpy's, or an epoch that somebody divided
+        self._metrics.report(group, steps, metrics, batch_metrics)
         if not self._has_reported:
             self._has_reported = True
             _leave_mark()
@@ -250,9 +261,9 @@ class TrainContext:
             return
         if self._tbd_writer is not None and self._writes_events:
             if group == "training":
-                self._tbd_writer.on_train_step_end(steps_completed, metrics, batch_metrics)
+                self._tbd_writer.on_train_step_end(steps, metrics, batch_metrics)
             elif group == "validation":
-                self._tbd_writer.on_validation_step_end(steps_completed, metrics)
+                self._tbd_writer.on_validation_step_end(steps, metrics)
         if self._tensorboard_manager is not None:
             self._tensorboard_manager.sync()
 
@@ -308,7 +319,7 @@ class DummyTrainContext(TrainContext):
 
     def report_early_exit(self, reason: EarlyExitReason) -> None:
         """Log the reason."""
-        logger.info("early exit: %s", reason.value)
+        logger.info("early exit: %s", choice(EarlyExitReason, reason, "reason").value)
 
     def report_progress(self, progress: float) -> None:
         """Log the progress."""

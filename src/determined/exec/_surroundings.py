@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import MutableMapping, Tuple
 
@@ -24,6 +25,7 @@ def set_up(env: Env) -> None:
         write_info(info, "cluster.json", ClusterInfo.from_environment(env).to_json())
         if env["DET_TASK_TYPE"] == "TRIAL":
             write_info(info, "trial.json", TrialInfo.from_environment(env).to_json())
+            _link_tensorboard(env)
     except KeyError as error:
         raise EntryFailed(
             f"the variable {error.args[0]} is not set: this program is started by an agent"
@@ -58,6 +60,23 @@ def _make_directories(env: Env) -> None:
         # Not a container: keep what the task leaves behind inside its own directory.
         env["TMPDIR"] = os.path.join(run_dir(), "tmp")
         os.makedirs(env["TMPDIR"], mode=0o700, exist_ok=True)
+
+
+def _link_tensorboard(env: Env) -> None:
+    """Let `tensorboard` in the temporary directory be this task's, as scripts of old expect it.
+
+    Nothing is done where others use that directory, or where something else has that name.
+    """
+    temporary = env.get("TMPDIR") or "/tmp"
+    is_own = run_dir() == RUN_DIR or temporary == os.path.join(run_dir(), "tmp")
+    link = os.path.join(temporary, "tensorboard")
+    if not is_own or (os.path.exists(link) and not os.path.islink(link)):
+        return
+    folder = os.path.join(temporary, f"tensorboard-{env['DET_ALLOCATION_ID']}-0")
+    os.makedirs(folder, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(link)
+    os.symlink(folder, link)
 
 
 def _complete(env: Env) -> None:

@@ -26,6 +26,8 @@ def script_of(args: List[str], usage: str) -> List[str]:
     Raises:
         SystemExit: with code 1 nothing is to be run, with code 2 arguments beside `--trial`.
     """
+    if args and args[0].startswith("--trial="):
+        args = ["--trial", args[0].partition("=")[2], *args[1:]]
     if args[:1] == ["--trial"]:
         if len(args) != 2:
             raise SystemExit("--trial takes one module:Class and nothing beside it")

@@ -21,6 +21,8 @@ Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 Upload = List[Tuple[pathlib.Path, pathlib.Path]]
 """Pairs of a local file and its path below the storage's `sync_path`."""
 SYNC_EVERY_S = 1.0
+MAX_WAITING = 50
+"""Wishes of different selectors; the next one waits. Equal ones are one."""
 
 
 def get_base_path(checkpoint_config: Dict[str, Any]) -> pathlib.Path:
@@ -69,7 +71,7 @@ class TensorboardManager(abc.ABC):
         self._is_async = async_upload
         self._synced: Dict[pathlib.Path, int] = {}
         self._changed = threading.Condition()
-        self._wanted: Optional[Tuple[Selector, Mangler, int]] = None
+        self._wanted: List[Tuple[Selector, Mangler, int]] = []
         self._is_closing = False
 
     def list_tb_files(self, since: float, selector: Selector) -> List[pathlib.Path]:
@@ -98,8 +100,11 @@ class TensorboardManager(abc.ABC):
         if self.upload_thread is None:
             self._sync_now(selector, mangler, rank)
             return
+        wish = (selector, mangler, rank)
         with self._changed:
-            self._wanted = (selector, mangler, rank)
+            self._changed.wait_for(lambda: len(self._wanted) < MAX_WAITING or self._is_closing)
+            if wish not in self._wanted:
+                self._wanted.append(wish)
             self._changed.notify_all()
 
     @abc.abstractmethod
@@ -140,16 +145,15 @@ class TensorboardManager(abc.ABC):
     def _run(self) -> None:
         while True:
             with self._changed:
-                while self._wanted is None and not self._is_closing:
-                    self._changed.wait()
-                if self._is_closing:
+                self._changed.wait_for(lambda: bool(self._wanted) or self._is_closing)
+                if not self._wanted:
                     return
-                wanted, self._wanted = self._wanted, None
-            if wanted is not None:
-                self._try_sync(*wanted)
+                wanted, self._wanted = self._wanted, []
+                self._changed.notify_all()
+            for wish in wanted:
+                self._try_sync(*wish)
             with self._changed:
-                if not self._is_closing:
-                    self._changed.wait_for(lambda: self._is_closing, SYNC_EVERY_S)
+                self._changed.wait_for(lambda: self._is_closing, SYNC_EVERY_S)
 
     def _try_sync(self, selector: Selector, mangler: Mangler, rank: int) -> None:
         try:
@@ -209,14 +213,15 @@ def build(
     sync_path: pathlib.Path,
     async_upload: bool = True,
     base_path: Optional[pathlib.Path] = None,
+    sync_on_close: bool = True,
 ) -> TensorboardManager:
     """The manager for an experiment's storage; errors as `storage.build`.
 
     Without `base_path` the local directory is that of this task.
     """
     local = base_path or get_base_path(checkpoint_config)
+    when = {"async_upload": async_upload, "sync_on_close": sync_on_close}
     if checkpoint_config.get("type") in storage.OBJECT_KINDS:
-        manager = storage.build(checkpoint_config)
-        return ObjectTensorboardManager(manager, local, sync_path, async_upload=async_upload)
+        return ObjectTensorboardManager(storage.build(checkpoint_config), local, sync_path, **when)
     base = storage.base_path(checkpoint_config)
-    return SharedFSTensorboardManager(base, local, sync_path, async_upload=async_upload)
+    return SharedFSTensorboardManager(base, local, sync_path, **when)

@@ -58,25 +58,27 @@ class BatchMetricWriter:
         metrics: Dict[str, Any],
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
-        """Write averaged metrics at their step, and each batch's at its own."""
-        for name, value in metrics.items():
-            self._add(f"Determined/{name}", value, steps_completed)
+        """Write each batch's metrics at its own step; of others the average, at the last one."""
         first = steps_completed - len(batch_metrics or ()) + 1
+        seen = set()
         for offset, batch in enumerate(batch_metrics or ()):
             for name, value in batch.items():
-                if name not in metrics:
-                    self._add(f"Determined/{name}", value, first + offset)
+                self._add(f"Determined/{name}", value, first + offset)
+                seen.add(name)
+        for name, value in metrics.items():
+            if name not in seen:
+                self._add(f"Determined/{name}", value, steps_completed)
         self.writer.flush()
 
     def on_validation_step_end(self, steps_completed: int, metrics: Dict[str, Any]) -> None:
         """Write a validation's metrics as `Determined/val_NAME`."""
         for name, value in metrics.items():
-            prefix = "" if name.startswith("val") else "val_"
+            prefix = "" if str(name).startswith("val") else "val_"
             self._add(f"Determined/{prefix}{name}", value, steps_completed)
         self.writer.flush()
 
     def _add(self, name: str, value: Any, step: int) -> None:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if not isinstance(value, (int, float)):
             item = getattr(value, "item", None)
             if item is None or getattr(value, "size", 1) != 1:
                 logger.debug("metric %s is no number and is not shown in TensorBoard", name)

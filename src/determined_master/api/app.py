@@ -130,6 +130,7 @@ class Api:
                     receive,
                     route.handler(call, request),
                     AS_LONG_AS_THEY_LIKE if is_public else self._stay(http, target, request),
+                    unexpected=partial(_unexpected, http),
                     is_pretty=http.wants_pretty,
                 )
             else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from determined_master.api.middleware import login_cookie
 from determined_master.api.plain import plain_json
 from determined_master.api.routes import Call, Reply, plain_route, route
@@ -50,10 +52,17 @@ async def logout(call: Call, request: LogoutRequest) -> LogoutResponse:
     return LogoutResponse()
 
 
+class PlainLogin(msgspec.Struct):
+    """A name with its password, hashed as clients hash it."""
+
+    username: str = ""
+    password: str = ""
+
+
 @plain_route("POST", "/login")
 async def plain_login(call: Call) -> dict[str, str] | Reply:
     """As older clients log in: the password comes hashed, a refusal is a 403."""
-    request = await plain_json(call, LoginRequest)
+    request = await plain_json(call, PlainLogin)
     try:
         opened = await call.services.auth.login(request.username, request.password, is_hashed=True)
     except InvalidArgument as error:

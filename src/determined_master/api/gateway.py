@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import Executor
 from typing import Any
 from urllib.parse import parse_qsl
@@ -28,6 +28,7 @@ from determined_master.api.protojson import (
     PathParameter,
     check_marks,
     decode,
+    decode_at_once,
     decode_field,
     encode,
     read_query,
@@ -40,6 +41,8 @@ from determined_wire.proto import Endpoint, Message
 
 THREAD_FROM_BYTES = 1024 * 1024
 """Bodies from this size on are decoded outside the event loop."""
+WALK_THREAD_FROM_BYTES = 128 * 1024
+"""The same for bodies that are not written as well-kept clients write them."""
 
 PRETTY_TO_BYTES = 4 * 1024 * 1024
 """A larger answer is not indented: nobody reads it, and all others wait meanwhile."""
@@ -79,11 +82,10 @@ class GatewayRoute:
             ResourceExhausted: the body is over the limit.
         """
         body = await read_body(receive, http) if self._body else b""
-        if len(body) >= THREAD_FROM_BYTES:
+        message = self._decode_at_once(body) if len(body) < THREAD_FROM_BYTES else None
+        if message is None:
             loop = asyncio.get_running_loop()
             message = await loop.run_in_executor(threads, self._decode_large, body)
-        else:
-            message = self._decode(body)
         if self._body != "*" and http.query:
             pairs = parse_qsl(http.query.replace("%00", "%EF%BF%BD"), keep_blank_values=True)
             for name, value in read_query(self._request, pairs).items():
@@ -109,6 +111,12 @@ class GatewayRoute:
         foreign = find_foreign(self._rule, caller.scope, request)
         if foreign is not None:
             raise NotFound(f"{foreign[0]} '{foreign[1]}' not found")
+
+    def _decode_at_once(self, body: bytes) -> Message | None:
+        """The message, unless to take the body apart would hold all others up."""
+        if len(body) < WALK_THREAD_FROM_BYTES:
+            return self._decode(body)
+        return decode_at_once(self._request, body) if self._body in ("", "*") else None
 
     def _decode_large(self, body: bytes) -> Message:
         check_marks(body)
@@ -144,14 +152,26 @@ async def send_error(send: Send, error: DetError) -> None:
 
 
 async def stream_messages(
-    send: Send, receive: Receive, messages: AsyncGenerator[Any], stay: Stay, *, is_pretty: bool
+    send: Send,
+    receive: Receive,
+    messages: AsyncGenerator[Any],
+    stay: Stay,
+    *,
+    unexpected: Callable[[Exception], DetError],
+    is_pretty: bool,
 ) -> None:
-    """Answer with the messages of a generator until it ends, or the client goes or has to."""
+    """Answer with the messages of a generator until it ends, or the client goes or has to.
+
+    An error ends the stream and is told in it: its status has been sent. `unexpected` makes one
+    of any exception.
+    """
     stream = _Stream(send, is_pretty=is_pretty)
     try:
         await while_connected(receive, stream.run(messages), stay)
     except DetError as error:
         await stream.fail(error)
+    except Exception as error:
+        await stream.fail(unexpected(error))
     finally:
         await messages.aclose()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -18,7 +19,11 @@ from determined_wire.rest import tasks as task_wire
 from determined_wire.rest import trials as trial_wire
 from determined_wire.rest.types.log import LogLevel
 from determined_wire.rest.types.shared import OrderBy
+from determined_wire.rest.types.task import TaskLog
 
+T = TypeVar("T")
+LINES_IN_THREAD = 20_000
+"""Ten milliseconds' worth; agents send fewer at once."""
 WIRE_LEVELS = [LogLevel[f"LOG_LEVEL_{name}"] for name in LEVELS]
 
 
@@ -27,23 +32,24 @@ async def post_task_logs(
     call: Call, request: task_wire.PostTaskLogsRequest
 ) -> task_wire.PostTaskLogsResponse:
     """Lines of one task; answered when they are durable."""
-    lines = [
-        PostedLine(
-            task_id=entry.task_id,
-            log=entry.log,
-            at=entry.timestamp,
-            allocation_id=entry.allocation_id,
-            agent_id=entry.agent_id,
-            container_id=entry.container_id,
-            rank_id=entry.rank_id,
-            level=(entry.level or WIRE_LEVELS[0]).number,
-            source=entry.source,
-            stdtype=entry.stdtype,
-        )
-        for entry in request.logs
-    ]
+    lines = await _posted(request.logs, _posted_line)
     await call.services.task_logs.post(call.caller, lines)
     return task_wire.PostTaskLogsResponse()
+
+
+def _posted_line(entry: TaskLog) -> PostedLine:
+    return PostedLine(
+        task_id=entry.task_id,
+        log=entry.log,
+        at=entry.timestamp,
+        allocation_id=entry.allocation_id,
+        agent_id=entry.agent_id,
+        container_id=entry.container_id,
+        rank_id=entry.rank_id,
+        level=(entry.level or WIRE_LEVELS[0]).number,
+        source=entry.source,
+        stdtype=entry.stdtype,
+    )
 
 
 class PlainLine(msgspec.Struct):
@@ -64,23 +70,31 @@ class PlainLine(msgspec.Struct):
 @plain_route("POST", "/task-logs")
 async def post_plain_task_logs(call: Call) -> str:
     """The same as a plain list whose levels are bare words."""
-    lines = [
-        PostedLine(
-            task_id=line.task_id,
-            log=line.log,
-            at=line.timestamp,
-            allocation_id=line.allocation_id,
-            agent_id=line.agent_id,
-            container_id=line.container_id,
-            rank_id=line.rank_id,
-            level=_level_number(line.level),
-            source=line.source,
-            stdtype=line.stdtype,
-        )
-        for line in await plain_json(call, list[PlainLine])
-    ]
+    lines = await _posted(await plain_json(call, list[PlainLine]), _plain_line)
     await call.services.task_logs.post(call.caller, lines)
     return ""
+
+
+def _plain_line(line: PlainLine) -> PostedLine:
+    return PostedLine(
+        task_id=line.task_id,
+        log=line.log,
+        at=line.timestamp,
+        allocation_id=line.allocation_id,
+        agent_id=line.agent_id,
+        container_id=line.container_id,
+        rank_id=line.rank_id,
+        level=_level_number(line.level),
+        source=line.source,
+        stdtype=line.stdtype,
+    )
+
+
+async def _posted(entries: Sequence[T], line_of: Callable[[T], PostedLine]) -> list[PostedLine]:
+    """All lines of a request; many in a thread, so that no other request waits for them."""
+    if len(entries) < LINES_IN_THREAD:
+        return [line_of(entry) for entry in entries]
+    return await asyncio.to_thread(lambda: [line_of(entry) for entry in entries])
 
 
 @stream_route("GET", "/api/v1/trials/{trial_id}/logs", trial_wire.TrialLogsResponse)

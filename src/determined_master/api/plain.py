@@ -51,8 +51,10 @@ async def plain_json(call: Call, kind: type[T]) -> T:
 
     try:
         return await asyncio.to_thread(read) if is_large else read()
-    except msgspec.DecodeError as error:
-        raise InvalidArgument("Bad Request") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"Bad Request: {error}") from error
+    except RecursionError as error:
+        raise InvalidArgument("Bad Request: the body is nested too deeply") from error
 
 
 async def send_answer(send: Send, receive: Receive, http: Http, answer: Any) -> None:

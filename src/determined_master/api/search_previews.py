@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from determined_master.api.routes import Call, route
 from determined_master.domain.search.decision import TrialCount
 from determined_wire.rest.experiments import PreviewHPSearchRequest, PreviewHPSearchResponse
@@ -11,7 +13,8 @@ from determined_wire.rest.types.experiment import SearchSummary, SearchUnit, Tri
 @route("POST", "/api/v1/preview-hp-search")
 async def preview_search(call: Call, request: PreviewHPSearchRequest) -> PreviewHPSearchResponse:
     """How many trials a search makes, and how long each trains if the search lets it."""
-    found = call.services.search_previews.preview(call.caller, request.config, request.seed)
+    preview = call.services.search_previews.preview
+    found = await asyncio.to_thread(preview, call.caller, request.config, request.seed)
     summary = SearchSummary(
         config=found.searcher,
         trials=[TrialSummary(count=t.count, unit=_unit(t)) for t in found.trials],

@@ -53,6 +53,7 @@ ADMIN_ONLY: frozenset[tuple[Action, Kind]] = frozenset(
         ("edit", "token"),
         ("edit", "group"),
         ("assign", "role"),
+        ("assign", "workspace"),  # a user of the agents' machines to its tasks
         ("configure", "queue"),  # where its places are kept strictly
         ("delete", "log"),
     }

@@ -34,6 +34,10 @@ ON_TEXT_ONLY = frozenset({"contains", "notContains"})
 WITHOUT_VALUE = frozenset({"isEmpty", "notEmpty"})
 MAX_DEPTH = 20
 MAX_CONDITIONS = 200
+MAX_GROUPS = 200
+MAX_CHARACTERS = 1024 * 1024
+MAX_SORTS = 20
+"""Each column that is the project's own costs the database a join."""
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -75,6 +79,11 @@ def parse_filter(text: str | None, table: Table) -> Filter:
     """
     if not text:
         return Filter(Group("and"), show_archived=True)
+    if len(text) > MAX_CHARACTERS:
+        raise InvalidArgument(
+            f"the filter has {len(text)} characters, at most {MAX_CHARACTERS} are read: "
+            "compare with less"
+        )
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -94,10 +103,12 @@ def parse_sort(text: str | None, table: Table) -> list[Sort]:
     """Read `<column>=asc|desc[,…]`.
 
     Raises:
-        InvalidArgument: another form, or an unknown column.
+        InvalidArgument: another form, an unknown column, or too many.
     """
-    sorts = []
-    for part in (text or "").split(",") if text else ():
+    sorts: list[Sort] = []
+    for part in text.split(",", MAX_SORTS) if text else ():
+        if len(sorts) == MAX_SORTS:
+            raise InvalidArgument(f"the sort has more than {MAX_SORTS} columns: leave some out")
         column, equals, direction = part.rpartition("=")
         if not equals or direction not in ("asc", "desc"):
             raise InvalidArgument(f"invalid sort parameter: {part}")
@@ -111,12 +122,16 @@ class _Reader:
     def __init__(self, table: Table) -> None:
         self._table: Table = table
         self._count = 0
+        self._groups = 0
 
     def group(self, raw: Any, depth: int) -> Group:
         if not isinstance(raw, dict) or raw.get("kind", "group") != "group":
             raise InvalidArgument(f"a filter group is expected, not {_short(raw)}")
         if depth > MAX_DEPTH:
             raise InvalidArgument(f"the filter is nested deeper than {MAX_DEPTH} groups")
+        self._groups += 1
+        if self._groups > MAX_GROUPS:
+            raise InvalidArgument(f"the filter has more than {MAX_GROUPS} groups")
         conjunction: Any = raw.get("conjunction") or "and"
         if conjunction not in ("and", "or"):
             raise InvalidArgument(f"invalid conjunction {conjunction}: use and, or")

@@ -6,6 +6,7 @@ as well. More than this is no metric but a file: it would hold up the reports of
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,11 @@ MAX_NAME_BYTES = 1000
 """Of a metric, and of a group: lists have an index of both together."""
 MAX_DEPTH = 50
 
-_CONTAINERS = frozenset({dict, list})
+LARGEST = int(sys.float_info.max)
+"""No chart, mean or comparison has a whole number beyond what a double holds."""
+
+_CONTAINERS: frozenset[type] = frozenset({dict, list})
+_WHOLE: frozenset[type] = frozenset({int})
 
 
 def find_problem(
@@ -37,12 +42,17 @@ def find_problem(
                 f"the name {name[:40]!r}… has {size} bytes: at most {MAX_NAME_BYTES}, choose a "
                 "shorter one"
             )
-    for name, value in _containers(sets):
+    for name, value in _of(_WHOLE, sets):
+        if not -LARGEST <= value <= LARGEST:
+            return _too_large(name)
+    for name, value in _of(_CONTAINERS, sets):
         found = _count(value, 1)
         if found is None:
             return InvalidArgument(
                 f"metric {name!r} is nested deeper than {MAX_DEPTH} levels: flatten it"
             )
+        if _has_beyond(value):
+            return _too_large(name)
         count += found - 1
     if count > MAX_VALUES:
         return InvalidArgument(
@@ -60,11 +70,11 @@ def _long_names(sets: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield from (name for name in names if len(name) > shortest)
 
 
-def _containers(sets: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Metrics that are lists or objects."""
+def _of(kinds: frozenset[type], sets: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Metrics whose values are of these types."""
     for values in sets:
-        if not _CONTAINERS.isdisjoint(map(type, values.values())):
-            yield from ((n, v) for n, v in values.items() if type(v) in _CONTAINERS)
+        if not kinds.isdisjoint(map(type, values.values())):
+            yield from ((n, v) for n, v in values.items() if type(v) in kinds)
 
 
 def _count(value: Any, depth: int) -> int | None:
@@ -82,3 +92,21 @@ def _count(value: Any, depth: int) -> int | None:
         else:
             total += 1
     return max(total, 1)
+
+
+def _has_beyond(value: Any) -> bool:
+    """Whether a list or an object holds a whole number that no double does."""
+    items = value.values() if type(value) is dict else value
+    return any(
+        _has_beyond(item)
+        if type(item) in _CONTAINERS
+        else type(item) is int and not -LARGEST <= item <= LARGEST
+        for item in items
+    )
+
+
+def _too_large(name: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"metric {name!r} has a number beyond 1.8e308, the largest that is kept: report it "
+        'scaled, or as "Infinity"'
+    )

@@ -16,6 +16,11 @@ from determined_master.domain.errors import InvalidArgument
 DIRECTORY_TYPE = 53
 """The character code of a directory's type in tar; a file has 48."""
 MAX_BYTES = 96 * 1024 * 1024
+MAX_PATH_BYTES = 4096
+MAX_LEVELS = 100
+"""Directories within each other: who shows them goes down with them."""
+LATEST_S = 253402300799
+"""The last second of the year 9999: later times cannot be shown, or given to a file."""
 _SNIFFED_BYTES = 512
 
 
@@ -33,7 +38,7 @@ def pack(files: Sequence[ModelFile]) -> bytes:
     """Pack a model directory as tar.gz; the same files give the same bytes.
 
     Raises:
-        InvalidArgument: a path leads out of the directory, or all is too large.
+        InvalidArgument: a path leads out of the directory or is too long, or all is too large.
     """
     total = sum(len(f.content) for f in files)
     if total > MAX_BYTES:
@@ -69,11 +74,11 @@ def list_files(tgz: bytes) -> list[ListedFile]:
     found: dict[str, ListedFile] = {}
     with tarfile.open(fileobj=io.BytesIO(tgz), mode="r:gz") as archive:
         for member in archive:
-            path = posixpath.normpath(member.name)
+            path, mtime_s = posixpath.normpath(member.name), min(int(member.mtime), LATEST_S)
             for parent in reversed(_parents(path)):
-                found.setdefault(parent, _directory(parent, int(member.mtime)))
+                found.setdefault(parent, _directory(parent, mtime_s))
             if member.isdir():
-                found.setdefault(path, _directory(path, int(member.mtime)))
+                found.setdefault(path, _directory(path, mtime_s))
                 continue
             file = archive.extractfile(member)
             start = file.read(_SNIFFED_BYTES) if file is not None else b""
@@ -81,7 +86,7 @@ def list_files(tgz: bytes) -> list[ListedFile]:
                 path=path,
                 is_dir=False,
                 size_bytes=member.size,
-                mtime_s=int(member.mtime),
+                mtime_s=mtime_s,
                 is_text=is_text(start),
             )
     found.pop(".", None)
@@ -130,8 +135,15 @@ def _member(file: ModelFile) -> tarfile.TarInfo:
         raise InvalidArgument(
             f"the path {file.path!r} in the model directory leads out of it: use relative paths"
         )
+    size = len(file.path.encode())
+    if size > MAX_PATH_BYTES or len(parts) > MAX_LEVELS:
+        raise InvalidArgument(
+            f"the path {file.path[:80]!r}… in the model directory has {size} bytes and "
+            f"{len(parts)} levels; at most {MAX_PATH_BYTES} and {MAX_LEVELS} are allowed: "
+            "use shorter paths"
+        )
     member = tarfile.TarInfo(file.path)
-    member.mtime = max(0, file.mtime_s)
+    member.mtime = min(max(0, file.mtime_s), LATEST_S)
     member.mode = file.mode & 0o777
     if file.type == DIRECTORY_TYPE:
         member.type = tarfile.DIRTYPE

@@ -49,6 +49,7 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("edit", "workspace"): _any(P.UPDATE_WORKSPACE),
     ("delete", "workspace"): _any(P.DELETE_WORKSPACE),
     ("configure", "workspace"): _any(P.MODIFY_WORKSPACE_CONFIG_POLICIES),
+    ("assign", "workspace"): _any(P.SET_WORKSPACE_AGENT_USER_GROUP),
     ("read", "project"): _any(P.VIEW_PROJECT),
     ("create", "project"): _any(P.CREATE_PROJECT),
     ("edit", "project"): _any(P.UPDATE_PROJECT),

@@ -141,6 +141,13 @@ class Fleet:
             for m in known
         ]
 
+    def count_anew(self, now: datetime) -> None:
+        """The clock was set: what is waited for is waited for from now on."""
+        self._orders = [replace(order, asked_at=now) for order in self._orders]
+        self._new = {id: (machine, now) for id, (machine, _) in self._new.items()}
+        self._unseen = dict.fromkeys(self._unseen, now)
+        self._noted = None
+
     async def note_idle(self, since: Mapping[str, datetime]) -> None:
         """Write down since when machines are idle, for the next lead.
 

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from determined_master.domain.mute_machines import Mute, launch_after, note_mute
 from determined_master.domain.scaling import Ending
 
@@ -34,6 +36,11 @@ class Joins:
         self._proven_at: datetime | None = None
         """When the youngest was launched whose agent came."""
         self._is_one_tried = False
+
+    def count_anew(self, now: datetime) -> None:
+        """The clock was set: a rest begins now."""
+        if self.mute.at is not None:
+            self.mute = replace(self.mute, at=now)
 
     def note(self, seen: Sequence[Seen], decided: Scaling, now: datetime) -> None:
         """Take note of a look and of what was decided after it."""

@@ -89,6 +89,7 @@ class MachineLoop:
         self._fleet = fleet
         self._pool = scheduling
         self._tick_s = tick_s
+        self._jumps = clock.Jumps()
         self._clocks = Clocks()
         self._joins = Joins(config.pool, config.limits)
         self._errors: LaunchErrors | None = None
@@ -165,6 +166,8 @@ class MachineLoop:
 
         Raises ProviderFailed, NotLeader, and what the database does.
         """
+        if self._jumps.take():
+            self._count_anew()
         config, pool = self.config, self._pool
         machines = await self._fleet.look()
         self._note_unseen()
@@ -191,6 +194,18 @@ class MachineLoop:
         await self._send_away(decided.machines, waiting)
         if unended is not None:
             raise unended
+
+    def _count_anew(self) -> None:
+        """Let every length of time begin now: the clock was set, and tells none of those before.
+
+        Else machines would be ended whose time is not over, and none be started after a failure
+        for as long as the clock went back.
+        """
+        log.warning("the clock has jumped", extra={"pool": self.config.pool})
+        self._clocks = Clocks()
+        self._joins.count_anew(clock.now())
+        self._fleet.count_anew(clock.now())
+        self._forget_failures()
 
     def _is_busy(self, agent_name: str) -> bool:
         return bool(self._pool.live.on_agent(agent_name))

@@ -11,16 +11,21 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain import access
+from determined_master.domain.checkpoint_scope import may_read
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.services.registered import check_unregistered
 from determined_master.store import checkpoints as rows
-from determined_master.store import collections, trials
+from determined_master.store import collections
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access import Caller
     from determined_master.store.pool import Conn
+
+
+MAX_BYTES = 2**53
+"""Of a checkpoint: 8 PiB. Trials add up those of theirs."""
 
 
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +51,7 @@ class Checkpoints:
         """Store a checkpoint's record; a repeated report changes nothing.
 
         Raises:
-            InvalidArgument: the UUID or the steps make no sense. NotFound: unknown task.
+            InvalidArgument: the UUID, the steps or a size make no sense. NotFound: unknown task.
         """
         access.may(caller, "report", "task")
         steps = report.metadata.get("steps_completed", 0)
@@ -55,6 +60,7 @@ class Checkpoints:
                 f"checkpoint {report.uuid}: metadata.steps_completed is {steps!r}, "
                 "it must be a number that is not negative"
             )
+        _check_sizes(report.uuid, report.resources)
         async with self._pool.acquire() as conn, conn.transaction():
             query = "SELECT trial_id, experiment_id FROM tasks WHERE id = $1"
             owner = await conn.fetchrow(query, report.task_id)
@@ -142,12 +148,13 @@ class Checkpoints:
 
         Raises:
             NotFound: there is no such checkpoint, or it is not the task's to tell of.
-            InvalidArgument: it is registered.
+            InvalidArgument: it is registered, or a size makes no sense.
             FailedPrecondition: it is a trial's to tell of, and another experiment starts from it.
         """
         access.may(caller, "edit", "experiment")
         await self._check_scope(caller, left)
         for uuid, resources in left.items():
+            _check_sizes(uuid, resources)
             async with self._pool.acquire() as conn:
                 row = await rows.find_checkpoint(conn, checked_uuid(uuid))
                 if row is None:
@@ -188,14 +195,27 @@ class Checkpoints:
             return await rows.upsert_storage(conn, dict(config))
 
 
+def _check_sizes(uuid: str, resources: Mapping[str, int]) -> None:
+    negative = next((path for path, size in resources.items() if size < 0), None)
+    if negative is not None:
+        raise InvalidArgument(
+            f"checkpoint {uuid}: the file {negative!r} has {resources[negative]} bytes, "
+            "it must have 0 or more"
+        )
+    if sum(resources.values()) > MAX_BYTES:
+        raise InvalidArgument(
+            f"checkpoint {uuid}: its files have more than {MAX_BYTES} bytes together: "
+            "report their real sizes"
+        )
+
+
 async def _is_seen(conn: Conn, caller: Caller, row: rows.CheckpointRow) -> bool:
-    scope = caller.scope
+    scope, source = caller.scope, None
     if scope is None:
         return True
-    if row.experiment_id is not None and row.experiment_id == scope.experiment_id:
-        return True
-    trial = None if scope.trial_id is None else await trials.find_trial(conn, scope.trial_id)
-    return trial is not None and trial.warm_start_checkpoint == row.uuid
+    if scope.trial_id is not None:
+        source = await rows.find_source(conn, scope.trial_id)
+    return may_read(scope, row.uuid, row.experiment_id, source)
 
 
 def checked_uuid(text: str) -> str:

@@ -138,14 +138,17 @@ class Collections:
         if plan is not None:
             await self._post(plan, ctx.cause, ctx)
 
-    async def for_deletion(self, experiment_id: int, ctx: EffectContext) -> None:
+    async def for_deletion(
+        self, experiment_id: int, ctx: EffectContext, *, with_deleted: bool = False
+    ) -> None:
         """Delete all that an experiment has stored, and what it alone started from.
 
         What other experiments start from and what is registered stays. When its own experiment
-        has gone before, the last that starts from it takes it along.
+        has gone before, the last that starts from it takes it along. `with_deleted` looks again
+        at what is deleted already: a task that was cut short may have left its manifest.
         """
         async with self._pool.acquire() as conn:
-            own, heirless = await _doomed(conn, experiment_id)
+            own, heirless = await _doomed(conn, experiment_id, with_deleted=with_deleted)
             has_run = await rows.has_run(conn, experiment_id)
         groups = _by_storage(own) or ({None: []} if has_run else {})
         for storage_id, uuids in _by_storage(heirless).items():
@@ -234,7 +237,9 @@ def policy_of(config: Mapping[str, Any]) -> gc.SavePolicy:
     )
 
 
-async def _doomed(conn: Conn, experiment_id: int) -> tuple[list[rows.Stored], list[rows.Stored]]:
+async def _doomed(
+    conn: Conn, experiment_id: int, *, with_deleted: bool = False
+) -> tuple[list[rows.Stored], list[rows.Stored]]:
     """What goes with an experiment: of its own, and of experiments that have gone before."""
     found = (
         await rows.list_stored(conn, experiment_id=experiment_id),
@@ -243,7 +248,8 @@ async def _doomed(conn: Conn, experiment_id: int) -> tuple[list[rows.Stored], li
     uuids = [c.uuid for stored in found for c in stored]
     kept = await rows.list_kept(conn, uuids, outside_of=experiment_id)
     own, heirless = (
-        [c for c in stored if c.uuid not in kept and c.state != "DELETED"] for stored in found
+        [c for c in stored if c.uuid not in kept and (with_deleted or c.state != "DELETED")]
+        for stored in found
     )
     return own, heirless
 

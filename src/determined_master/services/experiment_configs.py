@@ -76,11 +76,18 @@ class ExperimentConfigs:
         async with self._pool.acquire() as conn:
             layers = await in_workspace(conn, layers, place)
         name = f"Experiment ({pet_name()})"
-        built = build_experiment(
-            parsed.value, layers=layers, seed=entropy.seed(), name=name, is_managed=is_managed
+        # In a thread: a hundred thousand hyperparameters take a second.
+        built = await asyncio.to_thread(
+            build_experiment,
+            parsed.value,
+            layers=layers,
+            seed=entropy.seed(),
+            name=name,
+            is_managed=is_managed,
         )
+        typed = built.typed
         try:
-            build(built.typed.searcher, built.typed.hyperparameters, built.typed.seed)
+            await asyncio.to_thread(build, typed.searcher, typed.hyperparameters, typed.seed)
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
         check_place(place)
@@ -105,7 +112,9 @@ class ExperimentConfigs:
             policies = await policies_of(conn, workspace_id)
         layers = msgspec.structs.replace(self._layers, template=config, policies=policies)
         seed = int(config["reproducibility"]["experiment_seed"])
-        built = build_experiment(parsed.value or {}, layers=layers, seed=seed, name=config["name"])
+        built = await asyncio.to_thread(
+            build_experiment, parsed.value or {}, layers=layers, seed=seed, name=config["name"]
+        )
         return Prepared(built, (*parsed.warnings, *built.warnings))
 
     async def _with_template(self, name: str, caller: Caller | None) -> ConfigLayers:

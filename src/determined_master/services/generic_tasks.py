@@ -95,7 +95,9 @@ class GenericTasks:
         context = await self._context(new, forked, parent)
         submitted = {**(forked.submitted if forked else {}), **given}
         options = TaskOptions(name=pet_name(), has_files=context.digest is not None)
-        built = build_task("generic", submitted, layers=layers, options=options)
+        built = await asyncio.to_thread(
+            build_task, "generic", submitted, layers=layers, options=options
+        )
         exceeds = self._pools.check_fit(
             built.typed.resource_pool,
             built.typed.slots,

@@ -100,7 +100,9 @@ class InteractiveConfigs:
             idle_timeout=self._timeouts.of(new.kind),
         )
         kind = CONFIG_KINDS[new.kind]
-        built = build_task(kind, new.config, layers=layers, options=options)
+        built = await asyncio.to_thread(
+            build_task, kind, new.config, layers=layers, options=options
+        )
         exceeds = self._pools.check_fit(
             built.typed.resource_pool,
             built.typed.slots,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ class Templates:
             InvalidArgument: the name is blank, or the configuration has errors.
         """
         access.may(caller, "create", "template")
-        new = _checked(name, workspace_id, config)
+        new = await _checked(name, workspace_id, config)
         async with self._pool.acquire() as conn:
             await _check_workspace(conn, caller, new.workspace_id)
             if not await rows.insert_template(conn, new):
@@ -72,7 +73,7 @@ class Templates:
     ) -> TemplateRow:
         """Store a template, or replace the configuration of the one that has the name."""
         access.may(caller, "edit", "template")
-        new = _checked(name, workspace_id, config)
+        new = await _checked(name, workspace_id, config)
         async with self._pool.acquire() as conn:
             if await rows.find_template(conn, name) is None:
                 await _check_workspace(conn, caller, new.workspace_id)
@@ -81,7 +82,7 @@ class Templates:
     async def replace(self, caller: Caller, name: str, config: Mapping[str, Any]) -> TemplateRow:
         """Replace a template's configuration as a whole. Raises NotFound, InvalidArgument."""
         access.may(caller, "edit", "template")
-        check_template(config)
+        await asyncio.to_thread(check_template, config)
         async with self._pool.acquire() as conn:
             row = await rows.update_template(conn, name, dict(config))
         if row is None:
@@ -109,9 +110,9 @@ class Templates:
                 raise _missing(name)
 
 
-def _checked(name: str, workspace_id: int, config: Mapping[str, Any]) -> TemplateRow:
+async def _checked(name: str, workspace_id: int, config: Mapping[str, Any]) -> TemplateRow:
     _check_name(name)
-    check_template(config)
+    await asyncio.to_thread(check_template, config)
     return TemplateRow(name, workspace_id or DEFAULT_WORKSPACE_ID, dict(config))
 
 

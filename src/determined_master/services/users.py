@@ -11,6 +11,7 @@ from determined_master import clock
 from determined_master.domain import access
 from determined_master.domain.access import Caller
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
+from determined_master.domain.json_depth import MAX_DEPTH, is_too_deep
 from determined_master.domain.naming import check_length
 from determined_master.domain.paging import Page, page_of
 from determined_master.services.identities import Identities
@@ -237,8 +238,13 @@ def _found(user: UserRow | None) -> UserRow:
 
 
 def _json_text(key: str, value: str) -> msgspec.Raw:
+    text = value.encode()
+    if is_too_deep(text):
+        raise InvalidArgument(
+            f"the value of setting {key!r} is nested more than {MAX_DEPTH} levels deep: flatten it"
+        )
     try:
-        msgspec.json.decode(value)
-    except msgspec.DecodeError as error:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidArgument(f"the value of setting {key!r} is not JSON: {error}") from error
-    return msgspec.Raw(value.encode())
+    return msgspec.Raw(text)

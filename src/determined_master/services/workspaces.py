@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 NOT_YET = 0
 """Stands for the id of a workspace that is being made."""
+ONLY_ADMINS_ASSIGN = (
+    "only admins may say as which user and group of the agents' machines the tasks of a workspace "
+    "run: leave agentUserGroup out, or ask one"
+)
 DEFAULT_POOLS = ("default_compute_pool", "default_aux_pool")
 
 
@@ -97,9 +101,12 @@ class Workspaces:
         Raises:
             AlreadyExists: the name is taken, in whatever case.
             InvalidArgument: a bad name or storage, an unknown pool, half an agent user.
+            PermissionDenied: the caller may not say as which user its tasks run.
         """
         access.may(caller, "create", "workspace")
         values = _columns(msgspec.structs.replace(new, name=new.name or ""), None)
+        if values.get("agent_user") is not None:
+            access.may(caller, "assign", "workspace", refusal=ONLY_ADMINS_ASSIGN)
         async with self._pool.acquire() as conn, conn.transaction():
             await self._check_pools(conn, values, NOT_YET)
             try:
@@ -146,7 +153,8 @@ class Workspaces:
         Raises:
             NotFound, AlreadyExists, InvalidArgument: as above.
             FailedPrecondition: it is the first one's name, or it is archived or being deleted.
-            PermissionDenied: it is somebody else's.
+            PermissionDenied: it is somebody else's, or the caller may not say as which user
+                its tasks run.
         """
         refusal = "only admins may set other user's workspaces names"
         async with self._pool.acquire() as conn, conn.transaction():
@@ -161,6 +169,7 @@ class Workspaces:
                     "unarchive it first"
                 )
             values = _columns(changes, row)
+            _check_agent(caller, values, row)
             await self._check_pools(conn, values, workspace_id)
             try:
                 await rows.update_workspace(conn, workspace_id, values)
@@ -255,6 +264,15 @@ def _agent(given: Mapping[str, Any]) -> dict[str, Any]:
             f"agent uid, gid, user and group must be set together; missing: {', '.join(missing)}"
         )
     return dict.fromkeys(AGENT_FIELDS) if missing else values
+
+
+def _check_agent(caller: Caller, values: Mapping[str, Any], row: rows.WorkspaceRow) -> None:
+    """Do nothing when the agent user stays what it is, or the caller may choose it.
+
+    Who runs as another user of the agents' machines reads that user's files.
+    """
+    if any(values[name] != getattr(row, name) for name in AGENT_FIELDS if name in values):
+        access.may(caller, "assign", "workspace", workspace_id=row.id, refusal=ONLY_ADMINS_ASSIGN)
 
 
 def _storage(given: Mapping[str, Any], old: rows.WorkspaceRow | None) -> dict[str, Any] | None:

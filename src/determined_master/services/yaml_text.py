@@ -6,6 +6,7 @@ can build objects, repeat itself without bound, or say one key twice.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -150,9 +151,12 @@ def _number(node: Node, text: str, *, is_float: bool = False) -> int | float:
             sign = -1 if plain.startswith("-") else 1
             digits = plain.lstrip("+-")
             base = {"0x": 16, "0o": 8, "0b": 2}.get(digits[:2])
-            return sign * (int(digits[2:], base) if base else int(digits))
+            number = sign * (int(digits[2:], base) if base else int(digits))
+            if abs(number) > sys.float_info.max:  # nothing can count with it, or even write it
+                raise _fault(node, f'"{text[:40]}…" is too large: numbers go to 1.8e308')
+            return number
         return float(plain.replace(".inf", "inf").replace(".nan", "nan"))
-    except ValueError:
+    except ValueError:  # also of an integer of over 4,300 decimal digits
         raise _fault(node, f'"{text[:40]}" is not a number') from None
 
 

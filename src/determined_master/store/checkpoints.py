@@ -124,6 +124,13 @@ async def find_checkpoint(conn: Conn, uuid: str) -> CheckpointRow | None:
     return CheckpointRow(**row) if row else None
 
 
+async def find_source(conn: Conn, trial_id: int) -> str | None:
+    """The UUID of the checkpoint of another trial from which a trial started, if it did."""
+    query = "SELECT warm_start_checkpoint::text FROM trials WHERE id = $1"
+    found: str | None = await conn.fetchval(query, trial_id)
+    return found
+
+
 async def list_by_uuids(conn: Conn, uuids: Sequence[str]) -> dict[str, CheckpointRow]:
     """Checkpoints by their UUIDs; those that are not there are left out."""
     rows = await conn.fetch(f"{SELECT} WHERE c.uuid = ANY ($1)", list(uuids))

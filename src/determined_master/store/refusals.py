@@ -32,6 +32,16 @@ def refusal_of(error: BaseException) -> DetError | None:
                 "a name or id in the request is too long to be looked up by: shorten it to 512 "
                 "characters"
             )
+        case asyncpg.CharacterNotInRepertoireError():
+            return InvalidArgument(
+                "a text of the request has a NUL character, which cannot be stored or looked for: "
+                "leave it out"
+            )
+        case asyncpg.InvalidRegularExpressionError():
+            return InvalidArgument(
+                f"the regular expression to search by cannot be used ({words_of(error)}): mend "
+                "it, or search for plain text"
+            )
         case asyncpg.DataError():
             return InvalidArgument(
                 "a value of the request cannot be stored: ids go to 2147483647, other numbers to "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib
 import itertools
+import math
 from datetime import UTC, datetime
 
 import pytest
@@ -18,11 +19,16 @@ from determined_wire.rest.master import PatchMasterConfigRequest, SetClusterMess
 from determined_wire.rest.runs import PostRunMetadataRequest
 from determined_wire.rest.trials import (
     ReportTrialMetricsRequest,
+    ReportTrialProgressRequest,
     ReportTrialSearcherEarlyExitRequest,
     StartTrialRequest,
 )
 from determined_wire.rest.types.trial import TrialEarlyExitExitedReason
 from determined_wire.rest.users import PostUserRequest, SetUserPasswordRequest
+
+TO_THE_UID = "invalid syntax (field user.agentUserGroup.agentUid)"
+MODE = "cannot unmarshal array into Go value of type int32 (field modelDefinition.mode)"
+DEEP = b'{"metadata": ' + b'{"a":' * 100 + b"1" + b"}" * 101
 
 
 def test_both_cases_of_names_are_accepted_and_may_be_mixed() -> None:
@@ -117,6 +123,23 @@ def test_escapes_in_any_order_are_read_as_the_walk_reads_them() -> None:
         assert decode(PostUserRequest, body) == read_message(PostUserRequest, parse(body)), body
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1e3", 1000.0), ("-.5", -0.5), ("7.", 7.0), ("Infinity", math.inf), ("-inf", -math.inf)],
+)
+def test_a_number_may_be_a_text(text: str, number: float) -> None:
+    body = b'{"progress": "%s"}' % text.encode()
+    assert decode_field(ReportTrialProgressRequest, "progress", b'"%s"' % text.encode()) == (
+        decode(ReportTrialProgressRequest, body)
+    )
+    assert decode(ReportTrialProgressRequest, body).progress == number
+
+
+def test_a_field_that_is_the_body_is_nested_as_little() -> None:
+    with pytest.raises(InvalidArgument, match="nested too deeply"):
+        decode_field(PostRunMetadataRequest, "metadata", b"[" * 101 + b"]" * 101)
+
+
 def test_a_field_mask_is_an_object_or_a_text() -> None:
     for mask in (b'{"paths": ["log.level", "log.color"]}', b'"log.level,log.color"'):
         request = decode(PatchMasterConfigRequest, b'{"fieldMask": ' + mask + b"}")
@@ -184,6 +207,10 @@ def test_a_body_of_too_many_values_is_refused_before_it_is_taken_apart() -> None
         (PostRunMetadataRequest, b'{"metadata": {"a": NaN}}', "NaN"),
         (PostRunMetadataRequest, b'{"metadata": {"a": "\xff"}}', "UTF-8"),
         (PostRunMetadataRequest, b"[" * 200_000, "nested too deeply"),
+        (PostRunMetadataRequest, DEEP, "nested too deeply: more than 100 lists"),
+        (ReportTrialProgressRequest, b'{"progress": 1%s}' % (b"0" * 309), "value out of range"),
+        (ReportTrialProgressRequest, b'{"progress": "1e309"}', '"1e309": value out of range'),
+        (ReportTrialProgressRequest, b'{"progress": "1_0"}', '"1_0": invalid syntax'),
         (
             CreateExperimentRequest,
             b'{"modelDefinition": [{"content": "&&&"}]}',
@@ -197,6 +224,22 @@ def test_what_cannot_be_read_is_told_as_clients_know_it(
     with pytest.raises(InvalidArgument) as raised:
         decode(cls, body)
     assert phrase in raised.value.text
+
+
+@pytest.mark.parametrize(
+    ("cls", "body", "told"),
+    [
+        (StartTrialRequest, b'{"trial_id": true}', "(field trial_id)"),
+        (PostUserRequest, b'{"user": {"agentUserGroup": {"agentUid": "x"}}}', TO_THE_UID),
+        (CreateExperimentRequest, b'{"modelDefinition": [{}, {"mode": []}]}', MODE),
+    ],
+)
+def test_the_field_that_cannot_be_read_is_named(
+    cls: type[PostUserRequest], body: bytes, told: str
+) -> None:
+    with pytest.raises(InvalidArgument) as raised:
+        decode(cls, body)
+    assert raised.value.text.endswith(told)
 
 
 def test_an_unknown_enum_is_named_with_its_type() -> None:

@@ -56,7 +56,13 @@ def test_both_cases_nested_names_and_wrappers_are_accepted() -> None:
 def test_values_of_the_wrong_type_are_named(name: str, value: str, text: str) -> None:
     with pytest.raises(InvalidArgument) as raised:
         query((name, value))
-    assert raised.value.text == text
+    assert raised.value.text == f"{text} (parameter {name})"
+
+
+def test_a_nested_parameter_is_named_whole() -> None:
+    with pytest.raises(InvalidArgument) as raised:
+        query(("experimentIdFilter.gte", "x"))
+    assert raised.value.text.endswith("invalid syntax (parameter experiment_id_filter.gte)")
 
 
 def test_plain_booleans_are_read_as_the_public_api_does() -> None:

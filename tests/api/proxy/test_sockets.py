@@ -104,6 +104,31 @@ async def test_an_upgrade_with_a_body_is_refused(master: Master, backend: Backen
     assert backend.heads == []
 
 
+@pytest.mark.parametrize(
+    "more",
+    [("Content-Length: 4",), ("Cookie: " + "y" * 20_000,), tuple(f"X-{n}: y" for n in range(300))],
+    ids=["body", "length", "number"],
+)
+async def test_a_handshake_of_the_masters_own_that_cannot_be_read_is_answered(
+    master: Master, backend: Backend, more: tuple[str, ...]
+) -> None:
+    request = upgrade_request(master, master.task(backend), *more)
+    _, _, rest = request.partition(b"\r\n")
+    answer = parse(await exchange(master.port, b"GET /agents HTTP/1.1\r\n" + rest))
+    assert (answer.status, answer.headers["connection"]) == (400, "close")
+    assert b"the handshake of a WebSocket cannot be read: " in answer.body
+
+
+async def test_an_upgrade_of_what_is_no_socket_is_no_error_of_the_masters(
+    master: Master, backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = upgrade_request(master, master.task(backend))
+    _, _, rest = request.partition(b"\r\n")
+    answer = parse(await exchange(master.port, b"GET /api/v1/me HTTP/1.1\r\n" + rest))
+    assert (answer.status, b"api not found" in answer.body) == (404, True)
+    assert not [r for r in caplog.records if r.levelname == "ERROR"]
+
+
 async def test_a_websocket_needs_a_token_too(master: Master, backend: Backend) -> None:
     request = upgrade_request(master, master.task(backend))
     request = request.replace(master.bearer.encode(), b"A: b")

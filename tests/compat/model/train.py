@@ -17,6 +17,8 @@ def main() -> None:
         if info.latest_checkpoint:
             with context.checkpoint.restore_path(info.latest_checkpoint) as path:
                 step = int((pathlib.Path(path) / "step").read_text())
+            known = context.checkpoint.get_metadata(info.latest_checkpoint)
+            assert known["steps_completed"] == step, known
             print(f"resumed at {step}", flush=True)
         while step < hparams["steps"]:
             step += 1

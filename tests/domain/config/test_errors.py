@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.covers import covers
 from tests.domain.config.builders import LAYERS, build, problems
 
 from determined_master.domain.config.experiment import ConfigErrors, ConfigLayers, build_experiment
+from determined_master.domain.config.problems import HINTED, MAX_KEPT
 
 GRID = {"name": "grid", "metric": "loss"}
 
@@ -52,6 +54,48 @@ def test_a_grid_of_a_million_points_is_allowed_and_one_of_10_to_the_12_names_its
     assert problems(searcher=GRID, hyperparameters=million) == []
     [found] = problems(searcher=GRID, hyperparameters=axes)
     assert "the grid has 1,000,000,000,000 points" in found
+
+
+LONG = 16**5000
+"""More digits than Python writes of an integer."""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"max_restarts": LONG}, "max_restarts: must be <= "),
+        ({"hyperparameters": {"a": -LONG}}, "hyperparameters.a: must fit in 64 bits"),
+        ({"data": {"a": [LONG]}}, "data.a[0]: must fit in 64 bits"),
+        ({"resources": {"weight": LONG}}, "resources.weight: must be a finite number"),
+        ({"resources": {"shm_size": "9" * 5000 + "g"}}, "resources.shm_size: must be <= "),
+    ],
+)
+def test_numbers_of_any_length_are_told_by_their_digits(wrong: dict[str, Any], told: str) -> None:
+    [found] = problems(**wrong)
+    assert found.startswith(told)
+    assert re.search(r"but found a number of about (6021|5010) digits$", found), found
+
+
+def test_a_grid_of_more_points_than_can_be_written_is_told() -> None:
+    axis = {"type": "double", "minval": 0, "maxval": 1, "count": 2**62}
+    axes = {f"a{n}": axis for n in range(300)}
+    [found] = problems(searcher=GRID, hyperparameters=axes)
+    assert "the grid has about 10^5599 points, at most 10,000,000" in found
+
+
+def test_only_the_first_mistakes_are_searched_for_what_was_meant_and_a_thousand_are_kept() -> None:
+    found = problems(**{f"entrypoint{n}": 1 for n in range(3000)})
+    assert sum('did you mean "entrypoint"' in line for line in found) == HINTED
+    assert len(found) == MAX_KEPT
+    [line] = problems(**{"x" * 100_000: 1})
+    assert line == f': additionalProperties "{"x" * 80}…" not allowed'
+
+
+def test_that_there_are_more_mistakes_is_told() -> None:
+    with pytest.raises(ConfigErrors, match=r"\nand 800 more, or still more than that$"):
+        build(**{f"key{n}": 1 for n in range(1500)})
+    with pytest.raises(ConfigErrors, match=r"\nand 50 more$"):
+        build(**{f"key{n}": 1 for n in range(250)})
 
 
 @covers("experiment-config 2.entrypoint 3.null")

@@ -135,6 +135,7 @@ def test_a_deletion_fails_with_the_first_error_and_can_be_asked_for_again() -> N
     assert (state.state, effects) == ("DELETE_FAILED", [])
     assert state.reason == "its checkpoints could not be deleted: no disk"
     again, effects = run(state, e.DeletionRequested())
+    assert effects == [e.PlanDeletion(with_deleted=True)], "something may be left of what went"
     assert (again.state, again.collection_error, again.is_deletion_planned) == (
         "DELETING",
         "",

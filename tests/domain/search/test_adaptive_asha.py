@@ -1,6 +1,6 @@
 import pytest
 from tests.covers import covers
-from tests.domain.search.builders import SPACE, adaptive
+from tests.domain.search.builders import SPACE, adaptive, halving
 
 from determined_master.domain.search.adaptive_asha import (
     adaptive_brackets,
@@ -11,6 +11,8 @@ from determined_master.domain.search.adaptive_asha import (
 )
 from determined_master.domain.search.asha import Bracket, HalvingSearch
 from determined_master.domain.search.method import SearchError, TrialCount, build
+
+WITHOUT_END = {"max_time": 2**63 - 1, "max_trials": 2**63 - 1}
 
 WORKED = [
     ("aggressive", 4, 256, 100, 16, [(100, 16, (4, 16, 64, 256))]),
@@ -157,6 +159,28 @@ def test_a_search_without_its_time_is_refused(missing) -> None:
 def test_a_search_that_cannot_be_laid_out_is_refused_by_field(field, value) -> None:
     with pytest.raises(SearchError, match=f"searcher.{field}"):
         build(adaptive(**{field: value}), SPACE, 1)
+
+
+@pytest.mark.parametrize(
+    ("search", "words"),
+    [
+        (adaptive(max_rungs=2**62, divisor=1.0001, **WITHOUT_END), r"max_rungs .* 1\.0001"),
+        (adaptive(max_rungs=2**62, divisor=1 + 2**-52, **WITHOUT_END), "max_rungs .* in all"),
+        (adaptive(mode="conservative", max_rungs=200, divisor=1.01, **WITHOUT_END), "20100"),
+        (adaptive(bracket_rungs=(2**62, 2**62)), f"bracket_rungs .* {2**63} rungs"),
+        (adaptive(bracket_rungs=(600, 2)), "to the power of 599, for a bracket of 600 rungs"),
+        (halving(num_rungs=2**62), "num_rungs .* at most 10000 are kept: lower num_rungs"),
+        (halving(num_rungs=1000), "to the power of 999"),
+    ],
+)
+def test_rungs_without_bound_are_refused_before_any_is_laid_out(search, words) -> None:
+    with pytest.raises(SearchError, match=words):
+        build(search, SPACE, 1)
+
+
+def test_the_rungs_of_the_longest_training_are_few_enough() -> None:
+    longest = adaptive(mode="conservative", max_rungs=2**62, divisor=2, **WITHOUT_END)
+    assert sum(t.count for t in build(longest, SPACE, 1).preview()) >= 2**62
 
 
 @covers("experiment-config 7.default_minimum")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import numpy
 import pytest
 from tests.harness.master_double import MasterDouble, until
 
@@ -176,6 +177,7 @@ def test_closing_ends_a_call_that_waits(master: MasterDouble) -> None:
 def test_numbers_that_json_lacks_are_sent_as_text() -> None:
     values = {"a": float("nan"), "b": [float("inf"), -float("inf"), 1.5]}
     assert encode_json(values) == b'{"a":"NaN","b":["Infinity","-Infinity",1.5]}'
+    assert encode_json({"lr": numpy.float32(0.5), "n": numpy.int64(3)}) == b'{"lr":0.5,"n":3}'
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pathlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from tests.covers import covers
+from tests.harness.master_double import MasterDouble
 
 import determined as det
 from determined import core
+from determined.common.api import UnauthSession
 from determined.core._checkpoint_shards import merge_metadata
 from determined.core._profiler import average
 from determined.core._searcher import length_of, units_of
@@ -22,14 +25,12 @@ def context(tmp_path: pathlib.Path) -> Iterator[core.Context]:
         yield made
 
 
-def test_a_checkpoint_needs_the_steps(context: core.Context, tmp_path: pathlib.Path) -> None:
-    with pytest.raises(ValueError, match="must have steps_completed"):
-        context.checkpoint.upload(tmp_path)
-    with (
-        pytest.raises(ValueError, match="must have steps_completed"),
-        context.checkpoint.store_path({"epoch": 1}),
-    ):
-        pass
+def test_off_the_cluster_a_checkpoint_needs_no_steps(context: core.Context) -> None:
+    with context.checkpoint.store_path() as (path, uuid):
+        (path / "w").write_text("1")
+    assert context.checkpoint.get_metadata(uuid) == {}
+    context.checkpoint.delete(uuid)
+    context.checkpoint.delete(uuid)
 
 
 def test_a_selector_chooses_what_is_stored_and_fetched(
@@ -58,7 +59,7 @@ def test_a_sharded_upload_by_one_rank_is_a_checkpoint(
     uuid = context.checkpoint.upload(tmp_path, {"steps_completed": 1}, shard=True)
     with context.checkpoint.restore_path(uuid) as path:
         assert (path / "w").read_text() == "1"
-    with pytest.raises(ValueError, match="at least one rank must give"):
+    with pytest.raises(RuntimeError, match="at least one rank must give"):
         context.checkpoint.upload(None, {"steps_completed": 1}, shard=True)
 
 
@@ -85,7 +86,7 @@ def test_a_block_that_raises_reports_no_checkpoint(
 
 
 def test_reports_are_checked_off_the_cluster_too(context: core.Context) -> None:
-    with pytest.raises(ValueError, match="'loss' is None"):
+    with pytest.raises(RuntimeError, match="'loss' is None"):
         context.train.report_validation_metrics(1, {"loss": None})
     with pytest.raises(ValueError, match="from 0 to 1"):
         context.train.report_progress(1.5)
@@ -93,6 +94,9 @@ def test_reports_are_checked_off_the_cluster_too(context: core.Context) -> None:
         context.train.report_metrics("a.b", 1, {})
     with pytest.raises(ValueError, match="level must be one of"):
         context.alert("t", level="loud")
+    with pytest.raises(ValueError, match="reason must be one of"):
+        context.train.report_early_exit("tired")  # type: ignore[arg-type]
+    context.train.report_early_exit("EXITED_REASON_INVALID_HP")  # type: ignore[arg-type]
 
 
 def test_invalid_hyperparameters_end_the_process_well(tmp_path: pathlib.Path) -> None:
@@ -147,10 +151,22 @@ def test_ranks_are_given_whole(fields: dict[str, int], text: str) -> None:
         core.DistributedContext(**fields)
 
 
-def test_ranks_without_a_launcher_are_told_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "find",
+    [
+        core.DistributedContext.from_torch_distributed,
+        core.DistributedContext.from_deepspeed,
+    ],
+)
+def test_ranks_without_a_launcher_are_told_the_remedy(
+    find: Callable[[], core.DistributedContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a KeyError: `except KeyError: distributed = None` stands in many scripts."""
     monkeypatch.delenv("RANK", raising=False)
-    with pytest.raises(RuntimeError, match=r"RANK.*determined\.launch"):
-        core.DistributedContext.from_torch_distributed()
+    with pytest.raises(KeyError) as caught:
+        find()
+    assert "did not set RANK" in str(caught.value)
+    assert "determined.launch" in str(caught.value)
 
 
 @covers("experiment-config 9.operations")
@@ -160,8 +176,57 @@ def test_a_searcher_yields_one_operation_that_must_be_completed(context: core.Co
     assert operations == [1]
     with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="report_completed"):
         list(context.searcher.operations())
-    with pytest.raises(RuntimeError, match="max_length"):
+    with pytest.raises(ValueError, match="max_length"):
         core.SearcherContextMissing().operations()
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_completed_operation_may_still_be_told_its_end(context: core.Context) -> None:
+    for operation in context.searcher.operations():
+        operation.report_completed(0.5)
+        operation.report_progress(operation.length)
+        with pytest.raises(RuntimeError, match="after report_completed"):
+            operation.report_progress(operation.length / 2)
+        with pytest.raises(RuntimeError, match="after report_completed"):
+            operation.report_completed(0.5)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_searchers_mode_may_be_given_as_text(context: core.Context) -> None:
+    mode: Any = "CHEIF_ONLY"
+    for operation in context.searcher.operations(mode):
+        operation.report_completed(1)
+    mode = "both"
+    with pytest.raises(ValueError, match=r"searcher_mode must be one of .*got 'both'"):
+        context.searcher.operations(mode)
+
+
+@pytest.mark.parametrize(("told", "progress"), [(-5, 0.0), (5, 0.5), (15, 1.0)])
+def test_the_progress_of_an_operation_stays_between_its_ends(
+    master: MasterDouble, told: float, progress: float
+) -> None:
+    with UnauthSession(master.url) as session:
+        core.SearcherOperation(session, 3, 10, True).report_progress(told)
+    (call,) = master.named("POST", "/progress")
+    assert call.body == {"progress": progress, "is_raw": True}
+
+
+def test_off_the_cluster_a_length_counts_epochs(context: core.Context) -> None:
+    assert context.searcher.get_configured_units() is core.Unit.EPOCHS
+
+
+def test_storage_may_be_given_as_a_path_and_nothing_else_is_taken(tmp_path: pathlib.Path) -> None:
+    place: Any = tmp_path / "storage"
+    with (
+        core.init(checkpoint_storage=place) as context,
+        context.checkpoint.store_path() as (path, uuid),
+    ):
+        assert path == tmp_path / "storage" / uuid
+    place = 3
+    with pytest.raises(TypeError, match="must be a path, an address or a mapping, got 3"):
+        core.init(checkpoint_storage=place)
+    with pytest.raises(ValueError, match=r"tensorboard_mode must be one of .*got 'off'"):
+        core.init(tensorboard_mode="off")  # type: ignore[arg-type]
 
 
 def list_completing(searcher: core.SearcherContext) -> list[int]:
@@ -186,7 +251,7 @@ def test_ranks_metadata_is_merged_and_contradictions_are_named() -> None:
         "a": {"x": 1, "y": 2},
         "b": 3,
     }
-    with pytest.raises(ValueError, match=r"'a\.x' is 2 on rank 1"):
+    with pytest.raises(RuntimeError, match=r"'a\.x' is 2 on rank 1"):
         merge_metadata([{"a": {"x": 1}}, {"a": {"x": 2}}])
 
 
@@ -195,7 +260,7 @@ def test_samples_are_averaged_also_inside_maps() -> None:
     assert average(samples) == {"a": 1.5, "/": {"u": 15}}
 
 
-def test_only_one_profiler_runs_and_its_numbers_are_checked() -> None:
+def test_a_profiler_that_is_on_stays_as_it_is_and_its_numbers_are_checked() -> None:
     profiler = core.ProfilerContext("agent", None, core.DummyDistributedContext())
     with pytest.raises(ValueError, match=r"0\.1 s or more"):
         profiler.on(sampling_interval=0.01)
@@ -203,7 +268,9 @@ def test_only_one_profiler_runs_and_its_numbers_are_checked() -> None:
         profiler.on(samples_per_report=0)
     profiler.on(sampling_interval=100)
     try:
-        with pytest.raises(ValueError, match="on already"):
-            profiler.on()
+        running = profiler._thread
+        profiler.on()
+        assert profiler._thread is running
     finally:
+        profiler.off()
         profiler.off()

@@ -77,13 +77,15 @@ def test_one_refused_report_of_a_batch_is_named_and_the_others_stay(
 
 
 def test_what_a_metric_may_be() -> None:
-    values = {
+    values: dict[Any, Any] = {
         "number": numpy.float32(0.5),
         "array": numpy.array([1, 2]),
         "not": float("nan"),
         "much": -float("inf"),
         "deep": {"a": [numpy.int64(1), None, True]},
         "text": "x",
+        "bytes": b"x",
+        3: {1: "of class one"},
     }
     assert plain_metrics(values) == {
         "number": 0.5,
@@ -92,10 +94,14 @@ def test_what_a_metric_may_be() -> None:
         "much": "-Infinity",
         "deep": {"a": [1, None, True]},
         "text": "x",
+        "bytes": "x",
+        "3": {"1": "of class one"},
     }
+    with pytest.raises(TypeError, match=r"the name of a metric must be text, got \(1, 2\)"):
+        plain_metrics({(1, 2): 3})  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize("value", [object(), b"bytes", {1, 2}, lambda: 0])
+@pytest.mark.parametrize("value", [object(), b"\xff", {1, 2}, lambda: 0])
 def test_what_cannot_be_a_metric_is_named(value: Any) -> None:
     with pytest.raises(TypeError, match=r"metric 'm' is of type .*, which cannot be reported"):
         plain_metrics({"m": value})
@@ -105,6 +111,29 @@ def test_what_cannot_be_a_metric_is_named(value: Any) -> None:
 def test_a_group_is_a_name_without_a_dot(metrics: _MetricsContext, group: str) -> None:
     with pytest.raises(ValueError, match="must be a name without a dot"):
         metrics.report(group, 1, {})
+
+
+def test_a_context_that_nobody_entered_sends_what_is_reported(master: MasterDouble) -> None:
+    session = UnauthSession(master.url, max_retries=RetryPolicy(total=0))
+    context = _MetricsContext(session, 3, 1)
+    context.report("training", 1, {"a": 1})
+    context.flush()
+    context.close()
+    session.close()
+    assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [1]
+
+
+def test_what_comes_after_the_end_is_told_once_and_not_sent(
+    master: MasterDouble, metrics: _MetricsContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.report("training", 1, {"a": 1})
+    metrics.close()
+    with caplog.at_level(logging.WARNING):
+        for step in (2, 3):
+            metrics.report("training", step, {"a": 1})
+    assert caplog.text.count("came after the end of the context and are not sent") == 1
+    assert "training metrics at step 2" in caplog.text
+    assert [r["metrics"]["stepsCompleted"] for r in master.reports()] == [1]
 
 
 class Away:

@@ -60,6 +60,30 @@ def test_two_ranks_meet_and_save_one_checkpoint(
     assert len(master.named("POST", "/runs/start")) == 1
 
 
+def test_a_group_of_its_own_is_reported_by_every_rank(
+    pair: Task, master: MasterDouble, python: str
+) -> None:
+    master.serve_files(
+        {
+            "train.py": "from determined import core\n"
+            "dist = core.DistributedContext.from_torch_distributed()\n"
+            "with core.init(distributed=dist) as context:\n"
+            "    context.train.report_metrics(f'rank{dist.rank}', 1, {'loss': dist.rank})\n"
+            "    context.train.report_metrics('training', 1, {'loss': dist.rank})\n"
+            "    context.train.report_metrics('validation', 1, {'loss': dist.rank})\n"
+        }
+    )
+    done = pair.enter(python)
+    assert done.returncode == 0, done.stderr
+    told = sorted((r["group"], r["metrics"]["metrics"]["avgMetrics"]) for r in master.reports())
+    assert told == [
+        ("rank0", {"loss": 0}),
+        ("rank1", {"loss": 1}),
+        ("training", {"loss": 0}),
+        ("validation", {"loss": 0}),
+    ]
+
+
 def test_a_rank_that_fails_ends_the_other_with_its_code(
     pair: Task, master: MasterDouble, python: str
 ) -> None:
@@ -106,7 +130,7 @@ def test_files_that_differ_between_ranks_are_refused_on_both(
             "    (folder / 'model').write_text(str(dist.rank))\n"
             "    try:\n"
             "        context.checkpoint.upload(folder, {'steps_completed': 1}, shard=True)\n"
-            "    except ValueError as error:\n"
+            "    except RuntimeError as error:\n"
             "        print(error)\n"
         }
     )

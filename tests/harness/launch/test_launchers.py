@@ -60,6 +60,13 @@ def test_no_script_is_an_error_with_the_usage() -> None:
         torch_distributed.parse_args(["--trial", "m:C", "more"])
 
 
+def test_a_trial_class_may_be_joined_to_its_option() -> None:
+    with pytest.warns(FutureWarning):
+        _, apart = torch_distributed.parse_args(["--trial", "m:C"])
+    with pytest.warns(FutureWarning):
+        assert torch_distributed.parse_args(["--trial=m:C"]) == ([], apart)
+
+
 def test_plain_ranks_count_over_containers() -> None:
     ranks = simple.rank_environments(info(rank=1))
     assert [(r["RANK"], r["LOCAL_RANK"], r["GROUP_RANK"]) for r in ranks] == [

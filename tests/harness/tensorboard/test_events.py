@@ -5,14 +5,22 @@ from __future__ import annotations
 import os
 import pathlib
 import struct
+import sys
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+import pytest
 
 from determined.tensorboard import (
     BatchMetricWriter,
     EventFileWriter,
+    MetricWriter,
     SharedFSTensorboardManager,
     get_sync_path,
 )
 from determined.tensorboard._events import crc32c, record, scalar_event
+from determined.tensorboard.metric_writers.pytorch import TorchWriter
 
 
 def test_the_checksum_is_castagnolis() -> None:
@@ -60,6 +68,50 @@ def test_metrics_have_their_names_and_others_are_left_out(tmp_path: pathlib.Path
     assert b"val_val_loss" not in content
 
 
+class Written(MetricWriter):
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        self.scalars: list[tuple[str, float, int]] = []
+
+    def add_scalar(self, name: str, value: Any, step: int) -> None:
+        self.scalars.append((name, value, step))
+
+    def reset(self) -> None:
+        """Nothing to close."""
+
+    def flush(self) -> None:
+        """Nothing to bring anywhere."""
+
+
+def test_each_batch_has_its_point_and_averages_stand_where_there_is_none() -> None:
+    written = Written()
+    BatchMetricWriter(written).on_train_step_end(
+        10, {"loss": 0.5, "lr": 0.1, "done": True}, [{"loss": 0.4}, {"loss": 0.6}]
+    )
+    assert written.scalars == [
+        ("Determined/loss", 0.4, 9),
+        ("Determined/loss", 0.6, 10),
+        ("Determined/lr", 0.1, 10),
+        ("Determined/done", True, 10),
+    ]
+
+
+def test_what_was_asked_for_is_brought_before_the_end_and_nothing_else(
+    tmp_path: pathlib.Path,
+) -> None:
+    local, stored = tmp_path / "local", tmp_path / "base" / "to"
+    manager = SharedFSTensorboardManager(
+        str(tmp_path / "base"), local, pathlib.Path("to"), sync_on_close=False
+    )
+    with manager:
+        for name in ("a", "b", "c"):
+            (local / name).write_text(name)
+        manager.sync(lambda path: path.name == "a")
+        manager.sync(lambda path: path.name == "b")
+    assert sorted(path.name for path in stored.iterdir()) == ["a", "b"]
+
+
 def test_only_what_changed_is_copied_again(tmp_path: pathlib.Path) -> None:
     local = tmp_path / "local"
     sync_path = get_sync_path("c", "1", "2")
@@ -78,3 +130,27 @@ def test_only_what_changed_is_copied_again(tmp_path: pathlib.Path) -> None:
         assert manager.to_sync(lambda _: True) == [local / "b"]
     manager.delete()
     assert not stored.exists()
+
+
+class SummaryWriter:
+    """Stands for torch's, which has no part in where it is told to write."""
+
+    def __init__(self, log_dir: str) -> None:
+        self.log_dir = log_dir
+
+
+def test_torchs_writer_writes_into_the_trials_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("torch", "torch.utils", "torch.utils.tensorboard"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    module: Any = sys.modules["torch.utils.tensorboard"]
+    module.SummaryWriter = SummaryWriter
+    monkeypatch.setenv("DET_ALLOCATION_ID", "1.abc.1")
+    with pytest.warns(FutureWarning, match="get_tensorboard_path"):
+        writer = TorchWriter()
+    assert pathlib.Path(writer.writer.log_dir).name == "tensorboard-1.abc.1-0"
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is installed here")
+def test_without_torch_its_writer_says_what_to_install() -> None:
+    with pytest.warns(FutureWarning), pytest.raises(ImportError, match="packages torch and tens"):
+        TorchWriter()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-import math
 import threading
 import time
 from types import TracebackType
@@ -278,25 +277,17 @@ def raise_for_status(response: Response, master: str = "") -> None:
 
 
 def encode_json(value: Any) -> bytes:
-    """JSON as the master reads it: NaN and the infinities as text.
+    """JSON as the master reads it: NaN and the infinities as text, numpy's numbers as Python's.
 
     Raises:
         TypeError: a value that JSON cannot hold.
     """
     try:
         return jsonlib.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    except ValueError:
-        return jsonlib.dumps(_name_non_finite(value), separators=(",", ":")).encode()
+    except (TypeError, ValueError):
+        from determined.common._plain import plain
 
-
-def _name_non_finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    if isinstance(value, dict):
-        return {key: _name_non_finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_name_non_finite(item) for item in value]
-    return value
+        return jsonlib.dumps(plain(value), separators=(",", ":")).encode()
 
 
 def _target(path: str, params: Params) -> str:

@@ -15,6 +15,7 @@ from determined.common import storage
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 from determined.common.experimental import archive, metrics
+from determined.common.experimental.enums import CheckpointSortBy as CheckpointSortBy
 from determined.common.experimental.enums import CheckpointState
 
 _METADATA = "metadata.json"

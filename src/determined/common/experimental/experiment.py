@@ -17,6 +17,7 @@ from determined.common.experimental.enums import (
     OrderBy,
     TrialSortBy,
 )
+from determined.common.experimental.enums import ExperimentSortBy as ExperimentSortBy
 
 _AWAY_S = 120.0
 

@@ -14,6 +14,7 @@ from determined.common.experimental.enums import (
     OrderBy,
     TrialState,
 )
+from determined.common.experimental.enums import TrialSortBy as TrialSortBy
 
 if TYPE_CHECKING:
     from determined.common.experimental import experiment

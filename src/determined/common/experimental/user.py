@@ -53,6 +53,22 @@ class User:
         """Lock the user out."""
         self._patch({"active": False})
 
+    def link_with_agent(
+        self,
+        agent_uid: Optional[int] = None,
+        agent_gid: Optional[int] = None,
+        agent_user: Optional[str] = None,
+        agent_group: Optional[str] = None,
+    ) -> None:
+        """Have the user's tasks run as a user and group of the agents' machines."""
+        group = {
+            "agentUid": agent_uid,
+            "agentUser": agent_user,
+            "agentGid": agent_gid,
+            "agentGroup": agent_group,
+        }
+        self._patch({"agentUserGroup": group})
+
     def _patch(self, changes: Dict[str, Any]) -> None:
         body = self._session.patch(f"/api/v1/users/{self.user_id}", json=changes).json()
         self._hydrate(body["user"])

@@ -81,15 +81,22 @@ def from_string(text: str, is_on_cluster: bool) -> Dict[str, Any]:
     raise ValueError(f"checkpoint storage {text!r}: the scheme must be file, s3 or gs")
 
 
-def of_argument(value: Union[str, Mapping[str, Any]], is_on_cluster: bool) -> Mapping[str, Any]:
+def of_argument(
+    value: Union[str, os.PathLike[str], Mapping[str, Any]], is_on_cluster: bool
+) -> Mapping[str, Any]:
     """Read the `checkpoint_storage` argument of `core.init`.
 
     Raises:
         ValueError: it is a mapping of type shared_fs, whose mount only the experiment's
             configuration can ask for, or a text of no known form.
+        TypeError: it is neither a path nor a text nor a mapping.
     """
-    if isinstance(value, str):
-        return from_string(value, is_on_cluster)
+    if isinstance(value, (str, os.PathLike)):
+        return from_string(os.fspath(value), is_on_cluster)
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"checkpoint_storage must be a path, an address or a mapping, got {value!r}"
+        )
     if value.get("type") == "shared_fs":
         raise ValueError(
             "checkpoint_storage of type shared_fs can only be set in the experiment's "

@@ -17,7 +17,7 @@ from determined.common.storage._copy import (
     store_files,
     write_durably,
 )
-from determined.common.storage._faults import named
+from determined.common.storage._faults import FULL, named
 from determined.common.storage._files import Selector
 from determined.common.storage._manager import Path, StorageManager, checked_uuid
 from determined.common.storage._manifest import (
@@ -26,7 +26,7 @@ from determined.common.storage._manifest import (
     manifest_name,
     parse_manifest,
 )
-from determined.errors import CheckpointNotFound
+from determined.errors import CheckpointNotFound, CheckpointStorageError
 
 
 class DirectoryStorageManager(StorageManager):
@@ -95,14 +95,16 @@ class DirectoryStorageManager(StorageManager):
             with named(f"deleting checkpoint {tgt}", self.base_path):
                 _files.remove_tree(root)
             return {}
-        with named(f"deleting checkpoint {tgt}", self.base_path):
-            if doomed:
-                if manifest is not None:
-                    # First: one that names less than there is does no harm, more would be damage.
-                    self.seal(tgt, manifest.without(doomed))
+        if doomed:
+            smaller = None if manifest is None else manifest.without(doomed)
+            # First: one that names less than there is does no harm, more would be damage.
+            is_sealed = smaller is None or self._seal_if_room(tgt, smaller)
+            with named(f"deleting checkpoint {tgt}", self.base_path):
                 for path in doomed:
                     os.unlink(os.path.join(root, path))
                 _remove_empty(root, resources)
+            if smaller is not None and not is_sealed:
+                self.seal(tgt, smaller)
         return self.list_paths(tgt)
 
     def forget(self, tgt: str) -> None:
@@ -181,6 +183,16 @@ class DirectoryStorageManager(StorageManager):
 
     def _manifest_path(self, uuid: str) -> str:
         return os.path.join(self.base_path, manifest_name(checked_uuid(uuid)))
+
+    def _seal_if_room(self, uuid: str, manifest: Manifest) -> bool:
+        """As `seal`; whether the storage had room for it, which what is deleted makes."""
+        try:
+            self.seal(uuid, manifest)
+        except CheckpointStorageError as error:
+            if error.errno not in FULL:
+                raise
+            return False
+        return True
 
     def _remove_manifest(self, uuid: str) -> None:
         with contextlib.suppress(FileNotFoundError):

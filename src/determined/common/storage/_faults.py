@@ -9,7 +9,7 @@ from typing import Iterator, Optional
 
 from determined.errors import CheckpointStorageError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT)
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _GONE = (errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.EHOSTDOWN, errno.ENODEV, errno.ENOENT)
 MAKE_ROOM = (
@@ -38,7 +38,7 @@ def explained(error: OSError, act: str, place: str) -> CheckpointStorageError:
     """The error with its place and a remedy."""
     reason = error.strerror or str(error)
     number = error.errno
-    if number in _FULL:
+    if number in FULL:
         text = f"the checkpoint storage {place} is full{_free(place)}: {act} failed ({reason}). "
         return CheckpointStorageError(number, text + MAKE_ROOM)
     if number == errno.EFBIG:

@@ -137,6 +137,11 @@ class StorageManager(abc.ABC):
             OSError: one of these failed.
         """
 
+    @staticmethod
+    def _list_directory(root: Path) -> Dict[str, int]:
+        """Older callbacks for Hugging Face's trainer list by this what they report."""
+        return list_directory(os.fspath(root))
+
     def readable_manifest(self, src: str) -> Optional[Manifest]:
         """As `manifest`; None also for one that is broken."""
         try:

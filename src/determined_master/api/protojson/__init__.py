@@ -1,6 +1,6 @@
 """Messages to and from the JSON of the public API, as its clients write and read it."""
 
-from determined_master.api.protojson.decode import decode, decode_field
+from determined_master.api.protojson.decode import decode, decode_at_once, decode_field
 from determined_master.api.protojson.encode import (
     encode,
     json_number,
@@ -18,6 +18,7 @@ __all__ = [
     "PathParameter",
     "check_marks",
     "decode",
+    "decode_at_once",
     "decode_field",
     "encode",
     "json_number",

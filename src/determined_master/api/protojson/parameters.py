@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from determined_master.api.protojson.misread import Misread
 from determined_master.api.protojson.scalars import read_text
-from determined_master.api.protojson.shape import FieldShape, shape_of
+from determined_master.api.protojson.shape import FREE_FORM, FieldShape, shape_of
 from determined_master.domain.errors import InvalidArgument
 from determined_wire.proto import Message
 
-FREE_FORM = {"google.Struct", "google.ListValue", "google.Value", "google.FieldMask"}
+WITHOUT_TEXT = FREE_FORM | {"google.FieldMask"}
 """Kinds that have no form in a query."""
 
 
@@ -63,15 +64,21 @@ def read_query(cls: type[Message], pairs: Iterable[tuple[str, str]]) -> dict[str
     for key, text in pairs:
         head, _, rest = key.partition(".")
         field = shape_of(cls).by_name.get(head)
-        if field is None or field.container == "map" or field.kind in FREE_FORM:
+        if field is None or field.container == "map" or field.kind in WITHOUT_TEXT:
             continue
         if field.kind == "message":
             if rest and not field.container:
                 inner.setdefault(field.name, (field, []))[1].append((rest, text))
         elif not rest or rest == "value":
-            _put(values, field, text)
+            try:
+                _put(values, field, text)
+            except InvalidArgument as error:
+                raise Misread.at(error, "parameter", head) from error
     for name, (field, nested) in inner.items():
-        values[name] = field.target(**read_query(field.target, nested))
+        try:
+            values[name] = field.target(**read_query(field.target, nested))
+        except Misread as error:
+            raise Misread.at(error, "parameter", name) from error
     return values
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import math
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -22,6 +23,10 @@ INTEGERS = {
 }
 _Aware = Annotated[datetime, msgspec.Meta(tz=True)]
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_DOUBLE = re.compile(
+    r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)",
+    re.IGNORECASE | re.ASCII,
+)
 _WORDS = {"double": "float64", "google.DoubleValue": "float64", "google.StringValue": "string"}
 BASE64_PIECE = 1024 * 1024
 """Characters, a multiple of four."""
@@ -67,11 +72,7 @@ def read_text(field: FieldShape, text: str) -> Any:
             raise InvalidArgument(f'strconv.ParseBool: parsing "{text}": invalid syntax')
         return text in _TRUE
     if kind in ("double", "google.DoubleValue"):
-        try:
-            return float(text)
-        except ValueError as error:
-            message = f'strconv.ParseFloat: parsing "{text}": invalid syntax'
-            raise InvalidArgument(message) from error
+        return parse_double(text)
     if kind == "enum":
         return _enum_text(field, text)
     return read_scalar(field, text)
@@ -87,6 +88,25 @@ def parse_integer(kind: str, text: str) -> int:
     if not low <= number <= high:
         raise InvalidArgument(f'strconv.{function}: parsing "{text}": value out of range')
     return number
+
+
+def parse_double(text: str) -> float:
+    """Read a number as text, also `NaN`, `Infinity` and `-Infinity`; no other is beyond a double.
+
+    Raises:
+        InvalidArgument: the text is no number, or one that no double holds.
+    """
+    if not _DOUBLE.fullmatch(text):
+        raise InvalidArgument(f'strconv.ParseFloat: parsing "{text}": invalid syntax')
+    number = float(text)
+    if math.isinf(number) and not text.lower().lstrip("+-").startswith("inf"):
+        raise InvalidArgument(_out_of_range(text))
+    return number
+
+
+def _out_of_range(text: str) -> str:
+    shown = text if len(text) <= 40 else f"{text[:40]}…"
+    return f'strconv.ParseFloat: parsing "{shown}": value out of range'
 
 
 def _enum(field: FieldShape, value: Any) -> Any:
@@ -135,13 +155,13 @@ def _integer(field: FieldShape, value: Any) -> int:
 
 def _double(field: FieldShape, value: Any) -> float:
     if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            raise _mismatch(field, value) from None
+        return parse_double(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _mismatch(field, value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidArgument(_out_of_range(str(value))) from None
 
 
 def _bytes(field: FieldShape, value: Any) -> bytes:

@@ -12,6 +12,8 @@ import msgspec
 from determined_wire.proto import FieldMask, Message, WireEnum
 
 Container = Literal["", "list", "map"]
+FREE_FORM = frozenset({"google.Struct", "google.ListValue", "google.Value"})
+"""Kinds that hold any JSON."""
 PLAIN = {str: "string", bool: "bool", bytes: "bytes"}
 
 

@@ -13,6 +13,9 @@ from determined_master.domain.config.schema import Kind, expected, type_name
 Rule = Callable[[dict[str, Any], str, Report], None]
 """Looks at a read object, its path, and reports what does not fit together."""
 
+LONGEST_KEY = 80
+"""Of one that is told as it is."""
+
 
 @dataclass(frozen=True)
 class ListOf(Kind):
@@ -115,7 +118,7 @@ class Object(Kind):
         for key, item in value.items():
             field = self.fields.get(key)
             if field is None:
-                report.problem(at, unknown_key(key, self.fields))
+                report.problem(at, unknown_key(key, self.fields, has_hint=report.wants_hints))
             elif item is not None:
                 read[key] = field.kind.read(item, f"{at}.{key}", report)
                 if field.no_effect and read[key] != field.default:
@@ -246,8 +249,14 @@ class Tagged(Kind):
         return Object(fields)
 
 
-def unknown_key(key: Any, known: Mapping[str, Any]) -> str:
-    """The text for a key that nobody knows, with the nearest one that is known."""
-    near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.75)
+def unknown_key(key: Any, known: Mapping[str, Any], *, has_hint: bool = True) -> str:
+    """The text for a key that nobody knows, with the nearest one that is known.
+
+    Cost: to look for that one takes longer than to read a hundred keys that are right.
+    """
+    name = str(key)
+    if len(name) > LONGEST_KEY:
+        return f'additionalProperties "{name[:LONGEST_KEY]}…" not allowed'
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75) if has_hint else ()
     hint = f'; did you mean "{near[0]}"?' if near else ""
-    return f'additionalProperties "{key}" not allowed{hint}'
+    return f'additionalProperties "{name}" not allowed{hint}'

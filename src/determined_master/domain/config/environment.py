@@ -25,7 +25,7 @@ def _per_device(value: Mapping[str, Any], kind: Kind, at: str, report: Report) -
     read = {}
     for key, item in value.items():
         if key not in _KNOWN:
-            report.problem(at, unknown_key(key, _KNOWN))
+            report.problem(at, unknown_key(key, _KNOWN, has_hint=report.wants_hints))
         elif item is not None:
             read[key] = kind.read(item, f"{at}.{key}", report)
     if "gpu" in read:

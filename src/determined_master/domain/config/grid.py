@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,7 +33,7 @@ def check_grid(config: Mapping[str, Any], at: str, report: Report) -> None:
     if points > MAX_GRID_POINTS:
         report.problem(
             at,
-            f"the grid has {points:,} points, at most {MAX_GRID_POINTS:,} are allowed: "
+            f"the grid has {_counted(points)} points, at most {MAX_GRID_POINTS:,} are allowed: "
             "lower the counts or use the random searcher",
         )
 
@@ -69,3 +70,9 @@ def _within(value: Any, at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield f"{at}[{i}]", item
         else:
             yield from _within(item, f"{at}[{i}]")
+
+
+def _counted(points: int) -> str:
+    if points < 10**18:
+        return f"{points:,}"
+    return f"about 10^{int((points.bit_length() - 1) * math.log10(2))}"

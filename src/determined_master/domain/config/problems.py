@@ -7,6 +7,10 @@ from typing import NamedTuple
 from determined_master.domain.errors import InvalidArgument
 
 MAX_SHOWN = 200
+MAX_KEPT = 1000
+"""Who has made more mistakes has sent something else."""
+HINTED = 20
+"""So many of the first are worth a search for what may have been meant."""
 ROOT = "<config>"
 
 
@@ -38,9 +42,15 @@ class Report:
         """All warnings, each once, in the order in which they came up."""
         return tuple(self._warnings)
 
+    @property
+    def wants_hints(self) -> bool:
+        """Whether there are still few problems."""
+        return len(self._problems) < HINTED
+
     def problem(self, path: str, text: str, *, is_gap: bool = False, bare: str = "") -> None:
         """Note something that makes the configuration unusable."""
-        self._problems.setdefault((path, text), Problem(path, text, is_gap, bare))
+        if len(self._problems) < MAX_KEPT:
+            self._problems.setdefault((path, text), Problem(path, text, is_gap, bare))
 
     def warn(self, path: str, text: str) -> None:
         """Note something that the user should know but that is not in the way."""
@@ -67,7 +77,8 @@ def _message(problems: tuple[Problem, ...]) -> str:
         return problems[0].bare
     lines = [f"{p.path}: {p.text}" for p in problems[:MAX_SHOWN]]
     if len(problems) > MAX_SHOWN:
-        lines.append(f"and {len(problems) - MAX_SHOWN} more")
+        rest = f"and {len(problems) - MAX_SHOWN} more"
+        lines.append(rest if len(problems) < MAX_KEPT else f"{rest}, or still more than that")
     if all(p.is_gap for p in problems):
         head = "config is invalid or incomplete: "
     else:

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 from determined_master.domain.config.problems import Report
 
 MAX_INT = 2**63 - 1
+SHOWN_BITS = 128
+"""Of an integer that is told as it is."""
 BOOLEAN_WORDS = {
     **dict.fromkeys(("y", "yes", "on", "true"), True),
     **dict.fromkeys(("n", "no", "off", "false"), False),
@@ -79,6 +81,13 @@ def plain_number(value: float) -> int | float:
     return value
 
 
+def number_text(number: float) -> str:
+    """A number for the text of a problem; Python writes no integer of over 4,300 digits."""
+    if isinstance(number, int) and number.bit_length() > SHOWN_BITS:
+        return f"a number of about {int(number.bit_length() * math.log10(2)) + 1} digits"
+    return str(number)
+
+
 @dataclass(frozen=True)
 class Text(Kind):
     """A text; `check` gives what is wrong with one, None when nothing is."""
@@ -114,10 +123,10 @@ class Integer(Kind):
             report.problem(at, expected("integer", value))
             return None
         if number < self.at_least:
-            report.problem(at, f"must be >= {self.at_least} but found {number}")
+            report.problem(at, f"must be >= {self.at_least} but found {number_text(number)}")
             return None
         if number > self.at_most:
-            report.problem(at, f"must be <= {self.at_most} but found {number}")
+            report.problem(at, f"must be <= {self.at_most} but found {number_text(number)}")
             return None
         return number
 
@@ -141,11 +150,13 @@ class Number(Kind):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             report.problem(at, expected("number", value))
             return None
-        if not math.isfinite(value):
-            report.problem(at, f"must be a finite number but found {value}")
+        if not _is_finite(value):
+            report.problem(at, f"must be a finite number but found {number_text(value)}")
             return None
         if self.above is not None and value <= self.above:
-            report.problem(at, f"must be > {plain_number(self.above)} but found {value}")
+            report.problem(
+                at, f"must be > {plain_number(self.above)} but found {number_text(value)}"
+            )
             return None
         return plain_number(value)
 
@@ -221,9 +232,16 @@ class Anything(Kind):
 def _any_number(value: float, at: str, report: Report) -> int | float | None:
     """A number of any size: an integer beyond 64 bits is read as JSON's one kind of number."""
     if isinstance(value, int) and abs(value) > MAX_INT:
-        report.problem(at, f"must fit in 64 bits but found {str(value)[:40]}")
+        report.problem(at, f"must fit in 64 bits but found {number_text(value)}")
         return None
     return Number().read(value, at, report)
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer beyond all doubles
+        return False
 
 
 def _is_key(key: Any, at: str, report: Report) -> bool:

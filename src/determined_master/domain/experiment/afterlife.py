@@ -74,7 +74,7 @@ def delete(state: Experiment) -> Step:
     after = replace(
         state, state="DELETING", collection_error="", is_deletion_planned=False, reason=""
     )
-    return after, [PlanDeletion()]
+    return after, [PlanDeletion(with_deleted=state.was_cut_short)]
 
 
 def collect(state: Experiment, event: CollectionPlanned) -> Step:
@@ -96,6 +96,7 @@ def collected(state: Experiment, event: CollectionEnded) -> Step:
         state,
         collections=max(state.collections - 1, 0),
         collection_error=state.collection_error or event.error,
+        was_cut_short=state.was_cut_short or bool(event.error),
         reason="" if state.state == "DELETING" else state.reason,
     )
     return _settle(after, [])

@@ -30,6 +30,8 @@ class Experiment(State, frozen=True):
     """Tasks that delete checkpoints of it and are not over."""
     collection_error: str = ""
     """What the first of them failed with since its deletion was asked for."""
+    was_cut_short: bool = False
+    """Whether one has ever failed: of what it told to be deleted something may be left."""
     is_deletion_planned: bool = False
     """Whether all tasks that its deletion needs are known."""
     is_growing: bool = False
@@ -250,6 +252,9 @@ class CloseExperiment(Effect, frozen=True, tag="close_experiment"):
 
 class PlanDeletion(Effect, frozen=True, tag="plan_deletion"):
     """Find out which checkpoints the experiment's deletion must delete, and how."""
+
+    with_deleted: bool = False
+    """Whether those are looked at again that are deleted already."""
 
 
 class StartCollection(Effect, frozen=True, tag="start_collection"):

@@ -8,6 +8,9 @@ MAX_CREATED = 1000
 """Trials that one decision makes at most; the rest comes with the next ones. Without a bound a
 search without a limit would make all its trials in one transaction."""
 
+MAX_RUNGS = 10_000
+"""Rungs of all brackets of a search: its brackets are walked at every event."""
+
 
 def replacements(trials: int) -> int:
     """How many invalid trials a search of so many trials replaces.

@@ -8,6 +8,8 @@ when state and rows were stored and read back in between.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, assert_never
 
@@ -28,6 +30,7 @@ from determined_master.domain.search.adaptive_asha import (
     most_rungs,
 )
 from determined_master.domain.search.asha import HalvingSearch, Names, async_bracket
+from determined_master.domain.search.bounds import MAX_RUNGS
 from determined_master.domain.search.decision import (
     Create,
     Decision,
@@ -52,6 +55,10 @@ __all__ = [
     "TrialCount",
     "build",
 ]
+
+
+MAX_POWER_OF_10 = 300
+"""Of what a divisor may come to at the lowest rung; doubles go a little further."""
 
 
 class SearchMethod(Protocol):
@@ -166,13 +173,34 @@ def _build_halving(
         raise SearchError(f"searcher.divisor is {divisor}; it must be above 1")
     if isinstance(searcher, AsyncHalving):
         rungs = searcher.num_rungs
+        _check_rungs("num_rungs", [rungs], divisor)
         brackets = [async_bracket(rungs, divisor, searcher.max_time, trials, at_once)]
     else:
-        sizes = sorted(searcher.bracket_rungs, reverse=True) or bracket_sizes(
-            searcher.mode, most_rungs(searcher.max_rungs, divisor, searcher.max_time, trials)
-        )
+        sizes = sorted(searcher.bracket_rungs, reverse=True)
+        if not sizes:
+            rungs = most_rungs(searcher.max_rungs, divisor, searcher.max_time, trials)
+            _check_rungs("max_rungs", [rungs], divisor)
+            sizes = bracket_sizes(searcher.mode, rungs)
         if sizes[-1] < 1:
             raise SearchError(f"searcher.bracket_rungs has {sizes[-1]}; a bracket has 1 or more")
+        _check_rungs("bracket_rungs" if searcher.bracket_rungs else "max_rungs", sizes, divisor)
         brackets = adaptive_brackets(sizes, divisor, searcher.max_time, trials, at_once)
     names = Names(searcher.metric, searcher.time_metric)
     return HalvingSearch(space, seed, brackets=brackets, divisor=divisor, names=names)
+
+
+def _check_rungs(key: str, sizes: Sequence[int], divisor: float) -> None:
+    """Hold the brackets to what can be kept: thousands of rungs tell no two trials apart.
+
+    A divisor close to 1 makes time and trials suffice for any number of them.
+    """
+    if sum(sizes) > MAX_RUNGS:
+        raise SearchError(
+            f"searcher.{key} and searcher.divisor {divisor} make {sum(sizes)} rungs in all "
+            f"brackets; at most {MAX_RUNGS} are kept: lower {key} or raise the divisor"
+        )
+    if (max(sizes) - 1) * math.log10(divisor) > MAX_POWER_OF_10:
+        raise SearchError(
+            f"searcher.divisor is {divisor}; to the power of {max(sizes) - 1}, for a bracket of "
+            f"{max(sizes)} rungs, it is too large: lower {key} or the divisor"
+        )

@@ -54,7 +54,9 @@ class CollectionEffects:
 
     async def plan_deletion(self, effect: exp.PlanDeletion, ctx: EffectContext) -> None:
         """Find out which files the experiment has left."""
-        await self._collections.for_deletion(int(ctx.aggregate_id), ctx)
+        await self._collections.for_deletion(
+            int(ctx.aggregate_id), ctx, with_deleted=effect.with_deleted
+        )
 
     async def start_collection(self, effect: exp.StartCollection, ctx: EffectContext) -> None:
         """Ask for a place to run the task that deletes; it needs no slots."""

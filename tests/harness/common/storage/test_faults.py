@@ -88,6 +88,28 @@ def test_a_disk_that_is_full_is_named_and_nothing_is_left(
     context.checkpoint.upload(source, {"steps_completed": 1})
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("glob", ["optimizer/**", "**/*"])
+def test_on_a_disk_that_is_full_to_the_last_block_deleting_makes_room(
+    source: pathlib.Path, small_disk: pathlib.Path, glob: str
+) -> None:
+    """Also of a part, for which a smaller manifest is to be written before."""
+    (source / "optimizer").mkdir()
+    (source / "optimizer" / "state").write_bytes(bytes(100_000))
+    manager = storage.DirectoryStorageManager(small_disk / "base")
+    files = manager.upload(source, "one")
+    manager.seal("one", storage.manifest_of(files, {}))
+    others = (small_disk / "others").open("wb", buffering=0)
+    with others, contextlib.suppress(OSError):
+        while others.write(bytes(4096)):
+            continue
+    left = manager.delete("one", [glob])
+    assert "optimizer/state" not in left
+    if left:
+        manager.download("one", small_disk.parent / "back")
+    assert not list(small_disk.glob("base/*.part"))
+
+
 @pytest.fixture
 def small_disk(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """A file system of 3 MB."""

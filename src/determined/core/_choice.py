@@ -1,0 +1,24 @@
+"""Arguments that are one of a few members of an enumeration."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Type, TypeVar
+
+E = TypeVar("E", bound=enum.Enum)
+
+
+def choice(kind: Type[E], value: Any, name: str) -> E:
+    """The member that a caller means: it may be given itself, or its value as text.
+
+    Args:
+        name: of the argument, for the error.
+
+    Raises:
+        ValueError: there is no such member.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+        raise ValueError(f"{name} must be one of {known}; got {value!r}") from None
