@@ -130,11 +130,17 @@ def test_logout_ends_the_session_and_forgets_it(det: Det, nobody: FakeMaster) ->
     assert det("user", "whoami").status == 1
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        error(401, 16, "Unauthenticated", "invalid credentials"),
+        error(403, 7, "PermissionDenied", "user 'alice' is not active; an admin can activate it"),
+    ],
+)
 def test_logout_forgets_also_a_session_that_the_master_has_ended(
-    det: Det, nobody: FakeMaster
+    det: Det, nobody: FakeMaster, refusal: Answer
 ) -> None:
     authentication.TokenStore(nobody.url).set_token("alice", "dead")
-    refusal = error(401, 16, "Unauthenticated", "invalid credentials")
     nobody.routes[("POST", "/api/v1/auth/logout")] = refusal
     assert det("user", "logout").status == 0
     assert authentication.TokenStore(nobody.url).users() == []

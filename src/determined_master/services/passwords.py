@@ -31,7 +31,7 @@ def hashed_form(password: str, *, is_hashed: bool) -> str:
         InvalidArgument: the password is blank, in the clear or hashed.
     """
     if not password.strip() or password == client_hash(""):
-        raise InvalidArgument("the password is blank: give one of at least 8 characters")
+        raise InvalidArgument("the password is blank: give one")
     return password if is_hashed else client_hash(password)
 
 

@@ -143,8 +143,11 @@ def login(master: str, username: str, password: str, options: Optional[Options] 
 
 
 def logout(session: Session, store: Optional[TokenStore] = None) -> None:
-    """End a session at the master and forget its token here; a dead one is only forgotten."""
-    with contextlib.suppress(errors.UnauthenticatedException):
+    """End a session at the master and forget its token here; a dead one is only forgotten.
+
+    So is that of a user who is not active any more: the master takes nothing from it.
+    """
+    with contextlib.suppress(errors.UnauthenticatedException, errors.ForbiddenException):
         session.post("/api/v1/auth/logout")
     if session.username:
         (store or TokenStore(session.master)).drop_user(session.username)

@@ -47,7 +47,7 @@ class Cert:
             return cls(noverify=True)
         with open(path, encoding="ascii", errors="replace") as file:
             text = file.read()
-        if "-----BEGIN " not in text:
+        if "CERTIFICATE-----" not in text:
             raise OSError(errno.EINVAL, "it holds no certificate as PEM text", path)
         return cls(cert_pem=text, name=name or None)
 
