@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import pytest
@@ -12,6 +13,11 @@ from hypothesis import HealthCheck, settings
 # it imports anew: a master takes twice as long to start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Shells have what they start in the background ignore interrupts, and so would all that tests
+# start: those that prove what an interrupt does would wait for nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in each run, however slow the machine is that tries them.
 settings.register_profile(
