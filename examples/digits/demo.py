@@ -129,7 +129,10 @@ def tell_best(experiment: client.Experiment) -> bool:
     trials = trials_of(experiment)
     scored = [(a, t) for t in trials if (a := accuracy(t)) is not None]
     if not scored:
-        console.print(f"no trial was validated: see det experiment logs {experiment.id}")
+        console.print(
+            f"no trial was validated: see {command_here()} experiment logs {experiment.id}",
+            soft_wrap=True,
+        )
         return False
     best_accuracy, best = max(scored, key=lambda pair: pair[0])
     worst_accuracy = min(scored, key=lambda pair: pair[0])[0]

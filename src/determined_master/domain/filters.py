@@ -131,7 +131,9 @@ class _Reader:
             raise InvalidArgument(f"the filter is nested deeper than {MAX_DEPTH} groups")
         self._groups += 1
         if self._groups > MAX_GROUPS:
-            raise InvalidArgument(f"the filter has more than {MAX_GROUPS} groups")
+            raise InvalidArgument(
+                f"the filter has more than {MAX_GROUPS} groups: put their conditions together"
+            )
         conjunction: Any = raw.get("conjunction") or "and"
         if conjunction not in ("and", "or"):
             raise InvalidArgument(f"invalid conjunction {conjunction}: use and, or")

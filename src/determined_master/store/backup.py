@@ -111,7 +111,8 @@ def read_manifest(directory: Path) -> Manifest:
         manifest = msgspec.json.decode((directory / _MANIFEST).read_bytes(), type=Manifest)
     except FileNotFoundError as error:
         raise DatabaseError(
-            f"{directory} has no {_MANIFEST}: it is not a backup, or one that did not finish"
+            f"{directory} has no {_MANIFEST}: it is not a backup, or one that did not finish; "
+            "name the directory of a whole one"
         ) from error
     except msgspec.MsgspecError as error:
         raise DatabaseError(f"{directory / _MANIFEST} cannot be read: {error}") from error

@@ -27,8 +27,7 @@ def test_the_first_call_waits_for_the_masters_first_answer(
 ) -> None:
     """A trial that is to leave at once hears it before its first step."""
     release = threading.Event()
-    answer = lambda _: (200, {"preempt": release.wait(60)})  # noqa: E731
-    master.on("GET", "/signals/preemption$", answer)
+    master.on("GET", "/signals/preemption$", lambda _: (200, {"preempt": release.wait(60)}))
     answers: list[bool] = []
     asking = threading.Thread(target=lambda: answers.append(preempt.should_preempt()))
     with preempt:

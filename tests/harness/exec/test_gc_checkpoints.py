@@ -21,10 +21,12 @@ from determined.exec.gc_checkpoints import delete_files
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
 
-def collect(task: Task, uuids: list[str], globs: list[str], *more: str) -> subprocess.Popen[str]:
+def collect(
+    task: Task, uuids: list[str], globs: list[str], *more: str
+) -> subprocess.CompletedProcess[str]:
     p = begin(task, uuids, globs, *more)
-    p.err = p.communicate(timeout=60)[1]  # type: ignore[attr-defined]  # for the asserts
-    return p
+    out, err = p.communicate(timeout=60)
+    return subprocess.CompletedProcess(p.args, p.returncode, out, err)
 
 
 def begin(task: Task, uuids: list[str], globs: list[str], *more: str) -> subprocess.Popen[str]:
@@ -80,7 +82,7 @@ def test_tensorboard_files_go_when_asked(task: Task, master: MasterDouble) -> No
 def test_a_pattern_that_leads_out_is_refused(task: Task) -> None:
     p = collect(task, ["one"], ["../*"])
     assert p.returncode == 1
-    assert "leads out of the checkpoint" in p.err  # type: ignore[attr-defined]  # see above
+    assert "leads out of the checkpoint" in p.stderr
 
 
 def test_what_was_deleted_is_told_also_when_another_could_not_be(
@@ -91,7 +93,7 @@ def test_what_was_deleted_is_told_also_when_another_could_not_be(
         (task.storage / name / "weights").write_text("123")
     p = collect(task, ["one", "no/uuid", "two"], ["**/*"])
     assert p.returncode == 1
-    assert "could not be deleted: no/uuid: " in p.err  # type: ignore[attr-defined]  # see above
+    assert "could not be deleted: no/uuid: " in p.stderr
     (call,) = master.named("PATCH", "/api/v1/checkpoints")
     assert sorted(item["uuid"] for item in call.body["checkpoints"]) == ["one", "two"]
     assert list(task.storage.iterdir()) == []
@@ -129,7 +131,7 @@ def test_what_was_deleted_by_one_that_was_killed_is_told_by_the_next(
 
     master.on("PATCH", "/api/v1/checkpoints$", (200, {}))
     p = collect(task, ["one", "two", "gone"], ["**/*"])
-    assert p.returncode == 0, p.err  # type: ignore[attr-defined]  # see above
+    assert p.returncode == 0, p.stderr
     assert told(master) == [{"one": {}, "two": {}}] * 2
     assert list(task.storage.iterdir()) == []
 
