@@ -12,6 +12,7 @@ import fcntl
 import itertools
 import os
 import shutil
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -61,7 +62,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
             _remove(Path(os.environ.pop(_ENV)))
         finally:
             _watchdogs.pop().dismiss()
-    for child in (server.child for server in _started if server.child is not None):
+    for child in (server.process for server in _started):
+        assert isinstance(child, subprocess.Popen)
         if is_worker:
             child.returncode = 0  # others use it still: the run's own process stops it
         else:

@@ -17,6 +17,7 @@ import pytest
 from determined_master.store import embedded_files
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Account, Layout, default_layout
+from determined_master.store.embedded_processes import lives
 from determined_master.store.embedded_start import (
     connection_options,
     find_running,
@@ -129,8 +130,8 @@ async def exit_code_of(server: EmbeddedServer) -> int:
     Its parent is told a moment after the files by which others know a running server are gone.
     """
     assert server._server is not None
-    assert server._server.child is not None
-    return await asyncio.to_thread(server._server.child.wait, 30)
+    assert isinstance(server._server.process, subprocess.Popen)
+    return await asyncio.to_thread(server._server.process.wait, 30)
 
 
 async def test_a_server_that_a_dead_master_left_is_taken_over(layout: Layout) -> None:
@@ -170,6 +171,28 @@ async def test_a_server_that_does_not_answer_is_replaced(
     finally:
         await second.stop()
     await exit_code_of(first)
+
+
+async def test_what_a_killed_server_has_left_at_work_is_ended(layout: Layout) -> None:
+    """PostgreSQL would refuse to start while it lives; here the killed one is a zombie, too."""
+    first = EmbeddedServer(layout)
+    await first.start()
+    left = psutil.Process(first.pid).children()
+    assert left
+    for child in left:
+        child.suspend()
+    first._release()
+    os.kill(first.pid, signal.SIGKILL)
+    second = EmbeddedServer(layout)
+    try:
+        await second.start()
+        assert await ask(layout, "SELECT 1") == 1
+        assert not any(lives(child) for child in left)
+    finally:
+        for child in filter(lives, left):
+            child.kill()
+        await second.stop()
+        await exit_code_of(first)
 
 
 async def test_the_server_of_a_dead_master_can_be_stopped(layout: Layout) -> None:

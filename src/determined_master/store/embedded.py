@@ -89,8 +89,7 @@ class EmbeddedServer:
                 with told_when_full(self._layout):
                     self._server = await self._adopt() or await self._launch()
             except (DatabaseError, *DATABASE_ERRORS) as error:
-                # Its orphaned children may still hold the shared memory for a moment, and a full
-                # disk is full until somebody makes room: what runs waits for that.
+                # A full disk is full until somebody makes room: what runs waits for that.
                 failures += 1
                 _log.error("PostgreSQL does not start", extra={"error": str(error)})
 
