@@ -17,7 +17,7 @@ import pytest
 from determined_master.store import embedded_files
 from determined_master.store.embedded import EmbeddedServer
 from determined_master.store.embedded_files import Account, Layout, default_layout
-from determined_master.store.embedded_processes import lives
+from determined_master.store.embedded_processes import all_processes, lives, serves
 from determined_master.store.embedded_start import (
     connection_options,
     find_running,
@@ -43,6 +43,11 @@ def layout() -> Iterator[Layout]:
         made = Layout(Path(directory) / "postgres")
         yield made
         asyncio.run(stop(made))
+
+
+def processes_of(layout: Layout) -> list[psutil.Process]:
+    """The server and its children."""
+    return [process for process in all_processes() if serves(process, layout.data)]
 
 
 async def ask(layout: Layout, query: str):
@@ -193,6 +198,22 @@ async def test_what_a_killed_server_has_left_at_work_is_ended(layout: Layout) ->
             child.kill()
         await second.stop()
         await exit_code_of(first)
+
+
+async def test_a_start_that_is_called_off_leaves_no_server(layout: Layout) -> None:
+    """Nobody would stop it: the master that ends does not know it yet."""
+    server = EmbeddedServer(layout)
+    await server.start()
+    await server.stop()
+    starting = asyncio.ensure_future(server.start())
+    while not (begun := processes_of(layout)):
+        await asyncio.sleep(0)
+        assert not starting.done(), "it was up before anybody looked"
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not any(lives(process) for process in begun)
+    assert not processes_of(layout)
 
 
 async def test_the_server_of_a_dead_master_can_be_stopped(layout: Layout) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -45,23 +45,44 @@ def lives(process: psutil.Process) -> bool:
     """Whether it can still do anything: one that ends holds its memory until it is a zombie."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
+    except (psutil.Error, OSError):
         return False
+
+
+def all_processes() -> Iterator[psutil.Process]:
+    """What runs now; `psutil.process_iter` remembers programs of ids that others have since."""
+    for pid in psutil.pids():
+        with contextlib.suppress(psutil.Error, OSError):
+            yield psutil.Process(pid)
 
 
 def end_all(is_meant: Callable[[psutil.Process], bool], deadline_s: float) -> bool:
     """Kill the processes that are meant, and those that they start meanwhile.
 
+    Others of PostgreSQL that are about to end are waited for: whose they are cannot be seen any
+    more, and until they are gone they may hold memory of those that are meant.
+
     Returns:
         Whether none is left; False when the deadline passed first.
     """
     until = clock.monotonic_s() + deadline_s
-    while meant := [process for process in psutil.process_iter() if is_meant(process)]:
-        for process in meant:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
+    while True:
+        meant = [process for process in all_processes() if is_meant(process) or _ends(process)]
+        if not meant:
+            return True
         if clock.monotonic_s() > until:
             return False
+        for process in meant:
+            with contextlib.suppress(psutil.Error, OSError):
+                if is_meant(process):
+                    process.kill()
         while any(lives(process) for process in meant) and clock.monotonic_s() <= until:
             time.sleep(_POLL_S)
-    return True
+
+
+def _ends(process: psutil.Process) -> bool:
+    """Whether it is a process of PostgreSQL that has given up its program, as one that dies."""
+    try:
+        return process.name() == "postgres" and process.exe() == "" and lives(process)
+    except (psutil.Error, OSError):
+        return False

@@ -117,7 +117,7 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
     try:
         if await answers(layout, START_DEADLINE_S, server):
             return server
-    except asyncpg.PostgresError:  # the master's database could not be made
+    except BaseException:  # the master's database could not be made, or the master is to end
         await stop(layout, server)
         raise
     await stop(layout, server)
