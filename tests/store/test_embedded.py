@@ -16,14 +16,10 @@ import pytest
 
 from determined_master.store import embedded_files
 from determined_master.store.embedded import EmbeddedServer
+from determined_master.store.embedded_answers import connection_options
 from determined_master.store.embedded_files import Account, Layout, default_layout
 from determined_master.store.embedded_processes import all_processes, lives, serves
-from determined_master.store.embedded_start import (
-    connection_options,
-    find_running,
-    launch,
-    stop,
-)
+from determined_master.store.embedded_start import find_running, launch, stop
 from determined_master.store.errors import (
     DataDirInUse,
     DataDirUnreachable,
@@ -168,7 +164,7 @@ async def test_a_server_that_does_not_answer_is_replaced(
         impatient.setattr("determined_master.store.embedded.ADOPT_DEADLINE_S", 0.2)
         impatient.setattr("determined_master.store.embedded_start.STOP_DEADLINE_S", 0.3)
         # For the new server's first answer, too.
-        impatient.setattr("determined_master.store.embedded_start.QUERY_DEADLINE_S", 1.0)
+        impatient.setattr("determined_master.store.embedded_answers.QUERY_DEADLINE_S", 1.0)
         await second.start()
     try:
         assert second.pid != pid

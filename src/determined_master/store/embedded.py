@@ -17,13 +17,12 @@ from typing import IO
 
 import asyncpg
 
+from determined_master.store.embedded_answers import answers, connection_options
 from determined_master.store.embedded_files import Layout, account, make_directories
+from determined_master.store.embedded_processes import Server
 from determined_master.store.embedded_start import (
     ADOPT_DEADLINE_S,
     NO_SPACE,
-    Server,
-    answers,
-    connection_options,
     ensure_data,
     find_running,
     launch,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -12,6 +14,24 @@ import psutil
 from determined_master import clock
 
 _POLL_S = 0.01
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server process: our child, or one that another process started."""
+
+    process: subprocess.Popen[bytes] | psutil.Process
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which may be given to another program after its end."""
+        return self.process.pid
+
+    def is_alive(self) -> bool:
+        """Whether the process still runs; reaps it when it was ours and has ended."""
+        if isinstance(self.process, psutil.Process):
+            return lives(self.process)
+        return self.process.poll() is None
 
 
 def serves(process: psutil.Process, data: Path) -> bool:

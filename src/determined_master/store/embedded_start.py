@@ -9,14 +9,12 @@ import re
 import shutil
 import signal
 import subprocess
-from dataclasses import dataclass
 
-import asyncpg
 import psutil
 
 from determined_master import clock
+from determined_master.store.embedded_answers import answers
 from determined_master.store.embedded_files import (
-    DATABASE,
     PORT,
     USER,
     Account,
@@ -27,15 +25,13 @@ from determined_master.store.embedded_files import (
     give,
     make_directories,
 )
-from determined_master.store.embedded_processes import end_all, lives, makes, serves
+from determined_master.store.embedded_processes import Server, end_all, makes, serves
 from determined_master.store.errors import DiskFull, OtherServerVersion, ServerFailed
 
 START_DEADLINE_S = 60.0
-"""A server that recovers from a crash may take long before it answers."""
 ADOPT_DEADLINE_S = 10.0
 STOP_DEADLINE_S = 30.0
 KILL_DEADLINE_S = 10.0
-QUERY_DEADLINE_S = 5.0
 _POLL_S = 0.01
 _LOG_LIMIT_BYTES = 10 << 20
 _LEAST_ROOM_BYTES = 64 << 10
@@ -56,24 +52,6 @@ _SETTINGS = {
     "log_line_prefix": "%m [%p] ",
 }
 _UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server process: our child, or one that another process started."""
-
-    process: subprocess.Popen[bytes] | psutil.Process
-
-    @property
-    def pid(self) -> int:
-        """Its process id, which may be given to another program after its end."""
-        return self.process.pid
-
-    def is_alive(self) -> bool:
-        """Whether the process still runs; reaps it when it was ours and has ended."""
-        if isinstance(self.process, psutil.Process):
-            return lives(self.process)
-        return self.process.poll() is None
 
 
 async def ensure_data(layout: Layout, *, is_durable: bool = True) -> None:
@@ -139,17 +117,6 @@ def find_running(layout: Layout) -> Server | None:
     return Server(process) if serves(process, layout.data) else None
 
 
-async def answers(layout: Layout, deadline_s: float, server: Server) -> bool:
-    """Whether a query is answered before the deadline, and before the process ends."""
-    socket = layout.socket_dir / f".s.PGSQL.{PORT}"
-    until = clock.monotonic_s() + deadline_s
-    while clock.monotonic_s() < until and server.is_alive():
-        if socket.exists() and await _answers_now(layout):
-            return True
-        await asyncio.sleep(_POLL_S)
-    return False
-
-
 async def stop(layout: Layout, server: Server | None = None) -> bool:
     """Stop the server of this data directory, also when its master is dead.
 
@@ -176,40 +143,6 @@ async def stop(layout: Layout, server: Server | None = None) -> bool:
                 return True
             await asyncio.sleep(_POLL_S)
     raise ServerFailed(f"stopping PostgreSQL (process {found.pid})", "it survived SIGKILL")
-
-
-def connection_options(layout: Layout, database: str = DATABASE) -> dict[str, str | int]:
-    """Keyword arguments of `asyncpg.connect` for this server."""
-    return {
-        "host": str(layout.socket_dir),
-        "port": PORT,
-        "user": USER,
-        "password": layout.password.read_text().strip(),
-        "database": database,
-    }
-
-
-async def _answers_now(layout: Layout) -> bool:
-    """Ask for the master's database, which the first start makes here."""
-    try:
-        conn = await asyncpg.connect(
-            **connection_options(layout), ssl=False, timeout=QUERY_DEADLINE_S
-        )
-    except asyncpg.InvalidCatalogNameError:
-        conn = await asyncpg.connect(**connection_options(layout, "postgres"), ssl=False)
-        try:
-            await conn.execute(f"CREATE DATABASE {DATABASE}")
-        finally:
-            await conn.close()
-        return True
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        return False
-    try:
-        return bool(await conn.fetchval("SELECT 1", timeout=QUERY_DEADLINE_S) == 1)
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        return False
-    finally:
-        conn.terminate()
 
 
 def _clear_remains(layout: Layout) -> None:
