@@ -88,23 +88,22 @@ def run(
         loop.close()
 
 
-def shortest(seed: int, *, events: int, acts: int) -> Result:
-    """The run of the fewest acts of a seed that ends in a violation, found by halving.
+def shortest(seed: int, *, events: int, acts: int) -> tuple[int, Result]:
+    """The fewest acts of a seed that end in a violation, found by halving, and their run.
 
     Args:
-        acts: so many show one.
+        acts: so many show one: one more than were done, since the time that passes until the
+            next one belongs to the history as well.
     """
-    low, found = 0, run_seed(seed, events=events, acts=acts)
-    while low < found.acts and found.violations:
-        middle = (low + found.acts) // 2
+    low, high, found = 0, acts, run_seed(seed, events=events, acts=acts)
+    while low < high and found.violations:
+        middle = (low + high) // 2
         tried = run_seed(seed, events=events, acts=middle)
         if tried.violations:
-            found = tried
-            if tried.acts >= middle and middle == low:
-                break
+            high, found = middle, tried
         else:
             low = middle + 1
-    return found
+    return high, found
 
 
 def _play(cluster: Cluster, scenario: Scenario, end_s: float) -> int:
