@@ -85,4 +85,8 @@ def test_who_waits_too_long_goes_before_all_that_came_later(seed: int) -> None:
     until = T0 + timedelta(seconds=chance.randrange(12))
     waiting = [r for r in members if r.requested_at <= until and chance.random() < 0.6]
     made = drawn_forward(members, waiting)
-    assert [r.allocation_id for r in made] == one_after_the_other(members, waiting)
+    order = [r.allocation_id for r in made.order]
+    assert order == one_after_the_other(members, waiting)
+    places = {r.allocation_id: n for n, r in enumerate(members)}
+    passes = {id for n, id in enumerate(order) if any(places[o] < places[id] for o in order[n:])}
+    assert made.early == passes

@@ -124,7 +124,8 @@ class Allocation(State, frozen=True):
     """In the order of their ranks."""
     assigned_at: datetime | None = None
     is_long_awaited: bool = False
-    """Agents were drained for it: it is not asked to leave for being more than a share."""
+    """It had waited too long: it is asked to leave neither for being more than a share nor for
+    equals that it was started before."""
     is_ready: bool = False
     is_ready_untold: bool = False
     """Its service has said that it is ready; its chief is not known to run: told once it is."""

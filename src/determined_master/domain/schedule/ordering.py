@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Context, Decimal
 from operator import attrgetter
+from typing import NamedTuple
 
 from determined_master.domain.priorities import urgency
 from determined_master.domain.schedule.view import RequestView, Rules, RunningView, position_of
@@ -50,9 +51,15 @@ age_key = attrgetter("submitted_at", "requested_at", "allocation_id")
 """The order of waiting requests by age: the job's submission, the request, the id."""
 
 
-def drawn_forward(
-    members: Sequence[RequestView], waiting: Sequence[RequestView]
-) -> list[RequestView]:
+class Drawn(NamedTuple):
+    """Members of one priority, some of them before their place in the queue."""
+
+    order: list[RequestView]
+    early: frozenset[str]
+    """Ids of those who go before somebody that is ahead of them in the queue."""
+
+
+def drawn_forward(members: Sequence[RequestView], waiting: Sequence[RequestView]) -> Drawn:
     """Each of those who wait too long before the first member that came later than it.
 
     Args:
@@ -60,18 +67,21 @@ def drawn_forward(
         waiting: those of them that nobody may pass, in the same order.
     """
     if not waiting:
-        return list(members)
+        return Drawn(list(members), frozenset())
     # Stable: who began to wait at the same instant keeps the order of the queue.
     drawn = sorted(waiting, key=_asked_at)
     since = list(map(_asked_at, drawn))
     order: list[RequestView] = []
     served: set[str] = set()
+    early: set[str] = set()
     begin = 0
     for n, request in enumerate(members):
         if since[begin] < request.requested_at:
             end = bisect_left(since, request.requested_at, begin)
-            order += [r for r in drawn[begin:end] if r.allocation_id not in served]
-            served.update([r.allocation_id for r in drawn[begin:end]])
+            jumps = [r for r in drawn[begin:end] if r.allocation_id not in served]
+            order += jumps
+            early.update([r.allocation_id for r in jumps])
+            served.update([r.allocation_id for r in jumps])
             begin = end
             if begin == len(drawn):
                 order += [r for r in members[n:] if r.allocation_id not in served]
@@ -79,7 +89,7 @@ def drawn_forward(
         if request.allocation_id not in served:
             served.add(request.allocation_id)
             order.append(request)
-    return order
+    return Drawn(order, frozenset(early))
 
 
 def between(ahead: Position | None, behind: Position | None) -> Decimal:

@@ -7,6 +7,7 @@ is on and they can be asked to leave again (backfill).
 What is asked to leave for somebody is kept for them, so nobody who is less urgent slips in
 between: otherwise the same task could be started and asked to leave again and again. Between two
 jobs only that which is behind is ever asked to leave for the other, so they cannot take turns.
+What went before equals ahead of it, having waited too long, is not asked to leave for equals.
 
 Source: scheduling-and-provisioning b.3, b.4.
 """
@@ -71,6 +72,8 @@ class _Queue:
         self._settled: dict[DemandKey, bool] = {}
         """By demand for which nothing can be had in this pass: False where agents may be drained
         for somebody who has waited too long."""
+        self._early: set[str] = set()
+        """Those who go before equals that are ahead of them in the queue."""
 
     def serve(self, requests: Iterable[RequestView]) -> None:
         """Serve all in their order, one priority after the other."""
@@ -139,11 +142,16 @@ class _Queue:
             return members
         hopeless = {d for d in demands if not self.line.is_possible(d)}
         if not hopeless:
-            return drawn_forward(members, waiting)
+            return self._drawn(members, waiting)
         never = [r for r in members if demand_of(r) in hopeless]
         members = [r for r in members if demand_of(r) not in hopeless]
         waiting = [r for r in waiting if demand_of(r) not in hopeless]
-        return drawn_forward(members, waiting) + never
+        return self._drawn(members, waiting) + never
+
+    def _drawn(self, members: list[RequestView], waiting: list[RequestView]) -> list[RequestView]:
+        order, early = drawn_forward(members, waiting)
+        self._early |= early
+        return order
 
     def _serve(self, request: RequestView, ahead: str) -> tuple[bool, bool]:
         """Whether it was served, and whether less urgent ones must wait because it was not.
@@ -167,7 +175,8 @@ class _Queue:
             line.room.promise(parts)
             line.wait(request, "behind", ahead)
             return False, False
-        line.start(request, parts, is_backfill=bool(ahead))
+        is_early = request.allocation_id in self._early
+        line.start(request, parts, is_backfill=bool(ahead), is_long_awaited=is_early)
         self._active[request.job_id] = self._active.get(request.job_id, 0) + request.slots
         return True, False
 

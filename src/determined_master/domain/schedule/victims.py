@@ -7,6 +7,7 @@ be needed are spared.
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from itertools import islice
 
 from determined_master.domain.schedule.fitting import Demand, Gathered, could_fit, fit
@@ -16,6 +17,7 @@ from determined_master.domain.schedule.plan import Preempt
 from determined_master.domain.schedule.room import Parts
 from determined_master.domain.schedule.view import RequestView, RunningView
 
+_BEFORE_ALL = Decimal("-Infinity")
 MAX_SERVED = 32
 """Requests for which others are asked to leave in one pass; the rest is served by the next."""
 
@@ -100,7 +102,7 @@ class Victims:
         A request that was drawn forward for its patience leaves out a few too many for those of
         its priority that follow it.
         """
-        while self._first < len(self._left) and rank(self._left[self._first]) <= ahead:
+        while self._first < len(self._left) and _place(self._left[self._first]) <= ahead:
             one = self._left[self._first]
             if one.allocation_id not in self._taken:
                 self._room.could_leave(one, -1)
@@ -109,4 +111,13 @@ class Victims:
 
 def _urgency(one: RunningView) -> tuple[int, Position, datetime, str]:
     """The order of those who run, the most urgent first."""
-    return *rank(one), one.started_at, one.allocation_id
+    return *_place(one), one.started_at, one.allocation_id
+
+
+def _place(one: RunningView) -> Rank:
+    """Its place among those who may ask it to leave.
+
+    What had waited too long was started before equals that are ahead of it in the queue. By its
+    job's place they would ask it to leave at once, for the next of its job to start the same way.
+    """
+    return (one.priority, _BEFORE_ALL) if one.is_long_awaited else rank(one)

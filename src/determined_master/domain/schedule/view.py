@@ -91,7 +91,8 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     is_gone: bool = False
     """It was asked to leave, has left, and its next request is on its way: it holds nothing."""
     is_long_awaited: bool = False
-    """Others had passed it for too long before it started: its size is not held against it."""
+    """Others had passed it for too long before it started: neither its size nor its job's place
+    among equals is held against it."""
     started_at: datetime = PAST
     position: int | Decimal | None = None
     priority: int = 42
