@@ -12,6 +12,7 @@ import fcntl
 import itertools
 import os
 import shutil
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -24,15 +25,10 @@ import pytest
 from tests.quick_disk import PLACES, quick_directory
 from tests.watchdog import Watchdog
 
+from determined_master.store.embedded_answers import connection_options
 from determined_master.store.embedded_files import Layout
-from determined_master.store.embedded_start import (
-    Server,
-    connection_options,
-    ensure_data,
-    find_running,
-    launch,
-    stop,
-)
+from determined_master.store.embedded_processes import Server
+from determined_master.store.embedded_start import ensure_data, find_running, launch, stop
 from determined_master.store.migrate import migrate
 from determined_master.store.pool import Address, Pool, connect, embedded_address, open_pool
 
@@ -61,7 +57,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
             _remove(Path(os.environ.pop(_ENV)))
         finally:
             _watchdogs.pop().dismiss()
-    for child in (server.child for server in _started if server.child is not None):
+    for child in (server.process for server in _started):
+        assert isinstance(child, subprocess.Popen)
         if is_worker:
             child.returncode = 0  # others use it still: the run's own process stops it
         else:

@@ -16,13 +16,10 @@ import pytest
 
 from determined_master.store import embedded_files
 from determined_master.store.embedded import EmbeddedServer
+from determined_master.store.embedded_answers import connection_options
 from determined_master.store.embedded_files import Account, Layout, default_layout
-from determined_master.store.embedded_start import (
-    connection_options,
-    find_running,
-    launch,
-    stop,
-)
+from determined_master.store.embedded_processes import all_processes, lives, serves
+from determined_master.store.embedded_start import find_running, launch, stop
 from determined_master.store.errors import (
     DataDirInUse,
     DataDirUnreachable,
@@ -42,6 +39,11 @@ def layout() -> Iterator[Layout]:
         made = Layout(Path(directory) / "postgres")
         yield made
         asyncio.run(stop(made))
+
+
+def processes_of(layout: Layout) -> list[psutil.Process]:
+    """The server and its children."""
+    return [process for process in all_processes() if serves(process, layout.data)]
 
 
 async def ask(layout: Layout, query: str):
@@ -129,8 +131,8 @@ async def exit_code_of(server: EmbeddedServer) -> int:
     Its parent is told a moment after the files by which others know a running server are gone.
     """
     assert server._server is not None
-    assert server._server.child is not None
-    return await asyncio.to_thread(server._server.child.wait, 30)
+    assert isinstance(server._server.process, subprocess.Popen)
+    return await asyncio.to_thread(server._server.process.wait, 30)
 
 
 async def test_a_server_that_a_dead_master_left_is_taken_over(layout: Layout) -> None:
@@ -162,7 +164,7 @@ async def test_a_server_that_does_not_answer_is_replaced(
         impatient.setattr("determined_master.store.embedded.ADOPT_DEADLINE_S", 0.2)
         impatient.setattr("determined_master.store.embedded_start.STOP_DEADLINE_S", 0.3)
         # For the new server's first answer, too.
-        impatient.setattr("determined_master.store.embedded_start.QUERY_DEADLINE_S", 1.0)
+        impatient.setattr("determined_master.store.embedded_answers.QUERY_DEADLINE_S", 1.0)
         await second.start()
     try:
         assert second.pid != pid
@@ -170,6 +172,44 @@ async def test_a_server_that_does_not_answer_is_replaced(
     finally:
         await second.stop()
     await exit_code_of(first)
+
+
+async def test_what_a_killed_server_has_left_at_work_is_ended(layout: Layout) -> None:
+    """PostgreSQL would refuse to start while it lives; here the killed one is a zombie, too."""
+    first = EmbeddedServer(layout)
+    await first.start()
+    left = psutil.Process(first.pid).children()
+    assert left
+    for child in left:
+        child.suspend()
+    first._release()
+    os.kill(first.pid, signal.SIGKILL)
+    second = EmbeddedServer(layout)
+    try:
+        await second.start()
+        assert await ask(layout, "SELECT 1") == 1
+        assert not any(lives(child) for child in left)
+    finally:
+        for child in filter(lives, left):
+            child.kill()
+        await second.stop()
+        await exit_code_of(first)
+
+
+async def test_a_start_that_is_called_off_leaves_no_server(layout: Layout) -> None:
+    """Nobody would stop it: the master that ends does not know it yet."""
+    server = EmbeddedServer(layout)
+    await server.start()
+    await server.stop()
+    starting = asyncio.ensure_future(server.start())
+    while not (begun := processes_of(layout)):
+        await asyncio.sleep(0)
+        assert not starting.done(), "it was up before anybody looked"
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not any(lives(process) for process in begun)
+    assert not processes_of(layout)
 
 
 async def test_the_server_of_a_dead_master_can_be_stopped(layout: Layout) -> None:

@@ -22,8 +22,9 @@ def _tell_late(master: str) -> None:
     declare.warn(text)
 
 
-RETRIES = _retry.RetryPolicy(total=1, tell_late=_tell_late)
-"""A person waits: one more try, then say that the master is not there."""
+RETRIES = _retry.RetryPolicy(total=1, backoff_max_s=0.5, away_for_s=5.0, tell_late=_tell_late)
+"""A person waits: one more try, then say that the master is not there; some for one that is
+there and says that its database will be, too."""
 
 
 def address_of(args: argparse.Namespace) -> str:

@@ -17,13 +17,12 @@ from typing import IO
 
 import asyncpg
 
+from determined_master.store.embedded_answers import answers, connection_options
 from determined_master.store.embedded_files import Layout, account, make_directories
+from determined_master.store.embedded_processes import Server
 from determined_master.store.embedded_start import (
     ADOPT_DEADLINE_S,
     NO_SPACE,
-    Server,
-    answers,
-    connection_options,
     ensure_data,
     find_running,
     launch,
@@ -89,8 +88,7 @@ class EmbeddedServer:
                 with told_when_full(self._layout):
                     self._server = await self._adopt() or await self._launch()
             except (DatabaseError, *DATABASE_ERRORS) as error:
-                # Its orphaned children may still hold the shared memory for a moment, and a full
-                # disk is full until somebody makes room: what runs waits for that.
+                # A full disk is full until somebody makes room: what runs waits for that.
                 failures += 1
                 _log.error("PostgreSQL does not start", extra={"error": str(error)})
 

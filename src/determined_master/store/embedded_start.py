@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import os
 import re
 import shutil
 import signal
 import subprocess
-from dataclasses import dataclass
-from pathlib import Path
 
-import asyncpg
 import psutil
 
 from determined_master import clock
+from determined_master.store.embedded_answers import answers
 from determined_master.store.embedded_files import (
-    DATABASE,
     PORT,
     USER,
     Account,
@@ -29,14 +25,13 @@ from determined_master.store.embedded_files import (
     give,
     make_directories,
 )
+from determined_master.store.embedded_processes import Server, end_all, makes, serves
 from determined_master.store.errors import DiskFull, OtherServerVersion, ServerFailed
 
 START_DEADLINE_S = 60.0
-"""A server that recovers from a crash may take long before it answers."""
 ADOPT_DEADLINE_S = 10.0
 STOP_DEADLINE_S = 30.0
 KILL_DEADLINE_S = 10.0
-QUERY_DEADLINE_S = 5.0
 _POLL_S = 0.01
 _LOG_LIMIT_BYTES = 10 << 20
 _LEAST_ROOM_BYTES = 64 << 10
@@ -57,21 +52,6 @@ _SETTINGS = {
     "log_line_prefix": "%m [%p] ",
 }
 _UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server process; `child` is None when another process started it."""
-
-    layout: Layout
-    pid: int
-    child: subprocess.Popen[bytes] | None = None
-
-    def is_alive(self) -> bool:
-        """Whether the process still runs; reaps it when it was ours and has ended."""
-        if self.child is not None:
-            return self.child.poll() is None
-        return _is_ours(self.pid, self.layout)
 
 
 async def ensure_data(layout: Layout, *, is_durable: bool = True) -> None:
@@ -105,18 +85,17 @@ async def launch(layout: Layout, *, is_durable: bool = True) -> Server:
     command = [str(binaries(owner) / "postgres"), "-D", str(layout.data)]
     for name, value in settings.items():
         command += ["-c", f"{name}={value}"]
-    _forget_dead(layout)
+    await asyncio.to_thread(_clear_remains, layout)
     if layout.log.exists() and layout.log.stat().st_size > _LOG_LIMIT_BYTES:
         layout.log.replace(layout.log.with_suffix(".log.1"))
     layout.log.touch(mode=0o600)  # statements that fail are in it, with what they were to store
     with layout.log.open("ab") as log:
         said_before = log.tell()
-        child = _spawn(command, owner, log.fileno())
-    server = Server(layout, child.pid, child)
+        server = Server(_spawn(command, owner, log.fileno()))
     try:
         if await answers(layout, START_DEADLINE_S, server):
             return server
-    except asyncpg.PostgresError:  # the master's database could not be made
+    except BaseException:  # the master's database could not be made, or the master is to end
         await stop(layout, server)
         raise
     await stop(layout, server)
@@ -132,20 +111,10 @@ def find_running(layout: Layout) -> Server | None:
     """The server that runs on this data directory, whoever started it."""
     try:
         pid = int((layout.data / "postmaster.pid").read_text().split("\n", 1)[0])
-    except (OSError, ValueError):
+        process = psutil.Process(pid)
+    except (OSError, ValueError, psutil.Error):
         return None
-    return Server(layout, pid) if _is_ours(pid, layout) else None
-
-
-async def answers(layout: Layout, deadline_s: float, server: Server) -> bool:
-    """Whether a query is answered before the deadline, and before the process ends."""
-    socket = layout.socket_dir / f".s.PGSQL.{PORT}"
-    until = clock.monotonic_s() + deadline_s
-    while clock.monotonic_s() < until and server.is_alive():
-        if socket.exists() and await _answers_now(layout):
-            return True
-        await asyncio.sleep(_POLL_S)
-    return False
+    return Server(process) if serves(process, layout.data) else None
 
 
 async def stop(layout: Layout, server: Server | None = None) -> bool:
@@ -176,50 +145,17 @@ async def stop(layout: Layout, server: Server | None = None) -> bool:
     raise ServerFailed(f"stopping PostgreSQL (process {found.pid})", "it survived SIGKILL")
 
 
-def connection_options(layout: Layout, database: str = DATABASE) -> dict[str, str | int]:
-    """Keyword arguments of `asyncpg.connect` for this server."""
-    return {
-        "host": str(layout.socket_dir),
-        "port": PORT,
-        "user": USER,
-        "password": layout.password.read_text().strip(),
-        "database": database,
-    }
+def _clear_remains(layout: Layout) -> None:
+    """End what a dead server has left at work, and remove its pid and socket files.
 
-
-async def _answers_now(layout: Layout) -> bool:
-    """Ask for the master's database, which the first start makes here."""
-    try:
-        conn = await asyncpg.connect(
-            **connection_options(layout), ssl=False, timeout=QUERY_DEADLINE_S
-        )
-    except asyncpg.InvalidCatalogNameError:
-        conn = await asyncpg.connect(**connection_options(layout, "postgres"), ssl=False)
-        try:
-            await conn.execute(f"CREATE DATABASE {DATABASE}")
-        finally:
-            await conn.close()
-        return True
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        return False
-    try:
-        return bool(await conn.fetchval("SELECT 1", timeout=QUERY_DEADLINE_S) == 1)
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        return False
-    finally:
-        conn.terminate()
-
-
-def _forget_dead(layout: Layout) -> None:
-    """Remove the pid and socket files of a server of which nothing is left.
-
-    PostgreSQL refuses to start while the noted process id is in use, be it by a zombie or by
-    another program; but while children of the dead server live, its judgement is the right one.
+    PostgreSQL refuses to start while a process of the dead server lives, and while the noted
+    process id is in use, be it by a zombie or by another program. Without their server the
+    processes can finish nothing: what they had not committed is rolled back in any case.
     """
     noted = layout.data / "postmaster.pid"
     if not noted.exists() or find_running(layout) is not None:
         return
-    if not any(_is_ours(pid, layout) for pid in psutil.pids()):
+    if end_all(lambda process: serves(process, layout.data), STOP_DEADLINE_S):
         noted.unlink(missing_ok=True)
         for left in layout.socket_dir.iterdir():
             left.unlink(missing_ok=True)
@@ -228,7 +164,9 @@ def _forget_dead(layout: Layout) -> None:
 def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:
     ensure_password(layout, owner)
     unfinished = layout.root / "data.new"
-    _end_orphans(unfinished)
+    # What a first start that was killed has left at work would clear away what is made next.
+    # The data directory's lock is ours: it has no owner.
+    end_all(lambda process: makes(process, unfinished), STOP_DEADLINE_S)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
     give(unfinished, owner)
@@ -247,33 +185,6 @@ def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None
     if NO_SPACE in words:
         raise DiskFull(layout.root)
     raise ServerFailed(f"making a database in {layout.root}", words[-2000:])
-
-
-def _end_orphans(unfinished: Path) -> None:
-    """End what a first start that was killed has left at work there.
-
-    It would clear away what is made next. The data directory's lock is ours: it has no owner.
-    """
-    until = clock.monotonic_s() + STOP_DEADLINE_S
-    while clock.monotonic_s() < until:
-        left = [process for process in psutil.process_iter() if _works_in(process, unfinished)]
-        if not left:
-            return
-        for process in left:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        psutil.wait_procs(left, timeout=1)
-
-
-def _works_in(process: psutil.Process, directory: Path) -> bool:
-    try:
-        return (
-            process.status() != psutil.STATUS_ZOMBIE
-            and Path(process.exe()).name in ("initdb", "postgres")
-            and (str(directory) in process.cmdline() or Path(process.cwd()) == directory.resolve())
-        )
-    except (psutil.Error, OSError):
-        return False
 
 
 def _is_full(layout: Layout) -> bool:
@@ -305,16 +216,3 @@ def _major(owner: Account | None) -> str:
     if found is None:
         raise ServerFailed("asking PostgreSQL for its version", said)
     return found.group(1)
-
-
-def _is_ours(pid: int, layout: Layout) -> bool:
-    """A process id may have been given to another program since it was written down."""
-    try:
-        process = psutil.Process(pid)
-        return (
-            process.status() != psutil.STATUS_ZOMBIE
-            and Path(process.exe()).name == "postgres"
-            and Path(process.cwd()) == layout.data.resolve()
-        )
-    except (psutil.Error, OSError):
-        return False

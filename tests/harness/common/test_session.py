@@ -107,6 +107,32 @@ def test_an_internal_error_that_comes_late_is_asked_again_as_long_as_any(
         assert session.post("/x", json={}).json() == {"done": True}
 
 
+def test_a_master_whose_database_is_away_is_asked_for_a_time(
+    master: MasterDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(_session, "time", clock)
+    away = (503, {"error": {"error": "the database does not answer"}})
+    answers = iter([away, away, away, (200, {"done": True})])
+    policy = FAST._replace(total=1, all_methods=False, away_for_s=5.0)
+
+    def late(_: object) -> tuple[int, object]:
+        clock.now_s += 1
+        return next(answers, away)
+
+    master.on("GET", "/x$", late)
+    master.on("POST", "/x$", away)
+    with UnauthSession(master.url, max_retries=policy) as session:
+        assert session.get("/x").json() == {"done": True}
+        asked = len(master.calls)
+        with pytest.raises(errors.APIException, match="the database does not answer"):
+            session.get("/x")
+        assert len(master.calls) == asked + 6  # the last one five seconds after the first
+        with pytest.raises(errors.APIException, match="the database does not answer"):
+            session.post("/x", json={})
+        assert len(master.calls) == asked + 7
+
+
 def test_a_post_is_not_repeated_unless_it_may_be(master: MasterDouble) -> None:
     master.on("POST", "/x$", (502, {"error": {"error": "bad gateway"}}))
     with UnauthSession(master.url) as session, pytest.raises(errors.APIException):

@@ -27,6 +27,9 @@ class RetryPolicy(NamedTuple):
     """Stop trying so long after the first failure, whatever `total` says."""
     all_methods: bool = False
     statuses: FrozenSet[int] = frozenset((502, 503, 504))
+    away_for_s: float = 0.0
+    """How long a status of `statuses` is tried again, beyond `total`: a master whose database
+    starts again answers so."""
     internal_for_s: float = 0.0
     """How long a 500 is tried again: a master that loses its database may answer so."""
     tell_late: Optional[Callable[[str], None]] = None

@@ -191,14 +191,17 @@ class BaseSession:
     def _is_retried(
         self, method: str, attempt: int, since: float, outcome: Union[int, OSError]
     ) -> bool:
-        limit = self.retry.deadline_s
-        if isinstance(outcome, int) and outcome not in self.retry.statuses:
+        limit, waited_s = self.retry.deadline_s, time.monotonic() - since
+        is_patient = False
+        if outcome in self.retry.statuses:
+            is_patient = waited_s < self.retry.away_for_s
+        elif isinstance(outcome, int):
             if outcome != 500:
                 return False
             limit = self.retry.internal_for_s
-        if self._closed.is_set() or attempt > self.retry.total:
+        if self._closed.is_set() or (attempt > self.retry.total and not is_patient):
             return False
-        if limit is not None and time.monotonic() - since >= limit:
+        if limit is not None and waited_s >= limit:
             return False
         # A refused connection reached nobody, so any method may be sent again.
         return isinstance(outcome, ConnectionRefusedError) or self.retry.covers(method)
