@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-SCRIPT = """
+SCRIPT = '''
 import json, os, pathlib, random, sys
 import torch
 from toy import Bench, ToyTrial, data, weights
@@ -48,14 +48,19 @@ def fit(trial, **more):
     return bench.fit(trial, checkpoint_policy="none", **{**arguments, **more})
 
 
+def stored():
+    """The chief's word: what it stores may be half there when others look."""
+    return set(ranks.broadcast(bench.checkpoints() if ranks.rank == 0 else None))
+
+
 for aggregation in (1, 4):
     whole = fit(bench.trial(Shared, aggregation=aggregation))
-    known = set(bench.checkpoints())
+    known = stored()
     told[f"validations-{aggregation}"] = bench.reports.of("validation")
     parted = bench.trial(Shared, aggregation=aggregation)
     parted.acts[6] = lambda: setattr(parted.context._core.preempt, "now", ranks.rank == 0)
     fit(parted)
-    (saved,) = ranks.broadcast(sorted(set(bench.checkpoints()) - known))
+    (saved,) = stored() - known
     resumed = fit(bench.trial(Shared, aggregation=aggregation), latest_checkpoint=saved)
     told[f"left-{aggregation}"] = len(parted.seen)
     told[f"same-{aggregation}"] = weights(resumed) == weights(whole)
@@ -83,7 +88,7 @@ told["bare"] = all(
 pathlib.Path(f"told-{ranks.rank}.json").write_text(json.dumps(told))
 ranks.close()
 torch.distributed.destroy_process_group()
-"""
+'''
 
 
 @pytest.fixture(scope="module")
