@@ -131,9 +131,11 @@ class ShimProcess:
 
     async def _lose(self) -> None:
         """The shim ended without a word: the task has ended once all that it left is gone."""
-        await _end_leftovers(self._directory.container_id)
-        if not self._exit.done():
-            self._exit.set_result(lost_exit(self._directory, was_killed=self._was_killed))
+        try:
+            await _end_leftovers(self._directory.container_id)
+        finally:  # whatever came of it, somebody waits for the end
+            if not self._exit.done():
+                self._exit.set_result(lost_exit(self._directory, was_killed=self._was_killed))
 
     def _shim_complaint(self) -> str:
         try:
