@@ -246,7 +246,7 @@ class Cluster(ClusterApi):
             self.processes[name].terminate()
         for process in self.processes.values():
             try:
-                process.wait(20)
+                process.wait(120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -62,12 +62,15 @@ def test_what_runs_on_an_agent_that_is_disabled_goes_on_elsewhere(pair: Cluster)
 @covers("agent-config 7.agent_switch 7.drain")
 @covers("scheduling-and-provisioning b.6.drain")
 def test_a_draining_agent_keeps_its_task_and_gets_no_other(pair: Cluster) -> None:
-    first = pair.submit(config("sleep 3"), {})
+    gate = pair.root / "drained"
+    first = pair.submit(config(f"while [ ! -e {gate} ]; do sleep 0.05; done"), {})
     [place] = until(lambda: running_on(pair), what="a running task")
     shown = pair.post(f"/api/v1/agents/{place}/disable", {"drain": True})["agent"]
     assert (shown["enabled"], shown["draining"]) == (False, True)
     others = [pair.submit(config("true"), {}) for _ in range(2)]
     assert [pair.wait(e) for e in others] == ["COMPLETED"] * 2
+    assert running_on(pair) == [place]
+    gate.touch()
     assert pair.wait(first) == "COMPLETED"
     assert agent(pair, place)["enabled"] is False
 
@@ -92,6 +95,7 @@ def test_switches_survive_the_master(pair: Cluster) -> None:
     pair.kill("master")
     pair.start_master()
     until(lambda: len(pair.get("/api/v1/agents")["agents"]) == 2, what="both agents")
+    until(lambda: pair.connected() == ["agent-1"], what="the one that is not switched off")
     assert agent(pair, "agent-0")["draining"] is True
     other = agent(pair, "agent-1")
     assert other["enabled"] is True

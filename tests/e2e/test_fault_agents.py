@@ -130,7 +130,7 @@ def said_to(cluster: Cluster, who: Hello) -> Refused:
     """Why an agent that says this is refused."""
     with connect(f"ws://127.0.0.1:{cluster.port}/agents") as link:
         link.send(msgspec.json.encode(who))
-        answer = msgspec.json.decode(link.recv(20), type=FromMaster)
+        answer = msgspec.json.decode(link.recv(60), type=FromMaster)
     assert isinstance(answer, Refused)
     return answer
 

@@ -120,7 +120,7 @@ def test_a_clock_that_jumps_ahead_ends_nobodys_time_to_leave(
     [trial] = skewed.trials(experiment)
     assert trial["checkpointCount"] == 1
     assert skewed.state(experiment) == "PAUSED"
-    assert "the clock has jumped" in skewed.log()
+    until(lambda: "the clock has jumped" in skewed.log(), what="that the master notices")
     skewed.post(f"/api/v1/experiments/{experiment}/kill")
     assert skewed.wait(experiment) == "CANCELED"
     assert "did not leave" not in skewed.text(trial["id"])

@@ -39,17 +39,18 @@ with core.init() as context:
 '''
 
 BOMB = '''
-"""Forks without end; nine generations, should nobody bound it."""
-import os, sys, time
+"""Forks without end; nine generations, should nobody bound it. It lives until it was counted."""
+import os, pathlib, time
 
-until = time.monotonic() + 6
+place = pathlib.Path(os.environ["PLACE"])
 for generation in range(9):
     try:
         os.fork()
     except OSError as error:
         print("the bomb met:", error, flush=True)
+        (place / "met").touch()
         break
-while time.monotonic() < until:
+while not (place / "counted").exists():
     time.sleep(0.05)
 '''
 
@@ -129,15 +130,22 @@ def test_a_task_that_ignores_every_signal_is_ended_when_its_time_is_over(
 
 def test_a_fork_bomb_meets_its_bound_and_dies_with_its_task(bounded: Cluster) -> None:
     most = 0
+    place = bounded.root / "bomb"
+    place.mkdir()
+    place.chmod(0o777)
 
-    def is_over() -> bool:
+    def has_grown() -> bool:
         nonlocal most
+        is_bounded = (place / "met").exists()
         most = max(most, len(processes_of_tasks(bounded)))
-        return bounded.state(experiment) == "COMPLETED"
+        return is_bounded and most > 40
 
-    experiment = bounded.submit(config("python3 t.py"), {"t.py": BOMB})
-    until(is_over, what="the end of the bomb")
-    assert 40 < most < MOST, "the bomb was bounded"
+    given = config(environment={"environment_variables": [f"PLACE={place}"]})
+    experiment = bounded.submit(given, {"t.py": BOMB})
+    until(has_grown, what="that the bomb meets its bound")
+    (place / "counted").touch()
+    assert bounded.wait(experiment) == "COMPLETED"
+    assert most < MOST, "the bomb was bounded"
     [trial] = bounded.trials(experiment)
     assert "the bomb met:" in bounded.text(trial["id"])
     until(lambda: not processes_of_tasks(bounded), what="the end of all of its processes")

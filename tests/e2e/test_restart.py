@@ -59,6 +59,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -176,9 +177,11 @@ def test_what_is_queued_stays_so_in_its_place(robust: Cluster) -> None:
 @covers("scheduling-and-provisioning d.3.buffered")
 def test_what_was_ordered_of_an_agent_that_died_starts_when_it_is_back(robust: Cluster) -> None:
     """The order was given to an agent that stands still, and then both died."""
-    only(robust, "agent-0")
-    with stopped(robust, "agent-0"):
-        held = Held(robust, "ordered")
+    only(robust, "nobody")
+    held = Held(robust, "ordered")
+    until(lambda: robust.state(held.id) == "QUEUED", what="a queue")
+    with stopped(robust, "agent-0"):  # for which a master has patience for some seconds only
+        robust.post("/api/v1/agents/agent-0/enable")
         until(lambda: "was assigned to an agent" in held.text(), what="the order")
         stop(robust, "agent-0", "master")
     restart(robust, "master", "agent-0")
@@ -244,7 +247,8 @@ def test_work_of_a_missing_container_starts_again_and_counts_no_restart(robust: 
     agent = held.began()
     robust.kill(agent)
     for pid in [*shims(robust.root / "agents" / agent), *held.processes()]:
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has gone with its shim
+            os.kill(pid, signal.SIGKILL)
     until(lambda: not held.processes(), what="the end of its processes")
     robust.start_agent(agent)
     held.began(2)

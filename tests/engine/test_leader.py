@@ -168,6 +168,8 @@ async def test_a_leader_that_loses_its_connection_settles_what_was_posted(
 
     assert sorted(outcome.version for outcome in outcomes) == list(range(1, 101))
     assert (await engine.read("tally", "a")).total == 100
+    async with asyncio.timeout(60):  # the server may take its time to end a connection
+        await engine.wait_while_leading(epoch)
     assert await engine.wait_until_leading() > epoch
 
 

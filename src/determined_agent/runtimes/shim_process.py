@@ -20,7 +20,10 @@ from determined_wire.agent_link import Address, Failure
 
 _PATIENCE_S = 5.0
 """After so long a shim that was told to end everything is ended by hand."""
-_PID_WAIT_S = 5.0
+_PID_WAIT_S = 60.0
+"""A shim says who it is some 20 ms after its start, on a machine that is very busy far later."""
+_GONE_S = 30.0
+"""What was killed and is not gone by then hangs in the kernel: nobody can end it."""
 _BOOT = "import sys; sys.path.append({0!r}); from determined_agent.shim import main; {1}"
 
 
@@ -38,6 +41,7 @@ class ShimProcess:
         self._said: asyncio.Future[bytes] | None = None
         self._exit: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         self._by_hand: asyncio.TimerHandle | None = None
+        self._losing: asyncio.Task[None] | None = None
         asyncio.get_running_loop().add_reader(pidfd, self._on_exit)
 
     def listen(self, fd: int) -> None:
@@ -76,10 +80,12 @@ class ShimProcess:
         """Send a signal to the task's process group; 9 ends its whole tree."""
         if self._exit.done():
             return
+        self._was_killed = self._was_killed or number == signal.SIGKILL
+        if self._losing is not None:
+            return  # the shim has ended, and all that it left is being ended
         if number != signal.SIGKILL:
             self._send(number)
             return
-        self._was_killed = True
         self._send(KILL_ALL)
         if self._by_hand is None:
             loop = asyncio.get_running_loop()
@@ -93,6 +99,8 @@ class ShimProcess:
         """Let go; the shim and its task run on."""
         if self._by_hand is not None:
             self._by_hand.cancel()
+        if self._losing is not None:
+            self._losing.cancel()
         if not self._exit.done():
             self._exit.cancel()
         if self._pidfd >= 0:
@@ -115,10 +123,19 @@ class ShimProcess:
             self._by_hand.cancel()
         with contextlib.suppress(ChildProcessError):  # an earlier agent started it
             os.waitpid(self._pid, os.WNOHANG)
-        if not self._exit.done():
-            self._exit.set_result(
-                self._directory.exit() or lost_exit(self._directory, was_killed=self._was_killed)
-            )
+        end = self._directory.exit()
+        if end is None:
+            self._losing = asyncio.get_running_loop().create_task(self._lose())
+        elif not self._exit.done():
+            self._exit.set_result(end)
+
+    async def _lose(self) -> None:
+        """The shim ended without a word: the task has ended once all that it left is gone."""
+        try:
+            await _end_leftovers(self._directory.container_id)
+        finally:  # whatever came of it, somebody waits for the end
+            if not self._exit.done():
+                self._exit.set_result(lost_exit(self._directory, was_killed=self._was_killed))
 
     def _shim_complaint(self) -> str:
         try:
@@ -159,7 +176,7 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
     lock_fd = directory.lock()
     if lock_fd is not None:
         os.close(lock_fd)
-        return directory.exit() or lost_exit(directory, was_killed=False)
+        return await _past_exit(directory)
     deadline = clock.monotonic_s() + _PID_WAIT_S
     while clock.monotonic_s() < deadline:
         pid = directory.shim_pid()
@@ -176,14 +193,12 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
         lock_fd = directory.lock()
         if lock_fd is not None:
             os.close(lock_fd)
-            return directory.exit() or lost_exit(directory, was_killed=False)
-    return lost_exit(directory, was_killed=False)
+            return await _past_exit(directory)
+    return await _past_exit(directory)
 
 
 def lost_exit(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
-    """The end of a task whose shim left no status: end what is left of it."""
-    marker = f"DET_CONTAINER_ID={directory.container_id}".encode()
-    kill_all(lambda: [*_members(marker), *members_of_group(directory.container_id)])
+    """The end of a task whose shim left no status."""
     if was_killed:
         failure = Failure("container_failed", "container was killed", 137)
         return Exit(exit_code=137, failure=failure)
@@ -191,6 +206,25 @@ def lost_exit(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
     if not directory.had_shim():
         message = "the agent ended before it could start the task"
     return Exit(failure=Failure("restore_error", message))
+
+
+async def _end_leftovers(container_id: str) -> None:
+    """End what a shim left, and return when it is gone.
+
+    Who is killed lives on until its turn comes, with all that it holds: told of an end before
+    that, the master would give its devices to the next.
+    """
+    marker = f"DET_CONTAINER_ID={container_id}".encode()
+
+    def left() -> list[int]:
+        return [*_members(marker), *members_of_group(container_id)]
+
+    give_up_at = clock.monotonic_s() + _GONE_S
+    pause_s = 0.001
+    while left() and clock.monotonic_s() < give_up_at:
+        kill_all(left)
+        await asyncio.sleep(pause_s)
+        pause_s = min(2 * pause_s, 0.1)
 
 
 def _spawn(directory: Path, fds: tuple[int, int, int, int]) -> int:
@@ -206,6 +240,14 @@ def _spawn(directory: Path, fds: tuple[int, int, int, int]) -> int:
     finally:
         for fd in moved:
             os.close(fd)
+
+
+async def _past_exit(directory: ContainerDirectory) -> Exit:
+    """How a task ended whose shim is gone; nothing of it is left then."""
+    end = directory.exit()
+    if end is None:
+        await _end_leftovers(directory.container_id)
+    return end or lost_exit(directory, was_killed=False)
 
 
 def _members(marker: bytes) -> list[int]:

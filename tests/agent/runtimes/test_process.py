@@ -18,7 +18,7 @@ from tests.covers import covers
 
 from determined_agent.directory import Exit
 from determined_agent.output import Position, read_chunk
-from determined_agent.process_tree import descendants
+from determined_agent.process_tree import descendants, kill_all
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.process import ProcessRuntime
 from determined_agent.runtimes.process_bound import make_group, remove_group
@@ -182,8 +182,33 @@ class TestWhatGoesWrong:
         assert end.exit_code is None
         assert end.failure is not None
         assert end.failure.type == "restore_error"
-        marker = f"DET_CONTAINER_ID={directory.container_id}"
-        await until(lambda: processes_with(marker) == [])
+        assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
+
+    async def test_its_end_is_told_when_the_last_of_it_is_gone(
+        self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Who is killed lives on until its turn comes, on a busy machine for a while."""
+        tries = 0
+
+        def kill_late(find: Callable[[], list[int]]) -> None:
+            nonlocal tries
+            tries += 1
+            if tries > 5:
+                kill_all(find)
+
+        monkeypatch.setattr("determined_agent.runtimes.shim_process.kill_all", kill_late)
+        directory, handle = await workshop.launch(
+            spec("import os, time", "os.fork()", "os.write(1, b'ready\\n')", "time.sleep(600)")
+        )
+        await until(lambda: lines_of(directory) == ["ready", "ready"])
+        shim = directory.shim_pid()
+        assert shim is not None
+        os.kill(shim, signal.SIGKILL)
+        await until(lambda: tries > 0)
+        handle.signal(9)
+        end = await asyncio.wait_for(handle.wait(), 60)
+        assert processes_with(f"DET_CONTAINER_ID={directory.container_id}") == []
+        assert end.exit_code == 137, "it was to be killed anyway"
 
     async def test_with_a_killed_shim_ends_also_who_has_left_everything_behind(
         self, workshop: Workshop
@@ -209,7 +234,7 @@ class TestWhatGoesWrong:
         assert shim is not None
         os.kill(shim, signal.SIGKILL)
         await asyncio.wait_for(handle.wait(), 60)
-        await until(lambda: processes_with(mark) == [])
+        assert processes_with(mark) == []
 
     async def test_a_shim_that_stands_still_is_ended_by_hand(
         self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch

@@ -15,7 +15,7 @@ def backend_of(
     listener: Listener,
     events: Recorder,
     *,
-    wait_s: float = 25.0,
+    wait_s: float = 90.0,
     door: Any = None,
     epoch: int = 1,
     times: LinkTimes | None = None,
