@@ -108,6 +108,13 @@ class Server:
         process.at_death.append(made.cut)
         return made
 
+    def forget_epoch_of(self, tx: Transaction | None) -> None:
+        """A transaction is over, which may have shared the epoch or wanted to raise it."""
+        if tx is not None:
+            self.epoch_sharers.pop(tx, None)
+        if self.epoch_owner is tx:
+            self.epoch_owner = None
+
     def cut_all(self, process: Process | None = None) -> None:
         """Lose the connections of one process, or of all."""
         for connection in list(self.connections):
@@ -260,13 +267,14 @@ class SimConnection:
         tx = self._tx or Transaction(self._server.tables)
         try:
             rows = await handler(Statement(self._server, self, tx, query, args))
+            self._check()  # it may have waited for a lock, and have it now
         except BaseException as error:
             if self._tx is None:
                 tx.roll_back()
+                self._server.forget_epoch_of(tx)
             if not isinstance(error, asyncpg.PostgresError) and isinstance(error, Exception):
                 self._server.on_defect(f"{sender} broke the database: {error!r}")
             raise
-        self._check()  # it may have waited for a lock
         if self._tx is None:
             tx.commit()
         return rows if isinstance(rows, str) else [Record(row) for row in rows or ()]
@@ -274,10 +282,7 @@ class SimConnection:
     def _end(self, how: Callable[[], None]) -> None:
         tx, self._tx = self._tx, None
         how()
-        if tx is not None:
-            self._server.epoch_sharers.pop(tx, None)
-        if self._server.epoch_owner is tx:
-            self._server.epoch_owner = None
+        self._server.forget_epoch_of(tx)
 
     def _check(self) -> None:
         if self._is_cut:

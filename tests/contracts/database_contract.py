@@ -199,6 +199,25 @@ class DatabaseContract:
         assert isinstance(error, Exception)
         assert is_connection_loss(one, error)
 
+    async def test_who_is_lost_while_it_waits_holds_nothing_when_its_turn_comes(
+        self, store: Store
+    ) -> None:
+        holder, lost, other = await store.connect(), await store.connect(), await store.connect()
+        await applied(holder, added("a", 1))
+        held = Held()
+        open_one = asyncio.create_task(applied(holder, added("a", 2, within=held)))
+        await held.begins()
+        waiting = asyncio.create_task(applied(lost, added("a", 4)))
+        assert await is_waiting(waiting)
+        lost.terminate()
+        held.let_go()
+        await open_one
+        async with asyncio.timeout(SECONDS):
+            with pytest.raises(Exception, match="connection"):
+                await waiting
+            [outcome] = await applied(other, added("a", 8))
+        assert outcome.state.total == 11
+
     async def test_two_that_make_one_aggregate_conflict(self, store: Store) -> None:
         one, two = await store.connect(), await store.connect()
         await applied(one, added("first of its month", 1))
