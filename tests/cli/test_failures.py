@@ -276,14 +276,17 @@ def test_a_stream_that_is_closed_is_no_crash(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("unbuffered", ["1", ""], ids=["at once", "at the end"])
 def test_output_that_nothing_can_be_written_to_is_told_without_a_number(
-    master: FakeMaster,
+    master: FakeMaster, unbuffered: str
 ) -> None:
+    """Python writes at once, or, by default, when the command is over."""
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "determined.cli", "e", "list"],
             stdout=full,
             stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
             text=True,
             check=False,
             timeout=60,

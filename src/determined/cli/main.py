@@ -42,7 +42,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader of our output has left; nothing more may be written, also not at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
 
 
@@ -76,6 +76,7 @@ def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
     try:
         with contextlib.ExitStack() as args.closing:
             status = declare.load(args.run)(args)
+        sys.stdout.flush()  # what cannot be written is told as any other failure
     except errors.CliError as error:
         return _failed(args, error)
     except BrokenPipeError:
@@ -88,7 +89,6 @@ def _run(args: argparse.Namespace, may_ask: bool = True) -> int:
         if may_ask and _is_trusted_now(args, error):
             return _run(args, may_ask=False)
         return _failed(args, error)
-    sys.stdout.flush()
     return status or 0
 
 
@@ -101,8 +101,18 @@ def _is_trusted_now(args: argparse.Namespace, error: Exception) -> bool:
     return trust.is_accepted(connect.address_of(args), error)
 
 
+def _drop_output() -> None:
+    """Let what is still to be written go nowhere, also at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _failed(args: argparse.Namespace, error: Exception) -> int:
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        _drop_output()
     text = errors.in_words(error)
     if text == _REFUSAL:
         text += (

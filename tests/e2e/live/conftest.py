@@ -126,9 +126,10 @@ class Person:
 
         def is_gone() -> bool:
             try:
-                self.experiment(number)
+                shown = self.experiment(number)
             except NotFoundException:
                 return True
+            assert shown["state"] != "STATE_DELETE_FAILED", shown
             return False
 
         until(is_gone, what=f"the end of experiment {number}")

@@ -85,10 +85,12 @@ class DirectoryStorageManager(StorageManager):
         manifest = self.readable_manifest(tgt)
         if manifest is not None and not os.path.isdir(self._path(tgt)):
             return {}  # what a deletion that was cut short has left
-        resources = self.list_paths(tgt)
+        root = self._existing(tgt)
+        with named(f"listing checkpoint {tgt}", self.base_path):
+            # Two tasks may delete it at once: one by the policy, one with its experiment.
+            resources = _files.list_directory(root, is_shrinking=True)
         files = [path for path in resources if not path.endswith("/")]
         doomed = [path for path in files if _files.matches_any(path, globs)]
-        root = self._path(tgt)
         if len(doomed) == len(files) and globs:
             if manifest is None:
                 self.leave_mark(tgt)
@@ -101,7 +103,8 @@ class DirectoryStorageManager(StorageManager):
             is_sealed = smaller is None or self._seal_if_room(tgt, smaller)
             with named(f"deleting checkpoint {tgt}", self.base_path):
                 for path in doomed:
-                    os.unlink(os.path.join(root, path))
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(os.path.join(root, path))
                 _remove_empty(root, resources)
             if smaller is not None and not is_sealed:
                 self.seal(tgt, smaller)

@@ -5,21 +5,30 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from typing import Callable, Dict, Iterable, Iterator, List, Optional, Set, Union
+import sys
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Union
 
 Selector = Optional[Callable[[str], bool]]
 """Whether to take a path, relative to the checkpoint's root; a directory's ends with a slash."""
+_NOTHING = contextlib.nullcontext()
 
 
-def list_directory(root: str) -> Dict[str, int]:
+def list_directory(root: str, *, is_shrinking: bool = False) -> Dict[str, int]:
     """Sizes in bytes of all files below `root`, by relative path.
 
     A directory's path ends with a slash and its size is 0. Links are followed, each
     directory once, so that a link into the tree cannot make it endless.
 
+    Args:
+        root: the directory.
+        is_shrinking: somebody may delete of it meanwhile: what goes is left out.
+
     Raises:
         ValueError: `root` is not a directory.
+        FileNotFoundError: something went while it was listed.
     """
+    if is_shrinking:
+        return dict(_walk(root, contextlib.suppress(FileNotFoundError)))
     if not os.path.isdir(root):
         raise ValueError(f"checkpoint directory {root!r} is not a directory")
     return dict(_walk(root))
@@ -87,12 +96,13 @@ def remove_tree(path: str, attempts: int = 5) -> None:
     import shutil
     import time
 
+    goes_on: Dict[str, Any] = {"onerror": lambda _call, _path, info: _unless_gone(info[1])}
+    if sys.version_info >= (3, 12):
+        goes_on = {"onexc": lambda _call, _path, error: _unless_gone(error)}
     for left in reversed(range(attempts)):
         try:
-            shutil.rmtree(path)
-        except OSError as error:
-            if isinstance(error, FileNotFoundError) and not os.path.lexists(path):
-                return
+            shutil.rmtree(path, **goes_on)
+        except OSError:
             if not left:
                 raise
             time.sleep(0.2)
@@ -100,15 +110,30 @@ def remove_tree(path: str, attempts: int = 5) -> None:
             return
 
 
-def _walk(root: str) -> Iterator[tuple[str, int]]:
+def _unless_gone(error: BaseException) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
+def _walk(
+    root: str, spared: contextlib.AbstractContextManager[Any] = _NOTHING
+) -> Iterator[tuple[str, int]]:
+    """All below `root`; errors that `spared` holds back cost that one entry."""
     seen = {os.path.realpath(root)}
     pending: List[str] = [""]
     while pending:
         prefix = pending.pop()
-        for entry in os.scandir(os.path.join(root, prefix)):
+        entries: List[os.DirEntry[str]] = []
+        with spared:
+            entries = list(os.scandir(os.path.join(root, prefix)))
+        for entry in entries:
             path = prefix + entry.name
             if not entry.is_dir():
-                yield path, entry.stat().st_size
+                size = None
+                with spared:
+                    size = entry.stat().st_size
+                if size is not None:
+                    yield path, size
                 continue
             yield path + "/", 0
             real = os.path.realpath(entry.path)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import pytest
 from tests.contracts.storage_contract import Shelf, StorageContract, contents, source
 
 from determined.common import storage
 from determined.common.storage._files import matches_any
+from determined.errors import CheckpointNotFound
 
 __all__ = ["source"]
 
@@ -145,3 +150,51 @@ def test_what_another_leaves_who_removes_the_same_tree_goes_too(tmp_path: pathli
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert not tree.exists()
+
+
+def test_two_that_delete_a_checkpoint_at_once_both_succeed(
+    manager: storage.DirectoryStorageManager, tmp_path: pathlib.Path
+) -> None:
+    """As a task by the policy and one with the experiment do, on machines of their own."""
+    folder = tmp_path / "many"
+    for number in range(300):
+        (folder / f"part-{number % 10}").mkdir(parents=True, exist_ok=True)
+        (folder / f"part-{number % 10}" / f"{number}.bin").write_bytes(b"1")
+    both = threading.Barrier(2)
+
+    def delete(uuid: str) -> str:
+        both.wait()
+        try:
+            return str(manager.clear(uuid, ["**/*"]))
+        except CheckpointNotFound:
+            return "it is gone"
+
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(20):
+            uuid = str(uuid4())
+            manager.upload(folder, uuid)
+            said = set(threads.map(delete, [uuid, uuid]))
+            assert said in ({"{}"}, {"{}", "it is gone"})
+            assert not (pathlib.Path(manager.base_path) / uuid).exists()
+
+
+def test_what_goes_while_it_is_listed_is_left_out_of_a_deletion(
+    manager: storage.DirectoryStorageManager,
+    tree: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    uuid = str(uuid4())
+    manager.upload(tree, uuid)
+    own = pathlib.Path(manager.base_path) / uuid
+
+    with monkeypatch.context() as other:
+
+        def scan_and_lose(path: str) -> list[os.DirEntry[str]]:
+            other.undo()
+            found = list(os.scandir(path))
+            shutil.rmtree(own)
+            return found
+
+        other.setattr(os, "scandir", scan_and_lose)
+        assert manager.clear(uuid, ["**/*"]) == {}
+    assert not own.exists()
