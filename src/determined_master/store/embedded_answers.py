@@ -45,12 +45,15 @@ async def answers(layout: Layout, deadline_s: float, server: Server) -> bool:
     """
     socket = layout.socket_dir / f".s.PGSQL.{PORT}"
     began = told = last = clock.monotonic_s()
-    while server.is_alive() and (now := clock.monotonic_s()) < last + deadline_s:
+    while server.is_alive():
         said = await _answer_now(layout) if socket.exists() else "nothing"
+        now = clock.monotonic_s()
         if said == "rows":
             return True
         if said == "later":
             last = now
+        elif now > last + deadline_s:
+            return False
         if now > told + TELL_EVERY_S:
             told = now
             why = "it recovers from a crash" if said == "later" else "it does not answer"
