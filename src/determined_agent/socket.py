@@ -48,12 +48,17 @@ log = logging.getLogger(__name__)
 MAX_FRAME_BYTES = 128 * 1024**2
 _WELCOME_S = 60.0
 _FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 30.0
+_LONGEST_PAUSE_S = 10.0
+"""Well within the pool's `agent_reconnect_wait` (25 s), which begins when the master lets agents
+in again: who dials later finds its tasks given up."""
+_MOST_DOUBLINGS = 7
 _EAGER_DOUBLINGS = 3
 _EAGER_ATTEMPTS = 70
 """A master that starts again is back within seconds: for about a minute pauses stay below one."""
 _LASTING_S = 10.0
 """A connection that ends before is no reason to dial again at once."""
+_SHORT_LIVED_DOUBLINGS = 5
+"""After many such: a few seconds, for the master waits as above."""
 _ATTEMPTS = 5
 """With a hook for a lost connection and no number of attempts set."""
 
@@ -189,9 +194,7 @@ class Link:
     def _pause_s(self) -> float:
         settings, limit = self._settings, self._limit
         if limit is None:
-            doublings = min(max(doublings_after(self._failures), self._short_lived), 16)
-            doubled_s = float(_FIRST_PAUSE_S * 2**doublings)
-            return min(_LONGEST_PAUSE_S, doubled_s) * (0.5 + entropy.jitter() / 2)
+            return pause_after_s(self._failures, self._short_lived) * (0.5 + entropy.jitter() / 2)
         if self._failures > limit:
             where = f"{settings.master_host}:{settings.master_port}"
             attempts = f"{limit} attempt{'' if limit == 1 else 's'}"
@@ -334,12 +337,17 @@ class Link:
             await self._news.wait()
 
 
-def doublings_after(failures: int) -> int:
-    """How often the first pause is doubled after so many failed attempts in a row.
+def pause_after_s(failures: int, short_lived: int) -> float:
+    """The longest pause before the next attempt, in seconds.
 
-    Thrice at most for the first minute, then once more with each attempt.
+    Args:
+        failures: attempts in a row that failed. The pause is doubled thrice at most for the first
+            minute, then once more with each attempt.
+        short_lived: connections in a row that ended soon after the master had let the agent in.
     """
-    return min(failures, _EAGER_DOUBLINGS) + max(failures - _EAGER_ATTEMPTS, 0)
+    failed = min(failures, _EAGER_DOUBLINGS) + max(failures - _EAGER_ATTEMPTS, 0)
+    doublings = max(failed, min(short_lived, _SHORT_LIVED_DOUBLINGS))
+    return min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(doublings, _MOST_DOUBLINGS))
 
 
 def _join_token(settings: Settings) -> str:

@@ -184,7 +184,17 @@ def check_closed_once(cluster: Cluster, experiment: int) -> None:
     assert list(closed.values()) == [1] * TRIALS
     for trial in trials:
         task = cluster.get(f"/api/v1/tasks/{trial['taskId']}")["task"]
-        assert [a["allocationId"].rpartition(".")[2] for a in task["allocations"]] == ["1"]
+        runs = [a["allocationId"].rpartition(".")[2] for a in task["allocations"]]
+        if runs != ["1"]:  # shown by pytest when the next line fails
+            sys.stdout.write(why_again(cluster, trial["id"]))
+        assert runs == ["1"]
+
+
+def why_again(cluster: Cluster, trial: int) -> str:
+    """All that is known about a trial that was started more than once."""
+    told = cluster.get(f"/api/v1/trials/{trial}/story", limit=1000)["lines"]
+    story = "".join(json.dumps(line) + "\n" for line in told)
+    return f"{story}{cluster.text(trial)}{cluster.log()}{cluster.log('agent-0')}"
 
 
 def check_ledger(cluster: Cluster, experiment: int, ledger: Path) -> None:

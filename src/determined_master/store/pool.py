@@ -13,6 +13,7 @@ import msgspec
 from asyncpg.pool import PoolConnectionProxy
 
 from determined_master import entropy
+from determined_master.store.connections import Connection, ConnectionPool
 from determined_master.store.errors import DatabaseError, PooledConnection, Unreachable
 
 Conn: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
@@ -75,10 +76,14 @@ async def open_pool(address: Address, *, min_size: int = 2, max_size: int = 20) 
         OSError, asyncpg.PostgresError: the server is not there or does not let us in.
     """
     # The deadline is for connecting; statements that may take long have their own.
-    return await asyncpg.create_pool(
+    return await ConnectionPool(
         **address.options(),
+        connection_class=Connection,
+        record_class=asyncpg.Record,
+        loop=None,
         min_size=min_size,
         max_size=max_size,
+        max_queries=50_000,
         init=set_codecs,
         reset=_keep_session,
         timeout=20,
@@ -94,8 +99,9 @@ async def open_pool(address: Address, *, min_size: int = 2, max_size: int = 20) 
 
 async def connect(address: Address, *, timeout_s: float = 20) -> asyncpg.Connection[Any]:
     """One connection outside the pool, for what must live as long as its connection."""
-    conn = await asyncpg.connect(
+    conn: asyncpg.Connection[Any] = await asyncpg.connect(
         **address.options(),
+        connection_class=Connection,
         timeout=timeout_s,
         server_settings={"application_name": "determined-master"},
     )
