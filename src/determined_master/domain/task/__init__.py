@@ -1,1 +1,1 @@
-"""Generic tasks: a user's program with one allocation at a time, which can be paused."""
+"""What tasks of every kind share: container specification, ports, SSH files."""

@@ -1,0 +1,1 @@
+"""Routes of users, groups, roles and tokens."""

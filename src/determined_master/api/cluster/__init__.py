@@ -1,0 +1,1 @@
+"""Routes of the cluster: agents, resource pools, usage, the master itself."""

@@ -1,0 +1,1 @@
+"""Routes of config policies, templates and schemas."""

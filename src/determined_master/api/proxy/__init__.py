@@ -1,0 +1,1 @@
+"""The proxy to services of tasks: HTTP, WebSocket and TCP."""

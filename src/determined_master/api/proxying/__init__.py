@@ -1,1 +1,0 @@
-"""Carrying requests to what tasks serve, and the answers back."""

@@ -1,0 +1,1 @@
+"""Checkpoints: which are garbage, and where their files are stored."""

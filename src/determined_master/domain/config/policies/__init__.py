@@ -1,0 +1,1 @@
+"""Config policies: invariant configuration and constraints set by admins."""

@@ -1,0 +1,1 @@
+"""Value types of the configuration schema, and the problems they report."""

@@ -1,0 +1,1 @@
+"""The sections of an experiment's configuration."""

@@ -1,0 +1,1 @@
+"""Generic tasks: a user's program with one allocation at a time, which can be paused."""

@@ -1,0 +1,1 @@
+"""Lists: the search language, its columns, paging."""

@@ -1,0 +1,1 @@
+"""Machines and agents: what is disabled, how many machines a pool needs."""

@@ -1,0 +1,1 @@
+"""Metrics: limits of reports, running summaries, extremes of series."""

@@ -1,0 +1,1 @@
+"""Names of workspaces, projects and their Kubernetes namespaces."""

@@ -1,0 +1,1 @@
+"""Use cases of users, groups, roles and tokens."""

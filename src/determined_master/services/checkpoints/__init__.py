@@ -1,0 +1,1 @@
+"""Use cases of checkpoints: files, garbage collection, with their effects."""

@@ -1,0 +1,1 @@
+"""Use cases of configuration: defaults, policies, templates, YAML."""

@@ -1,0 +1,1 @@
+"""What a task's containers are started with."""

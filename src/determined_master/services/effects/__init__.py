@@ -1,1 +1,0 @@
-"""What is done, outside any transaction, when a machine orders an effect."""

@@ -1,0 +1,1 @@
+"""Use cases of experiments, trials and runs, with their effects."""

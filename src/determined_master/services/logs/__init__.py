@@ -1,0 +1,1 @@
+"""Use cases of task logs: storing, following, policies, retention."""

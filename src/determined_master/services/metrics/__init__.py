@@ -1,0 +1,1 @@
+"""Use cases of metrics: reporting, storing, summaries, series."""

@@ -1,0 +1,1 @@
+"""Use cases of hyperparameter searches: previews and starting points."""

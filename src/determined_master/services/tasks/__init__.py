@@ -1,0 +1,1 @@
+"""Use cases of tasks of every kind and their allocations, with their effects."""

@@ -1,0 +1,1 @@
+"""Settings of the master: flags, environment variables, master.yaml, defaults."""

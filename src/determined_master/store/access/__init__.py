@@ -1,0 +1,1 @@
+"""Rows of users, groups, roles, sessions and tokens."""

@@ -1,0 +1,1 @@
+"""Rows of agents, machines, resource pools and usage."""

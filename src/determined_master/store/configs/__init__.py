@@ -1,0 +1,1 @@
+"""Rows of config policies and templates."""

@@ -1,0 +1,1 @@
+"""Lists that are filtered and sorted in the search language, as SQL."""

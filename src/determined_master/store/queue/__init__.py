@@ -1,0 +1,1 @@
+"""Rows of the job queue and of the scheduler's flight recorder."""
