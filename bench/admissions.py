@@ -29,11 +29,11 @@ from determined_master.engine import Changed, EffectContext, Engine, Posting
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import Decision, PoolConfig, PoolLoop
-from determined_master.store import task_logs
-from determined_master.store.embedded import EmbeddedServer
-from determined_master.store.embedded_files import Layout
+from determined_master.store.db import Pool, embedded_address, open_pool
+from determined_master.store.embedded.files import Layout
+from determined_master.store.embedded.server import EmbeddedServer
+from determined_master.store.logs import task_logs
 from determined_master.store.migrate import migrate
-from determined_master.store.pool import Pool, embedded_address, open_pool
 
 BATCH = 100
 

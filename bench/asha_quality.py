@@ -19,8 +19,13 @@ from hashlib import blake2b
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-from determined_master.domain.config.hyperparameters import Double, HyperparameterSpace, Int, Log
-from determined_master.domain.config.searcher import AdaptiveAsha, Random, SearcherConfig
+from determined_master.domain.config.sections.hyperparameters import (
+    Double,
+    HyperparameterSpace,
+    Int,
+    Log,
+)
+from determined_master.domain.config.sections.searcher import AdaptiveAsha, Random, SearcherConfig
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.search.simulate import Report, Training, simulate
 

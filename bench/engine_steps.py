@@ -25,10 +25,10 @@ import uvloop
 
 from determined_master.domain.messages import Effect, Event, State
 from determined_master.engine import EffectContext, Engine, EngineSettings, Kind
-from determined_master.store.embedded import EmbeddedServer
-from determined_master.store.embedded_files import Layout
+from determined_master.store.db import embedded_address, open_pool
+from determined_master.store.embedded.files import Layout
+from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.migrate import migrate
-from determined_master.store.pool import embedded_address, open_pool
 
 
 class Worker(State, frozen=True):

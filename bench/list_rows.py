@@ -12,8 +12,8 @@ from typing import Any
 import asyncpg
 
 from bench.cluster import Cluster
-from determined_master.store.embedded_answers import connection_options
-from determined_master.store.embedded_files import Layout
+from determined_master.store.embedded.answers import connection_options
+from determined_master.store.embedded.files import Layout
 
 RUNS_AN_EXPERIMENT = 10
 LIMIT_S = 600

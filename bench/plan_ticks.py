@@ -36,10 +36,10 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import Decision
 from determined_master.pools.recorder import Recorder
 from determined_master.ports import AgentSnapshot
-from determined_master.store.embedded import EmbeddedServer
-from determined_master.store.embedded_files import Layout
+from determined_master.store.db import Pool, embedded_address, open_pool
+from determined_master.store.embedded.files import Layout
+from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.migrate import migrate
-from determined_master.store.pool import Pool, embedded_address, open_pool
 from determined_wire.agent_link import Device
 
 POLICIES = {

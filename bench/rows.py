@@ -8,8 +8,8 @@ from typing import Any
 import asyncpg
 
 from bench.cluster import Cluster
-from determined_master.store.embedded_answers import connection_options
-from determined_master.store.embedded_files import Layout
+from determined_master.store.embedded.answers import connection_options
+from determined_master.store.embedded.files import Layout
 
 
 def fetch_value(cluster: Cluster, query: str, *arguments: Any) -> Any:

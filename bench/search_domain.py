@@ -15,14 +15,14 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.hyperparameters import (
+from determined_master.domain.config.sections.hyperparameters import (
     Categorical,
     Double,
     HyperparameterSpace,
     Int,
     Log,
 )
-from determined_master.domain.config.searcher import AdaptiveAsha, Random, SearcherConfig
+from determined_master.domain.config.sections.searcher import AdaptiveAsha, Random, SearcherConfig
 from determined_master.domain.experiment.messages import BracketMember, RungEntry
 from determined_master.domain.search.method import Create, Decision, SearchMemory, build
 from determined_master.domain.search.simulate import SearchRun

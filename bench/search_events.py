@@ -30,7 +30,7 @@ from typing import Any
 import psutil
 import uvloop
 
-from determined_master.domain.access import Caller
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.config.experiment import ConfigLayers, build_experiment
 from determined_master.domain.experiment import machine
 from determined_master.domain.experiment import messages as exp
@@ -43,16 +43,16 @@ from determined_master.engine import EffectContext, Engine
 from determined_master.engine.kind import encode
 from determined_master.engine.kinds import EXPERIMENT, KINDS
 from determined_master.main import spare_the_collector
-from determined_master.services.detached import Detached
-from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report
-from determined_master.services.metrics import Metrics
-from determined_master.services.system_metrics import SystemMetrics
-from determined_master.store import experiments, searches
-from determined_master.store.embedded import EmbeddedServer
-from determined_master.store.embedded_files import Layout
+from determined_master.services.experiments.detached import Detached
+from determined_master.services.metrics.flush import Flusher
+from determined_master.services.metrics.metrics import Metrics
+from determined_master.services.metrics.reports import Report
+from determined_master.services.metrics.system_metrics import SystemMetrics
+from determined_master.store.db import Address, Pool, embedded_address, open_pool
+from determined_master.store.embedded.files import Layout
+from determined_master.store.embedded.server import EmbeddedServer
+from determined_master.store.experiments import experiments, searches
 from determined_master.store.migrate import migrate
-from determined_master.store.pool import Address, Pool, embedded_address, open_pool
 
 CALLERS = 64
 REPORTED_AT = (4, 16, 64, 256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.settings_file import SettingsFile
 
-from determined_master.settings import SettingsError, load
+from determined_master.settings.master import SettingsError, load
 
 HOME = {"HOME": "/home/ada"}
 _FILE = SettingsFile("master.yaml", load, SettingsError, HOME)

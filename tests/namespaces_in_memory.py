@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from determined_master.domain.agent_switches import Switches
 from determined_master.domain.errors import PermissionDenied, Unavailable
+from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports import AgentSnapshot, NotConnected, Quota, StartOrder
 
 

@@ -25,12 +25,12 @@ import pytest
 from tests.quick_disk import PLACES, quick_directory
 from tests.watchdog import Watchdog
 
-from determined_master.store.embedded_answers import connection_options
-from determined_master.store.embedded_files import Layout
-from determined_master.store.embedded_processes import Server
-from determined_master.store.embedded_start import ensure_data, find_running, launch, stop
+from determined_master.store.db import Address, Pool, connect, embedded_address, open_pool
+from determined_master.store.embedded.answers import connection_options
+from determined_master.store.embedded.files import Layout
+from determined_master.store.embedded.processes import Server
+from determined_master.store.embedded.start import ensure_data, find_running, launch, stop
 from determined_master.store.migrate import migrate
-from determined_master.store.pool import Address, Pool, connect, embedded_address, open_pool
 
 _ENV = "DETERMINED_TEST_POSTGRES"
 _PREFIX = "det-test-pg-"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from determined_master.settings import Settings, SettingsError, load
+from determined_master.settings.master import Settings, SettingsError, load
 
 AT = "root.resource_pools[0].provider"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from determined_master.domain.config.containers import Field, ListOf, MapOf, Object, Tagged
-from determined_master.domain.config.environment import Image, Variables
 from determined_master.domain.config.experiment_schema import EXPERIMENT, Entrypoint
-from determined_master.domain.config.hyperparameters import SPECS, Hyperparameters
-from determined_master.domain.config.lengths import Length
-from determined_master.domain.config.mounts import Device
-from determined_master.domain.config.resources import MemorySize
-from determined_master.domain.config.schema import Integer, Kind, Number, OneOf
+from determined_master.domain.config.schema.containers import Field, ListOf, MapOf, Object, Tagged
+from determined_master.domain.config.schema.values import Integer, Kind, Number, OneOf
+from determined_master.domain.config.sections.environment import Image, Variables
+from determined_master.domain.config.sections.hyperparameters import SPECS, Hyperparameters
+from determined_master.domain.config.sections.lengths import Length
+from determined_master.domain.config.sections.mounts import Device
+from determined_master.domain.config.sections.resources import MemorySize
 
 HEAD = """\
 # Keys of an experiment's configuration

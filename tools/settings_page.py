@@ -10,12 +10,12 @@ from msgspec import inspect
 from determined_agent import settings as agent
 from determined_agent import settings_sources as agent_sources
 from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
-from determined_master.settings import Settings
-from determined_master.settings_command import flag_of, variable_of
-from determined_master.settings_pools import ResourcePool
-from determined_master.settings_provider import Provider
-from determined_master.settings_providers import PROVIDERS
-from determined_master.settings_reader import Option, options
+from determined_master.settings.command import flag_of, variable_of
+from determined_master.settings.master import Settings
+from determined_master.settings.pools import ResourcePool
+from determined_master.settings.provider import Provider
+from determined_master.settings.providers import PROVIDERS
+from determined_master.settings.reader import Option, options
 
 HEAD = """\
 # Settings

@@ -29,8 +29,8 @@ from bench.cluster import HOST, Cluster, free_port, until
 from bench.figure import CannotMeasure, Figure, Limit, Load, Measured
 from bench.figures import metric_batch
 from bench.load.http_load import request_bytes, send_each_once
-from determined_master.store.embedded_answers import connection_options
-from determined_master.store.embedded_files import Layout
+from determined_master.store.embedded.answers import connection_options
+from determined_master.store.embedded.files import Layout
 
 POINTS = 1000
 MOST_A_SECOND = 100

@@ -20,8 +20,8 @@ import asyncpg
 from bench import experiments
 from bench.cluster import Cluster, until
 from bench.figure import Figure, Limit, Load, Measured
-from determined_master.store.embedded_answers import connection_options
-from determined_master.store.embedded_files import Layout
+from determined_master.store.embedded.answers import connection_options
+from determined_master.store.embedded.files import Layout
 
 T = TypeVar("T")
 TRIALS = 10_000

@@ -13,8 +13,8 @@ from bench.experiments import reporting_trials
 from bench.figure import Figure, Limit, Load, Measured
 from bench.load import client
 from bench.load.http_load import request_bytes
-from determined_master.store.embedded_answers import connection_options
-from determined_master.store.embedded_files import Layout
+from determined_master.store.embedded.answers import connection_options
+from determined_master.store.embedded.files import Layout
 
 REPORTS = 1_000_000
 BUCKETS = 1000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.api.app import Api
-from determined_master.api.cors import Cors
-from determined_master.api.table import all_routes
+from determined_master.api.http.app import Api
+from determined_master.api.http.cors import Cors
+from determined_master.api.http.table import all_routes
 from determined_master.composition.backends import NO_STAND_INS, StandIns, join_backends
 from determined_master.composition.effects import register_effects
 from determined_master.composition.foundation import lay_foundation
@@ -19,11 +19,11 @@ from determined_master.composition.work import join_work
 if TYPE_CHECKING:
     import asyncio
 
-    from determined_master.api.http import Asgi
-    from determined_master.services.bootstrap import Cluster
-    from determined_master.services.passwords import Passwords
-    from determined_master.settings import Settings
-    from determined_master.store.pool import Address, Pool
+    from determined_master.api.http.exchange import Asgi
+    from determined_master.services.access.passwords import Passwords
+    from determined_master.services.cluster.bootstrap import Cluster
+    from determined_master.settings.master import Settings
+    from determined_master.store.db import Address, Pool
 
 
 class App:

@@ -17,24 +17,20 @@ from typing import TYPE_CHECKING
 import uvicorn
 import uvloop
 
-from determined_master import (
-    __version__,
-    app,
-    database,
-    open_files,
-    settings,
-    simulation,
-)
+from determined_master import __version__, app
+from determined_master.composition import database, simulation
 from determined_master.domain.errors import DetError
-from determined_master.logs import configure_logging
-from determined_master.proxied_http import ProxyingHttp
-from determined_master.services.bootstrap import bootstrap
-from determined_master.services.passwords import Passwords
+from determined_master.server import open_files
+from determined_master.server.logs import configure_logging
+from determined_master.server.proxied_http import ProxyingHttp
+from determined_master.server.tls import AgentSocket, follow_renewals, server_context
+from determined_master.services.access.passwords import Passwords
+from determined_master.services.cluster.bootstrap import bootstrap
+from determined_master.settings import master as settings
 from determined_master.store.backup import back_up, read_manifest, restore
+from determined_master.store.db import Address, connect, open_pool
 from determined_master.store.errors import DatabaseError
-from determined_master.store.pool import Address, connect, open_pool
 from determined_master.sweeps.running import keep_running
-from determined_master.tls import AgentSocket, follow_renewals, server_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,7 +1,7 @@
 from tests.covers import covers
 
 from determined_agent.socket import pause_after_s
-from determined_master.settings_pools import ResourcePool
+from determined_master.settings.pools import ResourcePool
 
 MANY = 10_000
 

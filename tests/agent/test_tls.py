@@ -20,8 +20,8 @@ from determined_agent.tls import (
     task_variables,
     with_trust,
 )
-from determined_master.settings_security import Tls
-from determined_master.tls import server_context
+from determined_master.server.tls import server_context
+from determined_master.settings.security import Tls
 from determined_wire.agent_link import File
 
 

@@ -8,7 +8,7 @@ from tests.api.cases_experiments import finished, named, running, until
 from tests.api.samples import Case, World
 
 from determined_master import entropy
-from determined_master.logs import RECENT
+from determined_master.server.logs import RECENT
 
 
 async def two_warnings(world: World) -> None:

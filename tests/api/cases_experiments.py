@@ -11,9 +11,9 @@ from tests.api.client import Client
 from tests.api.samples import Case, World
 
 from determined_master import entropy
-from determined_master.api.http import MAX_BODY_BYTES
+from determined_master.api.http.exchange import MAX_BODY_BYTES
 from determined_master.domain.allocation import messages as alloc
-from determined_master.services.tokens import TaskTokens
+from determined_master.services.containers.tokens import TaskTokens
 
 DEADLINE_S = 60
 CONFIG = """name: wirex

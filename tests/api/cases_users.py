@@ -6,7 +6,7 @@ from tests.api.client import Client
 from tests.api.master import PASSWORD
 from tests.api.samples import Case, World
 
-from determined_master.services.users import UserChange
+from determined_master.services.access.users import UserChange
 
 DEFECT_39 = "an unknown route is a 404 and a wrong method a 405 (wire.md 13, defect 39)"
 AUG = {"agent_uid": 1000, "agent_gid": 1001, "agent_user": "wu", "agent_group": "wg"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from determined_master.api.http import Asgi
+from determined_master.api.http.exchange import Asgi
 
 DEADLINE_S = 60
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from determined_master.api.protojson.shape import FieldShape, shape_of
+from determined_master.api.http.protojson.shape import FieldShape, shape_of
 from determined_wire.proto import Message
 
 LONG = random.Random(1).randbytes(6000).hex()

@@ -17,16 +17,16 @@ from determined_master import clock
 from determined_master.app import App
 from determined_master.backends.agents.registry import switched
 from determined_master.composition.backends import StandIns
-from determined_master.domain.access import Caller
-from determined_master.domain.agent_switches import Switches
+from determined_master.domain.access.rules import Caller
+from determined_master.domain.machines.agent_switches import Switches
 from determined_master.engine import Engine
 from determined_master.ports import AgentSnapshot, ClusterBackend, KubernetesCluster, StartOrder
-from determined_master.services.bootstrap import bootstrap
+from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
-from determined_master.services.passwords import Passwords
-from determined_master.settings import Settings
-from determined_master.store import task_logs
-from determined_master.store.pool import Address, Pool
+from determined_master.services.cluster.bootstrap import bootstrap
+from determined_master.settings.master import Settings
+from determined_master.store.db import Address, Pool
+from determined_master.store.logs import task_logs
 from determined_wire.agent_link import Device
 
 PASSWORD = "Secret-1234"

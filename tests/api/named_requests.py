@@ -9,9 +9,9 @@ import msgspec
 from tests.api.client import Answer
 from tests.api.samples import World
 
-from determined_master.api.access_rules import Need, Rule
-from determined_master.api.access_table import RULES
-from determined_master.api.routes import Route
+from determined_master.api.http.access_rules import Need, Rule
+from determined_master.api.http.access_table import RULES
+from determined_master.api.http.routes import Route
 from determined_wire.rest.endpoints import ENDPOINTS
 
 NAMES = {

@@ -11,8 +11,8 @@ from tests.api.samples import World
 
 from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
-from determined_master.settings import Settings
-from determined_master.settings_pools import ResourceManager, ResourcePool, Scheduler
+from determined_master.settings.master import Settings
+from determined_master.settings.pools import ResourceManager, ResourcePool, Scheduler
 
 QUEUES = "/api/v1/job-queues"
 SETTINGS = Settings(

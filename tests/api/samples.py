@@ -20,8 +20,8 @@ from tests.api.client import Client
 from tests.api.master import PASSWORD
 
 from determined_master.engine import Engine
+from determined_master.services.access.passwords import client_hash
 from determined_master.services.catalog import Services
-from determined_master.services.passwords import client_hash
 
 DATA = Path(__file__).parent.parent / "data" / "wire.json"
 

@@ -10,14 +10,14 @@ from tests.api.master import PASSWORD, SETTINGS, OneAgent, running_services
 from tests.api.samples import World
 
 from determined_master import clock
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
-from determined_master.domain.agent_switches import Switches
+from determined_master.api.http.app import Api
+from determined_master.api.http.table import all_routes
+from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports import AgentSnapshot
-from determined_master.services.passwords import Passwords
-from determined_master.settings import Settings
-from determined_master.settings_pools import ResourceManager, ResourcePool, Scheduler
-from determined_master.store.pool import Address, Pool
+from determined_master.services.access.passwords import Passwords
+from determined_master.settings.master import Settings
+from determined_master.settings.pools import ResourceManager, ResourcePool, Scheduler
+from determined_master.store.db import Address, Pool
 from determined_wire.agent_link import Device
 
 POOLS = Settings(

@@ -11,15 +11,15 @@ from typing import Any, cast
 import asyncpg
 from starlette.websockets import WebSocket
 
-from determined_master.api.app import Api
-from determined_master.api.routes import Call, plain_route, route, socket_route, stream_route
-from determined_master.api.table import all_routes
-from determined_master.domain.access import Caller, TaskScope
+from determined_master.api.http.app import Api
+from determined_master.api.http.routes import Call, plain_route, route, socket_route, stream_route
+from determined_master.api.http.table import all_routes
+from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.pools.live import LiveAllocations
-from determined_master.services.cluster_authority import ClusterAuthority
-from determined_master.services.proxies import Proxies
-from determined_master.services.tokens import TaskTokens
+from determined_master.services.containers.cluster_authority import ClusterAuthority
+from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.tasks.proxies import Proxies
 from determined_wire.rest.experiments import (
     GetExperimentRequest,
     GetExperimentResponse,

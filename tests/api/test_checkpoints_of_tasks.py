@@ -6,9 +6,9 @@ import asyncio
 from typing import Any
 
 from tests.api import cases_experiments as scene
+from tests.api.checkpoints.test_gc import left, state_of
 from tests.api.client import Client
 from tests.api.samples import World
-from tests.api.test_collections import left, state_of
 
 from determined_master import entropy
 

@@ -14,9 +14,9 @@ from tests.api.client import Client
 from tests.api.test_downloads import submitted
 from tests.covers import covers
 
-from determined_master import logs
-from determined_master.services import master as master_service
+from determined_master.server import logs
 from determined_master.services.catalog import Services
+from determined_master.services.cluster import master as master_service
 
 log = logging.getLogger("test")
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from tests.api import cases_experiments as scene
-from tests.api.samples import World
-from tests.api.scenes import run, run_to_end
-from tests.api.test_collections import (
+from tests.api.checkpoints.test_gc import (
     PATH,
     collections_of,
     content,
@@ -15,9 +13,11 @@ from tests.api.test_collections import (
     state_of,
     task_client,
 )
+from tests.api.samples import World
+from tests.api.scenes import run, run_to_end
 
-from determined_master.domain import gc
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.checkpoints import gc
 
 
 async def lose(world: World, names: dict[str, str]) -> None:

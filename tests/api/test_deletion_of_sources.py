@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.api import cases_experiments as scene
-from tests.api.samples import World
-from tests.api.scenes import reaches, run
-from tests.api.test_collections import (
+from tests.api.checkpoints.test_gc import (
     PATH,
     collections_of,
     content,
@@ -17,6 +15,8 @@ from tests.api.test_collections import (
     state_of,
     task_client,
 )
+from tests.api.samples import World
+from tests.api.scenes import reaches, run
 
 CHECKPOINTS = "/api/v1/checkpoints"
 

@@ -17,8 +17,8 @@ from tests.covers import covers
 from tests.object_server import ObjectServer, object_server
 
 from determined_master import entropy
-from determined_master.api import model_definitions
-from determined_master.store import experiments
+from determined_master.api.experiments import model_definitions
+from determined_master.store.experiments import experiments
 
 FILES = {"weights.bin": b"\x01\x02" * 1_000_000, "sub/deep/notes.txt": b"hello\n", "empty": b""}
 

@@ -11,13 +11,13 @@ from tests.api.hidden import EDITOR, MARK, VIEWER, give, hidden_world, take
 from tests.api.named_requests import needs_of, rule_of, sent
 from tests.api.samples import World
 
-from determined_master.api.access_table import RULES
-from determined_master.api.routes import Route
-from determined_master.api.table import all_routes
-from determined_master.domain.access import Caller, can
-from determined_master.domain.rights import Grant, rights_of
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address
+from determined_master.api.http.access_table import RULES
+from determined_master.api.http.routes import Route
+from determined_master.api.http.table import all_routes
+from determined_master.domain.access.rights import Grant, rights_of
+from determined_master.domain.access.rules import Caller, can
+from determined_master.services.access.passwords import Passwords
+from determined_master.store.db import Address
 
 LOGOUT = ("POST", "/api/v1/auth/logout")
 ROUTES = sorted(

@@ -15,7 +15,7 @@ from tests.covers import covers
 
 from determined_master.domain.search.decision import SearchError
 from determined_master.engine.kinds import SearchContexts
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 PATH = "/api/v1/experiments"
 BASE = "entrypoint: x\nsearcher: {name: single, metric: loss}\n"

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.api.client import Client
 from tests.api.samples import World
-from tests.api.test_projects import CONFIG, project, workspace
+from tests.api.workspaces.test_projects import CONFIG, project, workspace
 
-from determined_master.services import generic_tasks
-from determined_master.services.experiment_configs import ExperimentConfigs
-from determined_master.services.interactive_configs import InteractiveConfigs
+from determined_master.services.experiments.configs import ExperimentConfigs
+from determined_master.services.tasks import generic_tasks
+from determined_master.services.tasks.interactive_configs import InteractiveConfigs
 
 SEND: dict[str, tuple[Any, str]] = {
     "commands": (InteractiveConfigs, "prepare"),

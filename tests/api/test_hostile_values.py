@@ -12,11 +12,11 @@ from tests.api.hidden import DETACHED, hidden_world
 from tests.api.named_requests import NAMES, PARTS, named
 from tests.api.samples import World
 
-from determined_master.api.protojson.shape import shape_of
-from determined_master.api.routes import Route
-from determined_master.api.table import all_routes
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address
+from determined_master.api.http.protojson.shape import shape_of
+from determined_master.api.http.routes import Route
+from determined_master.api.http.table import all_routes
+from determined_master.services.access.passwords import Passwords
+from determined_master.store.db import Address
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 

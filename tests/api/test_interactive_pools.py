@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.api.samples import World
 from tests.api.test_interactive_tasks import KINDS, PREFIX, launch, refused
-from tests.api.test_projects import workspace
+from tests.api.workspaces.test_projects import workspace
 from tests.covers import covers
 
 

@@ -11,15 +11,15 @@ import pytest_asyncio
 from tests.api import cases_experiments as scene
 from tests.api.cases_interactive import CONFIG, launched
 from tests.api.client import Answer, Client
+from tests.api.configs.test_policies import of, set_policies
 from tests.api.samples import World
 from tests.api.scenes import run
 from tests.api.shared_world import shared_world
-from tests.api.test_config_policies import of, set_policies
-from tests.api.test_projects import workspace
+from tests.api.workspaces.test_projects import workspace
 from tests.covers import covers
 
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address
+from determined_master.services.access.passwords import Passwords
+from determined_master.store.db import Address
 
 KINDS = ("command", "notebook", "shell")
 PREFIX = "failed to prepare launch params: "
@@ -344,7 +344,7 @@ async def test_a_task_starts_in_the_directory_that_is_sent(world: World, client:
     task_id = (await launched(world, "command", files=[scene.FILE]))["id"]
     answer = await client("GET", f"/api/v1/tasks/{task_id}/context_directory")
     assert answer.json()["b64Tgz"]
-    from determined_master.store.experiments import delete_orphaned_models
+    from determined_master.store.experiments.experiments import delete_orphaned_models
 
     async with world.services.users._pool.acquire() as conn:
         assert await delete_orphaned_models(conn, limit=100) == 0

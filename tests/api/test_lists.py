@@ -10,9 +10,9 @@ import pytest
 from tests.api.client import Client
 from tests.store.rows import STARTED, add_experiment, add_trial, end_trial
 
-from determined_master.services import experiment_lists
-from determined_master.store import experiments
-from determined_master.store.pool import Conn, Pool
+from determined_master.services.experiments import lists as experiment_lists
+from determined_master.store.db import Conn, Pool
+from determined_master.store.experiments import experiments
 from determined_wire.rest.experiments import GetExperimentsRequestSortBy
 
 

@@ -12,12 +12,12 @@ import asyncpg
 import pytest
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
-from determined_master.domain.access import Caller
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError
 from determined_master.services.catalog import Services
-from determined_master.services.experiments import Submission
-from determined_master.services.metric_reports import Report
-from determined_master.store.pool import Pool
+from determined_master.services.experiments.experiments import Submission
+from determined_master.services.metrics.reports import Report
+from determined_master.store.db import Pool
 
 pytestmark = pytest.mark.slow
 

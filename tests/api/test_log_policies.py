@@ -167,7 +167,7 @@ async def test_a_line_that_shows_the_configuration_matches_nothing(world, trial)
 async def test_patterns_of_many_tasks_are_bounded_in_memory(
     world, trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("determined_master.services.log_policies.MAX_KNOWN_TASKS", 1)
+    monkeypatch.setattr("determined_master.services.logs.policies.MAX_KNOWN_TASKS", 1)
     await scene.submitted(world)  # makes no lines of its own
     policies = world.services.task_logs._policies
     for task_id in (trial["taskId"], "nosuch", trial["taskId"], "other"):

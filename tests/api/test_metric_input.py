@@ -12,8 +12,8 @@ from tests.store.rows import add_experiment, add_trial
 from determined_master.engine import EngineUnavailable
 from determined_master.engine.kind import Outcome
 from determined_master.services.catalog import Services
-from determined_master.store import system_metrics
-from determined_master.store.pool import Conn, Pool
+from determined_master.store.db import Conn, Pool
+from determined_master.store.metrics import system_metrics
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from tests.covers import covers
 
 from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
-from determined_master.services.idle_tasks import IdleTasks
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address
+from determined_master.services.access.passwords import Passwords
+from determined_master.services.tasks.idle_tasks import IdleTasks
+from determined_master.store.db import Address
 
 PORTS = {"notebook": (2900, 3199), "shell": (3200, 3499), "tensorboard": (2600, 2899)}
 

@@ -8,7 +8,7 @@ from tests.api.client import Client
 from tests.store.rows import STARTED, add_experiment, add_trial
 
 from determined_master import entropy
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 PREFIX = "TRIAL_SOURCE_INFO_TYPE_"
 

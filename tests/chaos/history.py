@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from tests.chaos.tasks import Work
 
-from determined_master.settings import Settings
-from determined_master.settings_pools import ResourceManager, ResourcePool, Scheduler
+from determined_master.settings.master import Settings
+from determined_master.settings.pools import ResourceManager, ResourcePool, Scheduler
 
 _BY_USERS: dict[str, float] = {
     "submit": 24,

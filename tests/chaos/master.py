@@ -13,6 +13,7 @@ from tests.chaos.server import Server, SimPool, Statement, statement
 
 from determined_master import clock
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
+from determined_master.composition.leader_tasks import Lead
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.layers import ConfigLayers, PoolLayer
 from determined_master.domain.errors import DetError, FailedPrecondition
@@ -20,31 +21,30 @@ from determined_master.domain.experiment.messages import ValidationReported
 from determined_master.domain.states import TERMINAL
 from determined_master.engine import Changed, Engine, EngineSettings, Rows
 from determined_master.engine.kinds import KINDS
-from determined_master.leading import Lead
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import Decision
 from determined_master.pools.loops import PoolLoops
-from determined_master.services.agent_switches import AgentSwitches
-from determined_master.services.agents import AgentReports, Join
-from determined_master.services.allocations import Allocations
-from determined_master.services.checkpoints import Checkpoints
-from determined_master.services.collections import Collections
-from determined_master.services.defaults import pool_configs
-from determined_master.services.effects.allocations import AllocationEffects
-from determined_master.services.effects.collections import CollectionEffects
-from determined_master.services.effects.experiments import ExperimentEffects
-from determined_master.services.effects.trials import TrialEffects
-from determined_master.services.experiment_configs import ExperimentConfigs
-from determined_master.services.experiments import Experiments
-from determined_master.services.job_terms import JobTermsSync
-from determined_master.services.log_policies import LogPolicies
-from determined_master.services.pools import Pools
-from determined_master.services.task_logs import TaskLogs
-from determined_master.services.tokens import TaskTokens
-from determined_master.settings import Settings
-from determined_master.store import experiments as experiment_rows
-from determined_master.store import job_queue
-from determined_master.store.pool import Conn
+from determined_master.services.checkpoints.checkpoints import Checkpoints
+from determined_master.services.checkpoints.effects import CollectionEffects
+from determined_master.services.checkpoints.gc import Collections
+from determined_master.services.cluster.agent_switches import AgentSwitches
+from determined_master.services.cluster.agents import AgentReports, Join
+from determined_master.services.cluster.pools import Pools
+from determined_master.services.configs.defaults import pool_configs
+from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.experiments.configs import ExperimentConfigs
+from determined_master.services.experiments.effects import ExperimentEffects
+from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.trial_effects import TrialEffects
+from determined_master.services.logs.policies import LogPolicies
+from determined_master.services.logs.task_logs import TaskLogs
+from determined_master.services.queue.job_terms import JobTermsSync
+from determined_master.services.tasks.allocation_effects import AllocationEffects
+from determined_master.services.tasks.allocations import Allocations
+from determined_master.settings.master import Settings
+from determined_master.store.db import Conn
+from determined_master.store.experiments import experiments as experiment_rows
+from determined_master.store.queue import job_queue
 from determined_master.store.row_locks import lock_rows
 from determined_master.sweeps.running import keep_running
 from determined_wire.agent_link import ContainerSpec

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from tests.chaos.loop import PROCESS, Process, SimLoop
 from websockets.exceptions import ConnectionClosedError
 
-from determined_master.store.losses import DATABASE_AWAY
+from determined_master.store.connection_errors import DATABASE_AWAY
 
 _LATENCY_S = 0.005
 _KEEPALIVE_S = (45.0, 60.0)

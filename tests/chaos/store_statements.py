@@ -8,8 +8,8 @@ import msgspec
 from tests.chaos.server import Statement, statement
 from tests.chaos.tables import Row
 
-from determined_master.store.experiments import ExperimentRow, NewExperiment
-from determined_master.store.trials import TrialRow
+from determined_master.store.experiments.experiments import ExperimentRow, NewExperiment
+from determined_master.store.experiments.trials import TrialRow
 
 _INSERTED = (
     *("id", "job_id", "user_id", "workspace_id", "project_id", "name", "description", "labels"),

@@ -14,9 +14,9 @@ from tests.chaos.master import Master, Validation
 from tests.chaos.network import Network
 
 from determined_master import clock
-from determined_master.domain.access import Caller
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, FailedPrecondition, NotFound, Unavailable
-from determined_master.services.checkpoints import CheckpointReport
+from determined_master.services.checkpoints.checkpoints import CheckpointReport
 
 CALLER = Caller(user_id=1, username="user", is_admin=True)
 _AGAIN_S = 1.0

@@ -12,11 +12,11 @@ from tests.chaos.counts import kind_of
 from tests.chaos.instants import Victim, kill_instants
 from tests.chaos.run import Result, run_seed
 
-from determined_master.domain.schedule.line import Pass
+from determined_master.domain.schedule.planning_pass import Pass
 from determined_master.domain.schedule.victims import Victims
 from determined_master.engine.outbox import Outbox
 from determined_master.pools.live import LiveAllocations
-from determined_master.services.effects.allocations import AllocationEffects
+from determined_master.services.tasks.allocation_effects import AllocationEffects
 
 Mutant = Callable[[], AbstractContextManager[Any]]
 

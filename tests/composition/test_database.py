@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.master_settings import read
 
-from determined_master.database import database, layout_of
+from determined_master.composition.database import database, layout_of
 from determined_master.domain.errors import InvalidArgument
-from determined_master.store.embedded_start import stop
+from determined_master.store.embedded.start import stop
 from determined_master.store.errors import DataDirNotMade, NoDataDir
 
 

@@ -11,8 +11,8 @@ from determined_master.composition.machine_providers import make_providers
 from determined_master.provision.aws import AwsMachines
 from determined_master.provision.gcp import GcpMachines
 from determined_master.provision.spot import SpotMachines
-from determined_master.services.bootstrap import Cluster
-from determined_master.settings import load
+from determined_master.services.cluster.bootstrap import Cluster
+from determined_master.settings.master import load
 
 AWS = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key", "region": "us-west-2"}
 

@@ -7,7 +7,7 @@ from tests.covers import covers
 
 from determined_master.domain.aws_instances import SLOTS, accelerator, gpus_of
 from determined_master.provision.aws_requests import STATES, machine_type
-from determined_master.settings_aws import AwsProvider
+from determined_master.settings.aws import AwsProvider
 
 GPUS = {
     1: "g4dn.xlarge g4dn.16xlarge g5.xlarge g5.16xlarge p2.xlarge p3.2xlarge",

@@ -14,8 +14,8 @@ from tests.domain.builders import T0
 from determined_master.domain import messages
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
-from determined_master.domain.interactive import messages as interactive
-from determined_master.domain.task import messages as task
+from determined_master.domain.generic_task import messages as task
+from determined_master.domain.interactive_task import messages as interactive
 from determined_master.domain.trial import messages as trial
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"

@@ -18,12 +18,13 @@ from typing import Any
 
 import psutil
 
-from determined_master import clock, settings_providers
+from determined_master import clock
 from determined_master.composition import machine_providers
 from determined_master.domain.scaling import Machine, MachineType
 from determined_master.ports import MachineSite
 from determined_master.provision.loop import MachineLoop
-from determined_master.settings_provider import Provider
+from determined_master.settings import providers as settings_providers
+from determined_master.settings.provider import Provider
 
 TICK_S = 1.0
 """Between looks at the machines: a cloud is asked less often."""

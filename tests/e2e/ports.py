@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from determined_master.domain.gang_ports import TRIAL_PORTS
+from determined_master.domain.task.gang_ports import TRIAL_PORTS
 
 EACH = 20
 """Ports of one name that a worker's clusters have."""

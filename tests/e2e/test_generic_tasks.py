@@ -15,8 +15,8 @@ from tests.e2e.cluster import Cluster, until
 from tests.e2e.conftest import running
 
 from determined.common.api.errors import MasterNotFoundException, NotFoundException
-from determined_master.store.embedded_answers import connection_options
-from determined_master.store.embedded_files import Layout
+from determined_master.store.embedded.answers import connection_options
+from determined_master.store.embedded.files import Layout
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.kill]
 

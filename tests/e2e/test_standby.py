@@ -16,7 +16,7 @@ import pytest
 from tests.e2e.cluster import ROOT, until
 from tests.free_ports import free_port
 
-from determined_master.store.pool import Address
+from determined_master.store.db import Address
 
 pytestmark = pytest.mark.slow
 WAITS = "another master leads on this database"

@@ -12,7 +12,7 @@ from tests.e2e.cluster import Cluster, until
 from tests.e2e.ports import first_port
 from tests.e2e.test_life import config
 
-from determined_master.services.task_logs import FOLLOW_POLL_S
+from determined_master.services.logs.task_logs import FOLLOW_POLL_S
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

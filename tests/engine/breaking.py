@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from determined_master.engine.connection import engine_connect
-from determined_master.store.pool import Address
+from determined_master.store.db import Address
 
 
 class BreakPlan:

@@ -8,7 +8,7 @@ import pytest
 from tests.engine import toy
 
 from determined_master.engine import Engine, EngineSettings, Patience
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 QUICK = EngineSettings(patience=Patience(attempts=3, first_s=0.005, longest_s=0.02))
 

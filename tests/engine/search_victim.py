@@ -19,7 +19,7 @@ from determined_master.domain.search.method import build
 from determined_master.domain.search.simulate import SearchRun
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
-from determined_master.store.pool import Address, open_pool
+from determined_master.store.db import Address, open_pool
 
 CONFIG = build_experiment(
     {

@@ -7,7 +7,7 @@ import pytest
 from determined_master.engine.closing import close_all
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.kind import EffectId
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 CLOSED, OTHER = EffectId("tally", "a", 1, 0), EffectId("tally", "a", 1, 1)
 

@@ -13,7 +13,7 @@ from tests.engine.conftest import QUICK
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.messages import Event, Record, State
 from determined_master.engine import Change, Engine, Kind
-from determined_master.store.pool import Address, Conn, Pool
+from determined_master.store.db import Address, Conn, Pool
 
 
 class Ranking(State, frozen=True):

@@ -8,7 +8,7 @@ from tests.engine.breaking import BreakPlan, Proxy, breaking_connect
 from tests.engine.conftest import make_engine
 
 from determined_master.engine import EngineUnavailable
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 MOST_STATEMENTS = 40
 

@@ -11,7 +11,7 @@ from tests.engine.conftest import QUICK
 
 from determined_master.engine import Engine
 from determined_master.engine.connection import engine_connect
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 pytestmark = pytest.mark.slow
 

@@ -11,15 +11,15 @@ from tests.engine import toy
 from tests.engine.conftest import make_engine
 from tests.engine.test_kill import durable_server
 
-from determined_master.database import database as own_database
+from determined_master.composition.database import database as own_database
 from determined_master.domain.errors import DetError
-from determined_master.settings import load
+from determined_master.settings.master import load
 from determined_master.store.backup import back_up
-from determined_master.store.embedded_files import Layout
-from determined_master.store.embedded_start import find_running
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.db import Address, connect
+from determined_master.store.embedded.files import Layout
+from determined_master.store.embedded.start import find_running
 from determined_master.store.errors import DatabaseError, DiskFull
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.pool import Address, connect
 
 pytestmark = [
     pytest.mark.slow,

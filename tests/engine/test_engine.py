@@ -7,7 +7,7 @@ from tests.engine.conftest import make_engine
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Changed, Engine, InternalError, Posting, list_story
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 
 async def test_an_event_changes_the_state_and_its_rows(engine: Engine, toy_pool: Pool) -> None:

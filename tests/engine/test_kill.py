@@ -11,10 +11,10 @@ import pytest
 from tests.engine import toy
 from tests.engine.conftest import make_engine
 
-from determined_master.store.embedded import EmbeddedServer
-from determined_master.store.embedded_files import Layout
+from determined_master.store.db import Address, Pool, connect, embedded_address, open_pool
+from determined_master.store.embedded.files import Layout
+from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.migrate import migrate
-from determined_master.store.pool import Address, Pool, connect, embedded_address, open_pool
 
 AGGREGATES, EVENTS = 8, 40
 KILLS, MOST = 4, 60

@@ -12,7 +12,7 @@ from determined_master.engine.apply import Term, apply_batch
 from determined_master.engine.connection import engine_connect
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.queue import Post
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 END_LOCK_HOLDER = """
     SELECT pg_terminate_backend(pid)

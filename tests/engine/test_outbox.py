@@ -7,7 +7,7 @@ from tests.engine.refusing import DISK_FULL, refusing_updates, until_told
 
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.engine import Deferred, Engine, EngineSettings, outbox
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 
 def silent_engine(database: Address, pool: Pool) -> Engine:

@@ -12,7 +12,7 @@ from tests.engine.conftest import QUICK
 from determined_master.domain.messages import Event, State
 from determined_master.engine import PARTS, Engine, Kind, Parts
 from determined_master.engine.kind import STATE_LIMIT_BYTES
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 IN_STATE = 2
 

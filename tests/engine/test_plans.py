@@ -9,7 +9,7 @@ import pytest
 from determined_master.engine import statements
 from determined_master.engine.apply import ensure_partition
 from determined_master.engine.connection import engine_connect
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 pytestmark = pytest.mark.slow
 BORN = date(2026, 1, 1)

@@ -13,7 +13,7 @@ from tests.engine.conftest import make_engine
 
 from determined_master.domain.errors import DetError, FailedPrecondition, InvalidArgument
 from determined_master.engine import Engine, Inserting, Rows
-from determined_master.store.pool import Address, Conn, Pool
+from determined_master.store.db import Address, Conn, Pool
 
 
 class Lines:

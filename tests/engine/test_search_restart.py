@@ -13,7 +13,7 @@ import pytest
 from tests.engine.search_victim import CONFIG, events, search_engine, tell
 from tests.postgres import new_database
 
-from determined_master.store.pool import Address, Pool, open_pool
+from determined_master.store.db import Address, Pool, open_pool
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 

@@ -13,7 +13,7 @@ from tests.engine.refusing import (
 )
 
 from determined_master.engine import Engine, timers
-from determined_master.store.pool import Address, Pool
+from determined_master.store.db import Address, Pool
 
 
 async def test_a_timer_fires_once_with_a_cause_of_its_own(engine: Engine, toy_pool: Pool) -> None:

@@ -21,7 +21,7 @@ from determined_master.domain.messages import (
     timer,
 )
 from determined_master.engine import Change, Kind
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class Tally(State, frozen=True):

@@ -15,7 +15,7 @@ from tests.engine import toy
 from tests.engine.conftest import make_engine
 
 from determined_master.engine import Outcome
-from determined_master.store.pool import Address, open_pool
+from determined_master.store.db import Address, open_pool
 
 
 class Allowance:

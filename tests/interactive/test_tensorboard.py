@@ -18,8 +18,8 @@ from tests.object_server import ObjectServer, object_server
 
 from determined import tensorboard
 from determined.tensorboard._events import EventFile
-from determined_master.domain.tensorboard_sources import LogSource
-from determined_master.services.interactive_specs import TaskSecrets
+from determined_master.domain.interactive_task.tensorboard_sources import LogSource
+from determined_master.services.tasks.interactive_specs import TaskSecrets
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 OFTEN = (

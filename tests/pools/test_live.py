@@ -13,10 +13,10 @@ from determined_master import clock
 from determined_master.domain.schedule import reasons
 from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.jobs import jobs_of
-from determined_master.domain.schedule.line import PREEMPTED
+from determined_master.domain.schedule.planning_pass import PREEMPTED
 from determined_master.domain.schedule.view import Rules
+from determined_master.pools.agent_backoff import Rest
 from determined_master.pools.live import LiveAllocations
-from determined_master.pools.resting import Rest
 from determined_master.ports import AgentSnapshot
 from determined_wire.agent_link import Device
 

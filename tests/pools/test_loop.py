@@ -16,8 +16,8 @@ from tests.domain.builders import alloc, running, waiting
 from tests.pools.test_live import failing, live, snapshot
 
 from determined_master.domain.errors import FailedPrecondition
+from determined_master.pools import agent_backoff as resting
 from determined_master.pools import loop as subject
-from determined_master.pools import resting
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import Decision, PoolConfig, PoolLoop
 

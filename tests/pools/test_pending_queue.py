@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from determined_master.domain.schedule.ordering import queue_key
 from determined_master.domain.schedule.view import RequestView
-from determined_master.pools.line import Line
+from determined_master.pools.pending_queue import Line
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = [f"{n}.1" for n in range(6)]

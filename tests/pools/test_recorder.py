@@ -7,6 +7,12 @@ from datetime import timedelta
 import pytest
 from tests.domain.builders import T0, agent, holding, pending
 
+from determined_master.composition.simulation import (
+    parse_agents,
+    parse_policy,
+    run_generated,
+    run_recorded,
+)
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.schedule.frames import Film
 from determined_master.domain.schedule.planner import plan
@@ -14,10 +20,9 @@ from determined_master.domain.schedule.view import PoolView, Rules
 from determined_master.domain.schedule.workload import record_of
 from determined_master.pools.loop import Decision
 from determined_master.pools.recorder import FRAMES_A_KEY, MAX_WAITING, Recorder, read_frame
-from determined_master.settings_simulate import SimulateOptions
-from determined_master.simulation import parse_agents, parse_policy, run_generated, run_recorded
-from determined_master.store import plan_frames
-from determined_master.store.pool import Pool
+from determined_master.settings.simulate import SimulateOptions
+from determined_master.store.db import Pool
+from determined_master.store.queue import plan_frames
 
 BEFORE = T0 - timedelta(days=1)
 

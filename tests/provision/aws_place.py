@@ -12,7 +12,7 @@ from determined_master.provision.aws import AwsMachines
 from determined_master.provision.ec2 import Ec2
 from determined_master.provision.metadata import AwsMetadata
 from determined_master.provision.spot import SpotMachines
-from determined_master.settings_aws import AwsProvider
+from determined_master.settings.aws import AwsProvider
 
 
 def settings(**changes: Any) -> AwsProvider:

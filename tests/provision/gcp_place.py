@@ -12,7 +12,7 @@ from determined_master.ports import MachineProvider
 from determined_master.provision.compute import Compute
 from determined_master.provision.gcp import GcpMachines
 from determined_master.provision.metadata import GcpMetadata
-from determined_master.settings_gcp import GcpProvider
+from determined_master.settings.gcp import GcpProvider
 
 
 class GcpPlace(CloudPlace):

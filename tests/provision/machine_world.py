@@ -21,8 +21,8 @@ from determined_master.pools.loop import PoolConfig, PoolLoop
 from determined_master.ports import AgentSnapshot
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
-from determined_master.services.machine_records import MachineRecords
-from determined_master.store.pool import Pool
+from determined_master.services.cluster.machine_records import MachineRecords
+from determined_master.store.db import Pool
 
 SLOTS = 2
 SIZE = Size(slots=SLOTS, zero_slot_tasks=100, max_machines=5)

@@ -26,7 +26,7 @@ from determined_master.provision.aws import AwsMachines
 from determined_master.provision.bootstrap import Boot, start_script
 from determined_master.provision.ec2 import Ec2
 from determined_master.provision.metadata import AwsMetadata
-from determined_master.settings_aws import AwsNetworkInterface, AwsTag
+from determined_master.settings.aws import AwsNetworkInterface, AwsTag
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from tests.provision.gcp_place import launched
 from tests.provision.gcp_server import GcpServer
 from tests.provision.metadata_server import ON_GCP, gcp_metadata
 
-from determined_master.settings_gcp import (
+from determined_master.settings.gcp import (
     GcpInstanceType,
     GcpNetworkInterface,
     GcpServiceAccount,

@@ -13,7 +13,7 @@ from tests.provision.machine_world import World, started
 
 from determined_master.ports import ProviderFailed
 from determined_master.provision import loop as subject
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 E = "scheduling-and-provisioning"
 MINUTE = timedelta(minutes=1)

@@ -8,7 +8,7 @@ import pytest
 from tests.provision.machine_world import World, started
 
 from determined_master.domain.launch_errors import Patience
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)

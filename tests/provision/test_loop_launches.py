@@ -14,7 +14,7 @@ from tests.provision.machine_world import World, count_launches, started
 from determined_master.domain.allocation.messages import Refused
 from determined_master.domain.launch_errors import Patience
 from determined_master.domain.scaling import Limits
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 E = "scheduling-and-provisioning"
 MINUTE = timedelta(minutes=1)

@@ -13,7 +13,7 @@ from tests.provision.machine_world import World, count_launches, started
 from determined_master.engine.errors import NotLeader
 from determined_master.ports import ProviderFailed
 from determined_master.provision import loop as subject
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 MINUTE = timedelta(minutes=1)
 

@@ -24,7 +24,7 @@ from determined_master.ports import LaunchFailed, ProviderFailed
 from determined_master.provision import spot
 from determined_master.provision.spot import skew_of
 from determined_master.provision.spot_book import LOST_AFTER
-from determined_master.settings_aws import AwsTag
+from determined_master.settings.aws import AwsTag
 
 pytestmark = pytest.mark.slow
 

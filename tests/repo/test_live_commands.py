@@ -35,7 +35,7 @@ ON_KUBERNETES = {
     "workspace resource-quota set",
 }
 """Commands for clusters of Kubernetes, which the real cluster has none of; they are tried in
-`tests/cli/test_workspace_namespaces.py` and `tests/api/test_namespaces.py`."""
+`tests/cli/test_workspace_namespaces.py` and `tests/api/workspaces/test_namespaces.py`."""
 
 
 def commands() -> set[str]:

@@ -13,11 +13,11 @@ from tests.api.master import PASSWORD
 
 from determined_master import clock
 from determined_master.app import App
-from determined_master.services.bootstrap import bootstrap
-from determined_master.services.passwords import Passwords
-from determined_master.settings import Settings
-from determined_master.store import task_logs
-from determined_master.store.pool import Address, open_pool
+from determined_master.services.access.passwords import Passwords
+from determined_master.services.cluster.bootstrap import bootstrap
+from determined_master.settings.master import Settings
+from determined_master.store.db import Address, open_pool
+from determined_master.store.logs import task_logs
 
 
 @contextlib.asynccontextmanager

@@ -17,10 +17,10 @@ from determined_master.app import App
 from determined_master.domain.allocation.container_rows import MAX_IN_STATE
 from determined_master.domain.allocation.messages import Allocation
 from determined_master.engine.kind import STATE_LIMIT_BYTES
-from determined_master.services.passwords import Passwords
-from determined_master.settings import Settings
-from determined_master.settings_pools import ResourcePool
-from determined_master.store.pool import Address, Pool
+from determined_master.services.access.passwords import Passwords
+from determined_master.settings.master import Settings
+from determined_master.settings.pools import ResourcePool
+from determined_master.store.db import Address, Pool
 
 pytestmark = pytest.mark.slow
 AGENTS = 64

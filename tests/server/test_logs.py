@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from determined_master.engine.errors import NotLeader
-from determined_master.logs import RECENT, configure_logging
+from determined_master.server.logs import RECENT, configure_logging
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from determined_master.loop_monitor import LoopMonitor
+from determined_master.server.loop_monitor import LoopMonitor
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SCRIPT = """
 import resource
-from determined_master.open_files import allow_many
+from determined_master.server.open_files import allow_many
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
 print(allow_many(), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """

@@ -14,9 +14,9 @@ from cryptography import x509
 from tests.agent_link import until
 from tests.certificates import Authority, Pair, encrypted_key
 
-from determined_master.settings import SettingsError, load
-from determined_master.settings_security import Tls
-from determined_master.tls import follow_renewals, lifetime_warning, server_context
+from determined_master.server.tls import follow_renewals, lifetime_warning, server_context
+from determined_master.settings.master import SettingsError, load
+from determined_master.settings.security import Tls
 
 
 @pytest.fixture(scope="module")

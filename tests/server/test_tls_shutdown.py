@@ -15,9 +15,9 @@ import uvicorn
 import uvloop
 from tests.certificates import Authority, Pair
 
-from determined_master.proxied_http import ProxyingHttp
-from determined_master.settings_security import Tls
-from determined_master.tls import server_context
+from determined_master.server.proxied_http import ProxyingHttp
+from determined_master.server.tls import server_context
+from determined_master.settings.security import Tls
 
 LARGE = b"x" * (16 * 1024 * 1024)
 """More than any system keeps of a connection that nobody reads."""

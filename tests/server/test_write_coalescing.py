@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from determined_master.corked import FLUSH_FROM_BYTES, CorkedTransport
+from determined_master.server.write_coalescing import FLUSH_FROM_BYTES, CorkedTransport
 
 
 class Wire:

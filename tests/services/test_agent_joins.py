@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.covers import covers
 
-from determined_master.services.agents import Join
+from determined_master.services.cluster.agents import Join
 from determined_wire.agent_link import Hello
 
 

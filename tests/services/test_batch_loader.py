@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from determined_master.services.gathering import Gathering
+from determined_master.services.batch_loader import Gathering
 
 
 class Database:

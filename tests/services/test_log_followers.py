@@ -8,12 +8,12 @@ from typing import Any, cast
 import pytest
 
 from determined_master import clock
-from determined_master.domain.access import Caller
-from determined_master.services.log_following import LOOK_BACK_S, PAGE, Follower
-from determined_master.services.log_policies import LogPolicies
-from determined_master.services.task_logs import TaskLogs
-from determined_master.store.pool import Pool
-from determined_master.store.task_logs import LogFilter, LogRow, copy_lines
+from determined_master.domain.access.rules import Caller
+from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower
+from determined_master.services.logs.policies import LogPolicies
+from determined_master.services.logs.task_logs import TaskLogs
+from determined_master.store.db import Pool
+from determined_master.store.logs.task_logs import LogFilter, LogRow, copy_lines
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

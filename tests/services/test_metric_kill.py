@@ -13,12 +13,12 @@ import pytest
 from tests.engine.test_kill import durable_server
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
-from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report, TrialFacts
-from determined_master.services.metric_summaries import recompute
-from determined_master.store.embedded import EmbeddedServer
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.pool import Conn, Pool
+from determined_master.services.metrics.flush import Flusher
+from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.summaries import recompute
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.db import Conn, Pool
+from determined_master.store.embedded.server import EmbeddedServer
 
 TRIALS, REPORTS, KILLS = 4, 60, 3
 LIMIT_S = 600

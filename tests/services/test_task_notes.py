@@ -8,8 +8,8 @@ from typing import Any
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project
 
 from determined_master.ports import TaskNote
-from determined_master.services.task_logs import TaskLogs
-from determined_master.store.pool import Pool
+from determined_master.services.logs.task_logs import TaskLogs
+from determined_master.store.db import Pool
 
 NO_POLICIES: Any = None  # a backend's own lines are not looked at
 

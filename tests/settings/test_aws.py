@@ -9,8 +9,8 @@ import pytest
 from tests.covers import covers
 from tests.provider_options import problems, read
 
-from determined_master.api.machine_details import machine_details
-from determined_master.settings_aws import AwsProvider, AwsTag
+from determined_master.api.cluster.machine_details import machine_details
+from determined_master.settings.aws import AwsProvider, AwsTag
 from determined_wire.rest.types.resourcepool import AwsCustomTag, ResourcePoolDetail
 
 LEAST = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key"}

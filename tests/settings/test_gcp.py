@@ -9,8 +9,8 @@ import pytest
 from tests.covers import covers
 from tests.provider_options import problems, read
 
-from determined_master.api.machine_details import machine_details
-from determined_master.settings_gcp import GcpProvider
+from determined_master.api.cluster.machine_details import machine_details
+from determined_master.settings.gcp import GcpProvider
 from determined_wire.rest.types.resourcepool import ResourcePoolDetail, ResourcePoolGcpDetail
 
 

@@ -9,13 +9,13 @@ from tests.covers import covers
 from tests.master_settings import errors, read
 
 from determined_master.domain.config.layers import chosen_pool
-from determined_master.domain.config.problems import Report
-from determined_master.services.defaults import (
+from determined_master.domain.config.schema.problems import Report
+from determined_master.services.configs.defaults import (
     cluster_priorities,
     config_layers,
     pool_configs,
 )
-from determined_master.settings_kubernetes import KubernetesManager
+from determined_master.settings.kubernetes import KubernetesManager
 
 E = "scheduling-and-provisioning"
 SIMPLE = "type: kubernetes, max_slots_per_pod: 4"

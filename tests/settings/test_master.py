@@ -11,9 +11,9 @@ from tests.certificates import Authority
 from tests.covers import covers
 from tests.master_settings import HOME, errors, read
 
-from determined_master.domain.config.storage import STORAGE
-from determined_master.services.defaults import config_layers
-from determined_master.settings import load
+from determined_master.domain.config.sections.storage import STORAGE
+from determined_master.services.configs.defaults import config_layers
+from determined_master.settings.master import load
 
 E = "scheduling-and-provisioning"
 WIRE = Path(__file__).parent / "data" / "wire.json"

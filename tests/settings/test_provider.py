@@ -9,9 +9,9 @@ import pytest
 from tests.covers import covers
 
 from determined_master import __version__
-from determined_master.settings import Settings, SettingsError, load
-from determined_master.settings_provider import MasterUrl, Provider, split_master_url
-from determined_master.settings_providers import PROVIDERS, ProviderType
+from determined_master.settings.master import Settings, SettingsError, load
+from determined_master.settings.provider import MasterUrl, Provider, split_master_url
+from determined_master.settings.providers import PROVIDERS, ProviderType
 
 E = "scheduling-and-provisioning"
 AT = "root.resource_pools[0].provider"

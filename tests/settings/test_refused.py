@@ -8,7 +8,7 @@ import pytest
 from tests.covers import covers
 from tests.master_settings import HOME, errors, read
 
-from determined_master.settings import SettingsError, load
+from determined_master.settings.master import SettingsError, load
 
 E = "scheduling-and-provisioning"
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from determined_master import entropy
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 

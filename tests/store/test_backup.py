@@ -9,8 +9,8 @@ from tests.store.rows import add_experiment, add_project, add_trial
 
 from determined_master.engine.story import list_story
 from determined_master.store.backup import back_up, restore
+from determined_master.store.db import Address, Pool, connect, open_pool
 from determined_master.store.errors import DatabaseError
-from determined_master.store.pool import Address, Pool, connect, open_pool
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ import asyncpg
 import psutil
 import pytest
 
-from determined_master.store.embedded_processes import lives
-from determined_master.store.pool import Address, Conn, Pool, connect
+from determined_master.store.db import Address, Conn, Pool, connect
+from determined_master.store.embedded.processes import lives
 
 
 class Refusal(Exception):

@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from determined_master.store.refusals import refusal_of, shortage_of
+from determined_master.store.constraint_errors import refusal_of, shortage_of
 
 
 def test_a_full_disk_is_told_in_one_line_with_the_remedy() -> None:

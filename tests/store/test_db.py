@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from determined_master.store.errors import DatabaseError, PooledConnection, Unreachable
-from determined_master.store.pool import (
+from determined_master.store.db import (
     Address,
     Pool,
     _check_not_pooled,
@@ -14,6 +13,7 @@ from determined_master.store.pool import (
     connect,
     open_pool,
 )
+from determined_master.store.errors import DatabaseError, PooledConnection, Unreachable
 
 
 @pytest.mark.parametrize("type_name", ["json", "jsonb"])

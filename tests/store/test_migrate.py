@@ -1,5 +1,5 @@
+from determined_master.store.db import Address, Pool, connect
 from determined_master.store.migrate import migrate, newest_revision
-from determined_master.store.pool import Address, Pool, connect
 
 
 async def test_a_migrated_database_has_the_newest_revision(pool: Pool) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.services.bootstrap import bootstrap
-from determined_master.services.passwords import Passwords
-from determined_master.store.experiments import insert_model_definition
-from determined_master.store.pool import Pool
+from determined_master.services.access.passwords import Passwords
+from determined_master.services.cluster.bootstrap import bootstrap
+from determined_master.store.db import Pool
+from determined_master.store.experiments.experiments import insert_model_definition
 from determined_master.sweeps.maintenance import sweep
 
 pytestmark = pytest.mark.slow

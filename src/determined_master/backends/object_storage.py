@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from determined_master.domain.checkpoints.object_target import ObjectTarget, object_target
 from determined_master.domain.errors import Unavailable, Unimplemented
-from determined_master.domain.object_target import ObjectTarget, object_target
 
 RETRY = timedelta(seconds=15)
 """Somebody waits for the answer."""

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.composition.kubernetes_clusters import kubernetes_clusters
 from determined_master.pools.backends import Backends
-from determined_master.services.agents import Join
-from determined_master.services.namespaces import NamespacesOf, WorkspaceNamespaces
-from determined_master.settings_kubernetes import KubernetesManager
+from determined_master.services.cluster.agents import Join
+from determined_master.services.workspaces.namespaces import NamespacesOf, WorkspaceNamespaces
+from determined_master.settings.kubernetes import KubernetesManager
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from determined_master.composition.foundation import Foundation
     from determined_master.ports import ClusterBackend, KubernetesCluster
-    from determined_master.settings import Settings
+    from determined_master.settings.master import Settings
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from determined_master.store.embedded import EmbeddedServer, told_when_full
-from determined_master.store.embedded_files import Layout, default_layout
+from determined_master.store.db import Address, check_server, connect, embedded_address
+from determined_master.store.embedded.files import Layout, default_layout
+from determined_master.store.embedded.server import EmbeddedServer, told_when_full
 from determined_master.store.errors import DataDirInUse, NoDataDir
 from determined_master.store.migrate import migrate
-from determined_master.store.pool import Address, check_server, connect, embedded_address
 
 if TYPE_CHECKING:
-    from determined_master.settings import Settings
+    from determined_master.settings.master import Settings
 
 
 def secrets_dir(settings: Settings) -> Path | None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.services.container_specs import ContainerSpecs
-from determined_master.services.defaults import task_defaults
-from determined_master.services.effects.allocations import AllocationEffects
-from determined_master.services.effects.collections import CollectionEffects
-from determined_master.services.effects.experiments import ExperimentEffects
-from determined_master.services.effects.generic_tasks import GenericTaskEffects
-from determined_master.services.effects.interactive_tasks import InteractiveEffects
-from determined_master.services.effects.trials import TrialEffects
-from determined_master.services.pod_terms import PodTermsReader
+from determined_master.services.checkpoints.effects import CollectionEffects
+from determined_master.services.configs.defaults import task_defaults
+from determined_master.services.containers.pod_terms import PodTermsReader
+from determined_master.services.containers.specs import ContainerSpecs
+from determined_master.services.experiments.effects import ExperimentEffects
+from determined_master.services.experiments.trial_effects import TrialEffects
+from determined_master.services.tasks.allocation_effects import AllocationEffects
+from determined_master.services.tasks.generic_effects import GenericTaskEffects
+from determined_master.services.tasks.interactive_effects import InteractiveEffects
 
 if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
     from determined_master.ports import ClusterBackend
-    from determined_master.services.collections import Collections
-    from determined_master.services.pools import Pools
-    from determined_master.settings import Settings
+    from determined_master.services.checkpoints.gc import Collections
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.settings.master import Settings
 
 
 def register_effects(

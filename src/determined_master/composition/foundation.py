@@ -10,17 +10,17 @@ from determined_master import __version__, entropy
 from determined_master.engine import Engine
 from determined_master.engine.kinds import KINDS
 from determined_master.pools.live import LiveAllocations
-from determined_master.services.agents import AgentReports
-from determined_master.services.identities import Identities
-from determined_master.services.log_policies import LogPolicies
-from determined_master.services.master import MasterFacts
-from determined_master.services.task_logs import TaskLogs
-from determined_master.services.tokens import TaskTokens
+from determined_master.services.access.identities import Identities
+from determined_master.services.cluster.agents import AgentReports
+from determined_master.services.cluster.master import MasterFacts
+from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.logs.policies import LogPolicies
+from determined_master.services.logs.task_logs import TaskLogs
 
 if TYPE_CHECKING:
-    from determined_master.services.bootstrap import Cluster
-    from determined_master.settings import Settings
-    from determined_master.store.pool import Address, Pool
+    from determined_master.services.cluster.bootstrap import Cluster
+    from determined_master.settings.master import Settings
+    from determined_master.store.db import Address, Pool
 
 Nudge = Callable[[str], None]
 """Has a pool planned soon, given its name."""

@@ -11,14 +11,14 @@ from determined_master.backends.kubernetes.options import (
     PoolPods,
     SlotType,
 )
-from determined_master.settings_check import SettingsError
-from determined_master.settings_kubernetes import KubernetesManager
+from determined_master.settings.check import SettingsError
+from determined_master.settings.kubernetes import KubernetesManager
 
 if TYPE_CHECKING:
     from determined_master.ports import KubernetesCluster, PodEvents
-    from determined_master.services.master import MasterFacts
-    from determined_master.settings import Settings
-    from determined_master.settings_managers import Manager
+    from determined_master.services.cluster.master import MasterFacts
+    from determined_master.settings.managers import Manager
+    from determined_master.settings.master import Settings
 
 _SLOT_TYPES: dict[str, SlotType] = {"cuda": "cuda", "gpu": "cuda", "rocm": "rocm", "cpu": "cpu"}
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from determined_master.domain.errors import DetError
 from determined_master.engine import PARTS
 from determined_master.engine.kinds import ALLOCATION
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentDoor
-    from determined_master.services.agent_switches import AgentSwitches
-    from determined_master.services.job_terms import JobTermsSync
-    from determined_master.store.pool import Pool
+    from determined_master.services.cluster.agent_switches import AgentSwitches
+    from determined_master.services.queue.job_terms import JobTermsSync
+    from determined_master.store.db import Pool
 
 log = logging.getLogger(__name__)
 LOOK_S = 10.0

@@ -9,7 +9,7 @@ from determined_master.domain.states import TERMINAL
 if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
     from determined_master.engine import Changed
-    from determined_master.services.proxies import Proxies
+    from determined_master.services.tasks.proxies import Proxies
 
 
 class Listeners:

@@ -6,10 +6,10 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from determined_master.leading import Lead
-from determined_master.services.agent_stays import AgentStays
-from determined_master.services.collection_waits import CollectionWaits
-from determined_master.services.idle_tasks import IdleTasks
+from determined_master.composition.leader_tasks import Lead
+from determined_master.services.checkpoints.gc_waits import CollectionWaits
+from determined_master.services.cluster.agent_stays import AgentStays
+from determined_master.services.tasks.idle_tasks import IdleTasks
 from determined_master.sweeps.collections import watch_collections
 from determined_master.sweeps.idle import watch_idle
 from determined_master.sweeps.maintenance import keep_house

@@ -13,9 +13,9 @@ from determined_master.provision.spot import SpotMachines
 
 if TYPE_CHECKING:
     from determined_master.ports import MachineProvider
-    from determined_master.services.bootstrap import Cluster
-    from determined_master.settings import Settings
-    from determined_master.settings_aws import AwsProvider
+    from determined_master.services.cluster.bootstrap import Cluster
+    from determined_master.settings.aws import AwsProvider
+    from determined_master.settings.master import Settings
 
 MakeProvider = Callable[[Any, MachineSite], "MachineProvider"]
 """Takes the provider's settings and what else it must know; makes no connection yet."""

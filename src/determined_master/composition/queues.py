@@ -9,13 +9,13 @@ from determined_master.composition.machine_providers import make_providers
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
 from determined_master.provision.loops import MachineLoops, Surroundings, sizes_of
-from determined_master.services.defaults import pool_configs
-from determined_master.services.job_queue import JobQueue
-from determined_master.services.job_terms import JobTermsSync
-from determined_master.services.job_why import JobWhy
-from determined_master.services.pool_bindings import PoolBindings
-from determined_master.services.pools import Pools
-from determined_master.services.wait_lines import WaitLines
+from determined_master.services.cluster.pool_bindings import PoolBindings
+from determined_master.services.cluster.pools import Pools
+from determined_master.services.configs.defaults import pool_configs
+from determined_master.services.queue.job_queue import JobQueue
+from determined_master.services.queue.job_terms import JobTermsSync
+from determined_master.services.queue.job_why import JobWhy
+from determined_master.services.queue.wait_lines import WaitLines
 
 if TYPE_CHECKING:
     from determined_master.composition.backends import JoinedBackends

@@ -5,68 +5,68 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from determined_master.backends.object_storage import ObjectStorage
-from determined_master.services.access_tokens import AccessTokens, Lives
-from determined_master.services.agent_switches import AgentSwitches
-from determined_master.services.agents import Agents
-from determined_master.services.allocations import Allocations
-from determined_master.services.auth import Auth
+from determined_master.services.access.access_tokens import AccessTokens, Lives
+from determined_master.services.access.auth import Auth
+from determined_master.services.access.groups import Groups
+from determined_master.services.access.guard import Guard
+from determined_master.services.access.identities import Identities
+from determined_master.services.access.passwords import Passwords
+from determined_master.services.access.roles import Roles
+from determined_master.services.access.users import Users
 from determined_master.services.catalog import Services
-from determined_master.services.checkpoint_files import CheckpointFiles
-from determined_master.services.checkpoints import Checkpoints
-from determined_master.services.cluster_messages import ClusterMessages
-from determined_master.services.collections import Collections
-from determined_master.services.config_policies import ConfigPolicies
-from determined_master.services.continuations import Continuations
-from determined_master.services.defaults import cluster_priorities
-from determined_master.services.detached import Detached
-from determined_master.services.experiment_bulk import ExperimentBulk
-from determined_master.services.experiment_edits import ExperimentEdits
-from determined_master.services.experiment_lists import ExperimentLists
-from determined_master.services.experiment_search import ExperimentSearch
-from determined_master.services.experiments import Experiments
-from determined_master.services.groups import Groups
-from determined_master.services.guard import Guard
-from determined_master.services.harness import Harness
-from determined_master.services.identities import Identities
-from determined_master.services.job_changes import JobChanges
-from determined_master.services.job_queue import JobQueue
-from determined_master.services.job_terms import JobTermsSync
-from determined_master.services.job_why import JobWhy
-from determined_master.services.master import Master
-from determined_master.services.metrics import Metrics
-from determined_master.services.model_files import ModelFiles
-from determined_master.services.model_versions import ModelVersions
-from determined_master.services.models import Models
-from determined_master.services.moves import Moves
-from determined_master.services.namespaces import WorkspaceNamespaces
-from determined_master.services.passwords import Passwords
-from determined_master.services.pool_bindings import PoolBindings
-from determined_master.services.pools import Pools
-from determined_master.services.project_columns import ProjectColumns
-from determined_master.services.projects import Projects
-from determined_master.services.roles import Roles
-from determined_master.services.run_bulk import RunBulk
-from determined_master.services.runs import Runs
-from determined_master.services.search_previews import SearchPreviews
-from determined_master.services.series import SeriesReads
-from determined_master.services.stories import Stories
-from determined_master.services.system_metrics import SystemMetrics
-from determined_master.services.task_control import TaskControl
-from determined_master.services.tasks import Tasks
-from determined_master.services.templates import Templates
-from determined_master.services.tensorboards import Tensorboards
-from determined_master.services.trial_sources import TrialSources
-from determined_master.services.trials import Trials
-from determined_master.services.usage import Usage
-from determined_master.services.users import Users
-from determined_master.services.workspaces import Workspaces
+from determined_master.services.checkpoints.checkpoints import Checkpoints
+from determined_master.services.checkpoints.files import CheckpointFiles
+from determined_master.services.checkpoints.gc import Collections
+from determined_master.services.cluster.agent_switches import AgentSwitches
+from determined_master.services.cluster.agents import Agents
+from determined_master.services.cluster.master import Master
+from determined_master.services.cluster.messages import ClusterMessages
+from determined_master.services.cluster.pool_bindings import PoolBindings
+from determined_master.services.cluster.pools import Pools
+from determined_master.services.cluster.usage import Usage
+from determined_master.services.configs.defaults import cluster_priorities
+from determined_master.services.configs.policies import ConfigPolicies
+from determined_master.services.configs.templates import Templates
+from determined_master.services.containers.harness import Harness
+from determined_master.services.experiments.bulk import ExperimentBulk
+from determined_master.services.experiments.continuations import Continuations
+from determined_master.services.experiments.detached import Detached
+from determined_master.services.experiments.edits import ExperimentEdits
+from determined_master.services.experiments.experiments import Experiments
+from determined_master.services.experiments.lists import ExperimentLists
+from determined_master.services.experiments.model_files import ModelFiles
+from determined_master.services.experiments.run_bulk import RunBulk
+from determined_master.services.experiments.runs import Runs
+from determined_master.services.experiments.search_query import ExperimentSearch
+from determined_master.services.experiments.stories import Stories
+from determined_master.services.experiments.trial_sources import TrialSources
+from determined_master.services.experiments.trials import Trials
+from determined_master.services.metrics.metrics import Metrics
+from determined_master.services.metrics.series import SeriesReads
+from determined_master.services.metrics.system_metrics import SystemMetrics
+from determined_master.services.models.models import Models
+from determined_master.services.models.versions import ModelVersions
+from determined_master.services.queue.job_changes import JobChanges
+from determined_master.services.queue.job_queue import JobQueue
+from determined_master.services.queue.job_terms import JobTermsSync
+from determined_master.services.queue.job_why import JobWhy
+from determined_master.services.search.previews import SearchPreviews
+from determined_master.services.tasks.allocations import Allocations
+from determined_master.services.tasks.control import TaskControl
+from determined_master.services.tasks.tasks import Tasks
+from determined_master.services.tasks.tensorboards import Tensorboards
+from determined_master.services.workspaces.moves import Moves
+from determined_master.services.workspaces.namespaces import WorkspaceNamespaces
+from determined_master.services.workspaces.project_columns import ProjectColumns
+from determined_master.services.workspaces.projects import Projects
+from determined_master.services.workspaces.workspaces import Workspaces
 
 if TYPE_CHECKING:
     from determined_master.composition.backends import JoinedBackends
     from determined_master.composition.foundation import Foundation
     from determined_master.composition.queues import Queues
     from determined_master.composition.work import Work
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 
 class _People(TypedDict):

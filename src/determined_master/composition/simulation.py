@@ -19,11 +19,11 @@ from determined_master.domain.schedule.simulate import SimResult, SimTask, agent
 from determined_master.domain.schedule.view import AgentView, PoolView, Rules
 from determined_master.domain.schedule.workload import Recorded, generate, record_of
 from determined_master.pools.recorder import read_frame
-from determined_master.store import plan_frames
+from determined_master.store.queue import plan_frames
 
 if TYPE_CHECKING:
-    from determined_master.settings_simulate import SimulateOptions
-    from determined_master.store.pool import Conn
+    from determined_master.settings.simulate import SimulateOptions
+    from determined_master.store.db import Conn
 
 COLUMNS = (
     "policy",

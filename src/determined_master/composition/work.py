@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from determined_master.database import default_storage
-from determined_master.services.cluster_authority import ClusterAuthority
-from determined_master.services.collections import Collections
-from determined_master.services.defaults import config_layers, idle_timeouts, task_defaults
-from determined_master.services.experiment_configs import ExperimentConfigs
-from determined_master.services.generic_tasks import GenericTasks
-from determined_master.services.interactive_configs import InteractiveConfigs
-from determined_master.services.interactive_programs import InteractiveSecrets
-from determined_master.services.interactive_tasks import InteractiveTasks
-from determined_master.services.log_retention import LogRetention
-from determined_master.services.metric_flush import Flusher
-from determined_master.services.project_deletions import ProjectDeletions
-from determined_master.services.proxies import Proxies
+from determined_master.composition.database import default_storage
+from determined_master.services.checkpoints.gc import Collections
+from determined_master.services.configs.defaults import config_layers, idle_timeouts, task_defaults
+from determined_master.services.containers.cluster_authority import ClusterAuthority
+from determined_master.services.experiments.configs import ExperimentConfigs
+from determined_master.services.logs.retention import LogRetention
+from determined_master.services.metrics.flush import Flusher
+from determined_master.services.tasks.generic_tasks import GenericTasks
+from determined_master.services.tasks.interactive_configs import InteractiveConfigs
+from determined_master.services.tasks.interactive_programs import InteractiveSecrets
+from determined_master.services.tasks.interactive_tasks import InteractiveTasks
+from determined_master.services.tasks.proxies import Proxies
+from determined_master.services.workspaces.deletions import ProjectDeletions
 
 if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation

@@ -16,7 +16,7 @@ from determined_master.engine.connection import Connect, is_connection_loss
 from determined_master.engine.errors import StaleEpoch, TermEnded
 from determined_master.engine.queue import Closing, Post, PostQueue, end_all
 from determined_master.engine.refusing import as_refusal
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 _log = logging.getLogger(__name__)
 _RECONNECT_S = (0.0, 0.05, 0.2, 0.5, 1.0)

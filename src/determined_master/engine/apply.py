@@ -20,7 +20,7 @@ from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.kind import Key, Outcome, Rows, RowWriter
 from determined_master.engine.queue import Closing, Post
 from determined_master.engine.refusing import as_refusal
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 from determined_master.store.row_locks import lock_rows
 
 _YIELD_S = 0.005

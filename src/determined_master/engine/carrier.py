@@ -21,7 +21,7 @@ from determined_master.engine.handlers import (
     Registration,
 )
 from determined_master.engine.kind import EffectId, Kind
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 _log = logging.getLogger(__name__)
 

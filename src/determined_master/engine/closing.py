@@ -9,7 +9,7 @@ from determined_master.engine.batch import columns
 from determined_master.engine.connection import abandon
 from determined_master.engine.errors import StaleEpoch
 from determined_master.engine.kind import EffectId
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 async def close_all(conn: Conn, epoch: int, effects: Sequence[EffectId]) -> set[EffectId]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from determined_master.store.pool import Address, connect
+from determined_master.store.db import Address, connect
 
 Connect = Callable[[], Awaitable[Any]]
 """Opens a connection that the caller owns; tests give one that breaks on purpose."""

@@ -20,8 +20,8 @@ from determined_master.engine.kind import EffectId, Kind, Outcome, Posting, With
 from determined_master.engine.leader import Leadership
 from determined_master.engine.queue import Closing, Post
 from determined_master.engine.term import EngineSettings, LeaderTerm
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.pool import Address, Conn, Pool
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.db import Address, Conn, Pool
 
 _AGAIN_S = 0.05
 _LOOK_S = 0.25

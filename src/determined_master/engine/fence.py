@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from determined_master.engine.errors import NotLeader
 from determined_master.engine.statements import EPOCH_LOCK
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 async def hold_lead(conn: Conn, epoch: int) -> None:

@@ -14,7 +14,7 @@ from determined_master.engine.apply import Term
 from determined_master.engine.errors import InternalError
 from determined_master.engine.kind import EffectId, Kind, Outcome, Posting, encode
 from determined_master.engine.queue import Post
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 _log = logging.getLogger(__name__)
 POSTED = "determined_inbox"

@@ -11,7 +11,7 @@ import msgspec
 
 from determined_master.domain.errors import DetError
 from determined_master.domain.messages import Effect, Event, Record, State
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 S = TypeVar("S", bound=State)
 E = TypeVar("E", bound=Event)

@@ -12,29 +12,22 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.stored import read_stored
 from determined_master.domain.experiment import machine as experiment_machine
 from determined_master.domain.experiment import messages as exp
-from determined_master.domain.interactive import machine as interactive_machine
-from determined_master.domain.interactive import messages as interactive
+from determined_master.domain.generic_task import machine as task_machine
+from determined_master.domain.generic_task import messages as task
+from determined_master.domain.interactive_task import machine as interactive_machine
+from determined_master.domain.interactive_task import messages as interactive
 from determined_master.domain.log_lines import LEVEL_NUMBERS
 from determined_master.domain.messages import Record, WriteTaskLog
 from determined_master.domain.search.memory import SearchMemory
 from determined_master.domain.search.method import SearchContext, build
 from determined_master.domain.states import LEAVING, TERMINAL
-from determined_master.domain.task import machine as task_machine
-from determined_master.domain.task import messages as task
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.kind import Change, Kind, Parts
-from determined_master.store import (
-    allocations,
-    experiments,
-    generic_tasks,
-    interactive_tasks,
-    removal,
-    searches,
-    task_logs,
-    trials,
-)
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
+from determined_master.store.experiments import experiments, removal, searches, trials
+from determined_master.store.logs import task_logs
+from determined_master.store.tasks import allocations, generic_tasks, interactive_tasks
 
 
 class SearchContexts:

@@ -10,8 +10,8 @@ from typing import Any
 
 from determined_master.engine.inbox import POSTED, SETTLED
 from determined_master.engine.statements import EPOCH_LOCK
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.pool import Address, connect
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.db import Address, connect
 
 _log = logging.getLogger(__name__)
 _LEADER_LOCK = 0x64657403

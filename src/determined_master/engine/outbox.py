@@ -14,7 +14,7 @@ from determined_master.engine.apply import Term
 from determined_master.engine.batch import OpenEffect, columns
 from determined_master.engine.carrier import Carrier
 from determined_master.engine.kind import EffectId, Key, Kind
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 _log = logging.getLogger(__name__)
 _PAGE = 1000

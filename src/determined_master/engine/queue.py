@@ -10,7 +10,7 @@ from typing import Any
 
 from determined_master.engine.errors import TermEnded
 from determined_master.engine.kind import EffectId, Key, Kind, Outcome, Within
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,7 @@ from determined_master.domain.errors import DetError
 from determined_master.engine.errors import InternalError
 from determined_master.engine.kind import tag_of
 from determined_master.engine.queue import Post
-from determined_master.store.refusals import refusal_of, shortage_of
+from determined_master.store.constraint_errors import refusal_of, shortage_of
 
 _log = logging.getLogger(__name__)
 

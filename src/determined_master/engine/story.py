@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from determined_master.engine.kind import Key
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 _READ = """
     SELECT j.at, j.kind, j.id, j.version, j.cause, j.event, j.effects

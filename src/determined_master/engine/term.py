@@ -19,7 +19,7 @@ from determined_master.engine.kind import Kind
 from determined_master.engine.outbox import Outbox
 from determined_master.engine.queue import PostQueue, end_all
 from determined_master.engine.timers import Timers
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 
 @dataclass(frozen=True)

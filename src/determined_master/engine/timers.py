@@ -14,7 +14,7 @@ from determined_master.engine.apply import Term
 from determined_master.engine.errors import InternalError, TermEnded
 from determined_master.engine.kind import Kind
 from determined_master.engine.queue import Post
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 10.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master.ports import ClusterBackend
 
 if TYPE_CHECKING:
-    from determined_master.domain.agent_switches import Switches
+    from determined_master.domain.machines.agent_switches import Switches
     from determined_master.ports import AgentDoor, AgentSnapshot, KubernetesCluster, StartOrder
 
 

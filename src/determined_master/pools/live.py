@@ -16,10 +16,10 @@ from determined_master.domain.schedule.view import (
     RunningView,
 )
 from determined_master.domain.states import AllocationState
+from determined_master.pools.agent_backoff import Rest, Resting
 from determined_master.pools.jobs import Jobs
-from determined_master.pools.line import Line
 from determined_master.pools.occupancy import Occupancy, held
-from determined_master.pools.resting import Rest, Resting
+from determined_master.pools.pending_queue import Line
 from determined_master.pools.view import gone_view, request_view, running_view
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master.domain.schedule.frames import Film, Frame
-from determined_master.store import plan_frames
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.plan_frames import FrameRow
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.queue import plan_frames
+from determined_master.store.queue.plan_frames import FrameRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from determined_master.pools.loop import Decision
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from determined_master.provision.ec2 import ROOM, Ec2, Refused, launching, refus
 from determined_master.provision.metadata import AWS_ALIASES, AwsMetadata
 from determined_master.provision.site import boot_of, master_address, resolve_host
 from determined_master.provision.threads import Threads
-from determined_master.settings_aws import AwsProvider
+from determined_master.settings.aws import AwsProvider
 
 log = logging.getLogger(__name__)
 MakeClient = Callable[[str], Ec2]

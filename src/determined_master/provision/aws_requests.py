@@ -12,7 +12,7 @@ import msgspec
 from determined_master.domain.aws_instances import accelerator, gpus_of
 from determined_master.domain.scaling import Machine, MachineState, MachineType
 from determined_master.provision.bootstrap import SlotType
-from determined_master.settings_aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
+from determined_master.settings.aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
 
 MASTER_TAG = "determined-master-address"
 DEFAULT_TAG_VALUE = "determined-ai-determined"

@@ -18,12 +18,12 @@ from msgspec.structs import replace
 
 from determined_master import clock, entropy
 from determined_master.ports import LaunchFailed, ProviderFailed
-from determined_master.store.machines import Order
+from determined_master.store.cluster.machines import Order
 
 if TYPE_CHECKING:
     from determined_master.domain.scaling import Machine
     from determined_master.ports import MachineProvider
-    from determined_master.services.machine_records import MachineRecords
+    from determined_master.services.cluster.machine_records import MachineRecords
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

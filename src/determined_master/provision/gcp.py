@@ -24,7 +24,7 @@ from determined_master.provision.google_account import GoogleAccount
 from determined_master.provision.metadata import GCP_ALIASES, GcpMetadata
 from determined_master.provision.site import boot_of, master_address, resolve_host
 from determined_master.provision.threads import DEADLINE_S, Threads
-from determined_master.settings_gcp import LAUNCH_LABEL, GcpProvider
+from determined_master.settings.gcp import LAUNCH_LABEL, GcpProvider
 
 log = logging.getLogger(__name__)
 LAUNCH_PATIENCE = timedelta(seconds=25)

@@ -12,7 +12,7 @@ from determined_master.domain.gcp_machines import accelerator, label_value, min_
 from determined_master.domain.scaling import Machine, MachineState, MachineType
 from determined_master.ports import MachineSite
 from determined_master.provision.bootstrap import SlotType
-from determined_master.settings_gcp import LAUNCH_LABEL, POOL_LABEL, GcpProvider
+from determined_master.settings.gcp import LAUNCH_LABEL, POOL_LABEL, GcpProvider
 
 DEFAULT_LABEL_VALUE = "determined-ai-determined"
 MAX_DEFAULT = 30

@@ -30,7 +30,7 @@ from determined_master.ports import ProviderFailed
 from determined_master.provision.fleet import ACTIVE
 from determined_master.provision.joins import Joins
 from determined_master.provision.sight import held_of, see, waiting_of
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -14,7 +14,7 @@ from determined_master.domain.machine_size import Size
 from determined_master.domain.scaling import Limits
 from determined_master.provision.fleet import Fleet
 from determined_master.provision.loop import MachineLoop, ScalingConfig, Scheduling
-from determined_master.services.machine_records import MachineRecords, forget_other_pools
+from determined_master.services.cluster.machine_records import MachineRecords, forget_other_pools
 
 if TYPE_CHECKING:
     from determined_master.domain.machine_news import MachineNews
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loops import PoolLoops
     from determined_master.ports import AgentSnapshot, MachineProvider
-    from determined_master.settings_pools import ResourcePool
-    from determined_master.settings_provider import Provider
-    from determined_master.store.pool import Pool
+    from determined_master.settings.pools import ResourcePool
+    from determined_master.settings.provider import Provider
+    from determined_master.store.db import Pool
 
 
 @dataclass(frozen=True)

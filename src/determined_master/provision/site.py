@@ -8,7 +8,7 @@ import msgspec
 
 from determined_master.ports import MachineSite, ProviderFailed
 from determined_master.provision.bootstrap import Boot
-from determined_master.settings_provider import Provider, split_master_url
+from determined_master.settings.provider import Provider, split_master_url
 
 
 def boot_of(provider: Provider, site: MachineSite) -> Boot:

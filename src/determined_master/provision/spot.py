@@ -21,7 +21,7 @@ from determined_master.provision.aws import AwsMachines, MakeClient, Opened
 from determined_master.provision.ec2 import Ec2, Refused, refusals_are
 from determined_master.provision.metadata import AwsMetadata
 from determined_master.provision.spot_book import LIVE, PREFIX, RUNS_ON, Book, stand_in
-from determined_master.settings_aws import AwsProvider
+from determined_master.settings.aws import AwsProvider
 
 log = logging.getLogger(__name__)
 START = timedelta(seconds=10)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from determined_master.domain.errors import Unavailable
-from determined_master.store.losses import is_away, words_of
+from determined_master.store.connection_errors import is_away, words_of
 
 KEPT_LINES = 10_000
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

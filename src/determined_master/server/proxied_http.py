@@ -13,9 +13,9 @@ from typing import Any
 
 import httptools
 
-from determined_master.api.http import TAKEOVER, ClientGone
-from determined_master.corked import CorkedHttp
-from determined_master.parting import part
+from determined_master.api.http.exchange import TAKEOVER, ClientGone
+from determined_master.server.tls_shutdown import part
+from determined_master.server.write_coalescing import CorkedHttp
 
 PREFIX = b"/proxy/"
 _TLS_HANDSHAKE = b"\x16\x03"

@@ -22,7 +22,7 @@ from determined_master import clock
 if TYPE_CHECKING:
     from websockets.http11 import Request
 
-    from determined_master.settings_security import Tls
+    from determined_master.settings.security import Tls
 
 log = logging.getLogger(__name__)
 

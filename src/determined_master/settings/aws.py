@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.aws_instances import SLOTS
-from determined_master.domain.config.problems import Report
-from determined_master.settings_provider import Provider
+from determined_master.domain.config.schema.problems import Report
+from determined_master.settings.provider import Provider
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"

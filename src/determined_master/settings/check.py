@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from determined_master.domain.config.problems import Problem, Report
-from determined_master.domain.config.storage import STORAGE
+from determined_master.domain.access.roles import ROLES
+from determined_master.domain.config.schema.problems import Problem, Report
+from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.cron import parse_cron
-from determined_master.domain.roles import ROLES
-from determined_master.settings_managers import check_managers
-from determined_master.settings_pools import ResourceManager
-from determined_master.settings_reader import Duration
-from determined_master.tls import BadCertificate, server_context
+from determined_master.server.tls import BadCertificate, server_context
+from determined_master.settings.managers import check_managers
+from determined_master.settings.pools import ResourceManager
+from determined_master.settings.reader import Duration
 
 if TYPE_CHECKING:
-    from determined_master.settings import Settings
-    from determined_master.settings_security import Authz
+    from determined_master.settings.master import Settings
+    from determined_master.settings.security import Authz
 
 MAX_RETENTION_DAYS = 32767
 AUTHZ_TYPES = ("basic", "rbac")

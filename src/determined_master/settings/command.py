@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
-from determined_master import settings_reader as reader
-from determined_master.settings_simulate import SimulateOptions, add_options, options_of
+from determined_master.settings import reader
+from determined_master.settings.simulate import SimulateOptions, add_options, options_of
 
 Path = tuple[str, ...]
 

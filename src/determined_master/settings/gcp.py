@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import type_name
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.gcp_machines import gpu_problem, machine_type_problem
-from determined_master.settings_provider import Provider
-from determined_master.settings_reader import Seconds
+from determined_master.settings.provider import Provider
+from determined_master.settings.reader import Seconds
 
 Struct = msgspec.Struct
 POOL_LABEL = "determined-resource-pool"

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Integer, Kind, Number
-from determined_master.settings_pools import AnyResourceManager
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Integer, Kind, Number
+from determined_master.settings.pools import AnyResourceManager
 
 Struct = msgspec.Struct
 

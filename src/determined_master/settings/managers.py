@@ -9,25 +9,25 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.resources import DEFAULT_PRIORITY
-from determined_master.settings_kubernetes import (
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY
+from determined_master.settings.kubernetes import (
     KUBERNETES_PRIORITY,
     KubernetesManager,
     check_kubernetes,
     resolve_kubernetes,
 )
-from determined_master.settings_pools import (
+from determined_master.settings.pools import (
     POOLS,
     AnyResourceManager,
     ResourceManager,
     ResourcePool,
     Scheduler,
 )
-from determined_master.settings_reader import Choices
+from determined_master.settings.reader import Choices
 
 if TYPE_CHECKING:
-    from determined_master.settings import Settings
+    from determined_master.settings.master import Settings
 
 DEFAULT_NAME = "default"
 

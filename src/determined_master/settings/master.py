@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.storage import STORAGE
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.yaml_text import parse_yaml
-from determined_master.settings_check import SettingsError, check, upgrade
-from determined_master.settings_command import Command, Given, overrides, parse_command_line
-from determined_master.settings_managers import (
+from determined_master.services.configs.yaml_text import parse_yaml
+from determined_master.settings.check import SettingsError, check, upgrade
+from determined_master.settings.command import Command, Given, overrides, parse_command_line
+from determined_master.settings.managers import (
     AdditionalManager,
     AnyManager,
     Manager,
@@ -24,7 +24,7 @@ from determined_master.settings_managers import (
     managers_of,
     resolve_managers,
 )
-from determined_master.settings_pools import (
+from determined_master.settings.pools import (
     POOLS,
     ContainerDefaults,
     ResourceManager,
@@ -32,8 +32,8 @@ from determined_master.settings_pools import (
     Scheduler,
     shown_storage,
 )
-from determined_master.settings_reader import read_struct, show
-from determined_master.settings_sections import (
+from determined_master.settings.reader import read_struct, show
+from determined_master.settings.sections import (
     Cache,
     Database,
     IdentityProvider,
@@ -47,7 +47,7 @@ from determined_master.settings_sections import (
     UiCustomization,
     Webhooks,
 )
-from determined_master.settings_security import Security
+from determined_master.settings.security import Security
 
 __all__ = ["Command", "Settings", "SettingsError", "load"]
 

@@ -13,10 +13,10 @@ from determined_master.domain.config.layers import (
     DEFAULT_SHM_BYTES,
     TASK_CONTAINER_DEFAULTS,
 )
-from determined_master.domain.config.storage import STORAGE
-from determined_master.settings_provider import Provider
-from determined_master.settings_providers import ProviderKind
-from determined_master.settings_reader import MASK, Seconds
+from determined_master.domain.config.sections.storage import STORAGE
+from determined_master.settings.provider import Provider
+from determined_master.settings.providers import ProviderKind
+from determined_master.settings.reader import MASK, Seconds
 
 Struct = msgspec.Struct
 SECRET_KEYS = frozenset(

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Meta
 
 from determined_master import __version__
-from determined_master.domain.config.problems import Report
-from determined_master.settings_reader import Seconds
+from determined_master.domain.config.schema.problems import Report
+from determined_master.settings.reader import Seconds
 
 Secret = Meta(extra={"is_secret": True})
 

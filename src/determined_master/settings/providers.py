@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Kind, type_name
-from determined_master.settings_aws import AwsProvider, check_aws
-from determined_master.settings_gcp import GcpProvider, check_gcp
-from determined_master.settings_provider import Provider, check_common
-from determined_master.settings_reader import read_struct
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Kind, type_name
+from determined_master.settings.aws import AwsProvider, check_aws
+from determined_master.settings.gcp import GcpProvider, check_gcp
+from determined_master.settings.provider import Provider, check_common
+from determined_master.settings.reader import read_struct
 
 
 class ProviderType(NamedTuple):

@@ -16,8 +16,8 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta, inspect
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import (
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import (
     BOOLEAN_WORDS,
     Anything,
     Boolean,

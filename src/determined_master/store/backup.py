@@ -19,8 +19,8 @@ import asyncpg
 import msgspec
 
 from determined_master import clock
+from determined_master.store.connection_errors import words_of
 from determined_master.store.errors import DatabaseError
-from determined_master.store.losses import words_of
 from determined_master.store.migrate import migrate, newest_revision
 
 _log = logging.getLogger(__name__)

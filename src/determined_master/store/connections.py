@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 from asyncpg.transaction import Transaction as LibraryTransaction
 
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 
 class Transaction(LibraryTransaction):  # type: ignore[misc]  # asyncpg has no types

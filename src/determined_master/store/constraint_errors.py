@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncpg
 
 from determined_master.domain.errors import Aborted, DetError, InvalidArgument
+from determined_master.store.connection_errors import words_of
 from determined_master.store.errors import DatabaseUnavailable
-from determined_master.store.losses import words_of
 
 
 def refusal_of(error: BaseException) -> DetError | None:

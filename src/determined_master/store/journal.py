@@ -7,7 +7,7 @@ from datetime import date
 
 import asyncpg
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 _NAME = re.compile(r"journal_(\d{4})_(\d{2})")
 _LOCK_WAIT_MS = 2000

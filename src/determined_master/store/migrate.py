@@ -13,7 +13,7 @@ from pathlib import Path
 
 import asyncpg
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 _log = logging.getLogger(__name__)
 _DIRECTORY = Path(__file__).parent / "migrations"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 async def lock_rows(

@@ -7,8 +7,8 @@ import logging
 
 from determined_master import clock
 from determined_master.domain.errors import DetError
-from determined_master.services.idle_tasks import IdleTasks
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.services.tasks.idle_tasks import IdleTasks
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 log = logging.getLogger(__name__)
 

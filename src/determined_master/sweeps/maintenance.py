@@ -10,9 +10,11 @@ from datetime import timedelta
 import asyncpg
 
 from determined_master import clock
-from determined_master.store import experiments, journal, task_logs
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.pool import Pool
+from determined_master.store import journal
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.db import Pool
+from determined_master.store.experiments import experiments
+from determined_master.store.logs import task_logs
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from determined_master.services.namespaces import WorkspaceNamespaces
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.services.workspaces.namespaces import WorkspaceNamespaces
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 log = logging.getLogger(__name__)
 

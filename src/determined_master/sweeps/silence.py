@@ -6,8 +6,8 @@ import asyncio
 import logging
 
 from determined_master import clock
-from determined_master.services.detached import SILENT_AFTER, Detached
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.services.experiments.detached import SILENT_AFTER, Detached
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 log = logging.getLogger(__name__)
 

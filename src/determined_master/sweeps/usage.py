@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.usage import next_summing
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
-    from determined_master.services.agent_stays import AgentStays
-    from determined_master.services.usage import Usage
+    from determined_master.services.cluster.agent_stays import AgentStays
+    from determined_master.services.cluster.usage import Usage
 
 log = logging.getLogger(__name__)
 

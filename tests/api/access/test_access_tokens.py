@@ -10,7 +10,7 @@ from tests.api.client import Client
 from tests.api.hidden import ok
 
 from determined_master import clock
-from determined_master.services.access_tokens import LONGEST_DAYS, Lives
+from determined_master.services.access.access_tokens import LONGEST_DAYS, Lives
 
 TOKENS = "/api/v1/tokens"
 

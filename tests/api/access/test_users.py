@@ -6,7 +6,7 @@ import pytest
 from tests.api.client import Client
 from tests.api.master import PASSWORD
 
-from determined_master.services.passwords import client_hash
+from determined_master.services.access.passwords import client_hash
 
 
 async def test_a_login_in_the_clear_or_hashed_opens_a_session(anonymous: Client) -> None:

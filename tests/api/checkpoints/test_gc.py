@@ -16,7 +16,7 @@ from tests.covers import covers
 
 from determined_master import clock, entropy
 from determined_master.domain.allocation import messages as alloc
-from determined_master.services.collection_waits import CollectionWaits
+from determined_master.services.checkpoints.gc_waits import CollectionWaits
 from determined_wire.agent_link import ContainerSpec
 
 PATH = "/api/v1/experiments"

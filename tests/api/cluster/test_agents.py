@@ -16,11 +16,11 @@ from tests.api.samples import World
 from tests.covers import covers
 
 from determined_master import clock, entropy
-from determined_master.api.agents import AGENTS_AT_ONCE, get_agents
-from determined_master.api.protojson import encode
-from determined_master.api.routes import Call
+from determined_master.api.cluster.agents import AGENTS_AT_ONCE, get_agents
+from determined_master.api.http.protojson import encode
+from determined_master.api.http.routes import Call
 from determined_master.domain.allocation import messages as alloc
-from determined_master.services.agents import AgentReports
+from determined_master.services.cluster.agents import AgentReports
 from determined_wire.agent_link import ContainerReport, Device
 from determined_wire.rest.agents import GetAgentsRequest
 

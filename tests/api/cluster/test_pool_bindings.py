@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from tests.api import cases_experiments as scene
 from tests.api.client import Answer, Client
+from tests.api.cluster.test_pools import CONFIG, E, listed, pool_of
 from tests.api.master import running_services
 from tests.api.samples import World
 from tests.api.scenes import reaches, run_to_end, trials_of
 from tests.api.several_pools import POOLS, SomeAgents
-from tests.api.test_pools import CONFIG, E, listed, pool_of
-from tests.api.test_projects import project, workspace
+from tests.api.workspaces.test_projects import project, workspace
 from tests.covers import covers
 
 from determined_master.domain.errors import FailedPrecondition
-from determined_master.services.passwords import Passwords
-from determined_master.settings import Settings
-from determined_master.settings_pools import ResourceManager
-from determined_master.store.pool import Address, Pool
+from determined_master.services.access.passwords import Passwords
+from determined_master.settings.master import Settings
+from determined_master.settings.pools import ResourceManager
+from determined_master.store.db import Address, Pool
 
 
 def path(pool: str) -> str:

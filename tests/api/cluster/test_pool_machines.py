@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.api.client import Client
+from tests.api.cluster.test_pools import listed
 from tests.api.master import PASSWORD, SETTINGS, running_services
-from tests.api.test_pools import listed
 from tests.contracts.fake_machines import FakeCloud, FakeMachines
 from tests.covers import covers
 
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
+from determined_master.api.http.app import Api
+from determined_master.api.http.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
 from determined_master.domain.scaling import MachineType
 from determined_master.ports import MachineSite
-from determined_master.services.passwords import Passwords
-from determined_master.settings_aws import AwsProvider
-from determined_master.settings_gcp import GcpProvider
-from determined_master.settings_pools import ResourcePool
-from determined_master.store.pool import Address, Pool
+from determined_master.services.access.passwords import Passwords
+from determined_master.settings.aws import AwsProvider
+from determined_master.settings.gcp import GcpProvider
+from determined_master.settings.pools import ResourcePool
+from determined_master.store.db import Address, Pool
 
 E = "scheduling-and-provisioning"
 SECRET = "s3cret"

@@ -8,7 +8,7 @@ from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.samples import World
 from tests.api.scenes import run, trials_of
-from tests.api.test_projects import project, workspace
+from tests.api.workspaces.test_projects import project, workspace
 from tests.covers import covers
 
 CONFIG = "{name: e, entrypoint: x, searcher: {name: single, metric: loss}, resources: {%s}}"

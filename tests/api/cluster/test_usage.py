@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 from tests.api import cases_experiments as scene
+from tests.api.checkpoints.test_gc import collections_of, gone
 from tests.api.client import Client
 from tests.api.samples import World
 from tests.api.scenes import reaches, run, run_to_end
-from tests.api.test_collections import collections_of, gone
-from tests.api.test_projects import project, workspace
+from tests.api.workspaces.test_projects import project, workspace
 from tests.covers import covers
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project, add_trial
 
 from determined_master import entropy
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.catalog import Services
-from determined_master.services.usage import MAX_LISTED_SPANS
-from determined_master.store.pool import Pool
+from determined_master.services.cluster.usage import MAX_LISTED_SPANS
+from determined_master.store.db import Pool
 
 E = "scheduling-and-provisioning"
 MINUTE = timedelta(minutes=1)

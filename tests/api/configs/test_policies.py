@@ -8,7 +8,7 @@ import pytest
 from tests.api import cases_experiments as scene
 from tests.api.client import Answer, Client
 from tests.api.test_experiment_edits import PATH, config_of, created, killed
-from tests.api.test_projects import experiment, project, workspace
+from tests.api.workspaces.test_projects import experiment, project, workspace
 from tests.covers import covers
 
 GLOBAL = "/api/v1/config-policies/global"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.api import cases_detached as detached
 from tests.api import cases_experiments as scene
+from tests.api.checkpoints.test_gc import collections_of
 from tests.api.client import Answer
 from tests.api.samples import World
 from tests.api.scenes import reaches
-from tests.api.test_collections import collections_of
 
 from determined_master import clock, entropy
-from determined_master.services.detached import SILENT_AFTER
+from determined_master.services.experiments.detached import SILENT_AFTER
 
 pytestmark = pytest.mark.slow
 

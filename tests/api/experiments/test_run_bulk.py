@@ -9,7 +9,7 @@ import pytest
 from tests.api.client import Client
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
-from determined_master.store.pool import Pool
+from determined_master.store.db import Pool
 
 
 async def ended(pool: Pool, project: int, runs: int = 1, **columns: Any) -> tuple[int, list[int]]:

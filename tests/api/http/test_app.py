@@ -13,11 +13,11 @@ import pytest
 from tests.api.client import Client
 from tests.api.small_app import HERE, ROUTES, seen, small_app
 
-from determined_master.api.allowlist import OPEN, TASK
-from determined_master.api.app import Api
-from determined_master.api.gateway import PRETTY_TO_BYTES
-from determined_master.api.http import MAX_BODY_BYTES, MAX_STRANGERS_BODY_BYTES
-from determined_master.api.protojson.marks import MAX_MARKS
+from determined_master.api.http.allowlist import OPEN, TASK
+from determined_master.api.http.app import Api
+from determined_master.api.http.exchange import MAX_BODY_BYTES, MAX_STRANGERS_BODY_BYTES
+from determined_master.api.http.gateway import PRETTY_TO_BYTES
+from determined_master.api.http.protojson.marks import MAX_MARKS
 from determined_wire.rest.endpoints import ENDPOINTS
 
 

@@ -10,11 +10,11 @@ from tests.api.client import Client
 from tests.api.small_app import small_app
 from tests.scenarios.masters import master
 
-from determined_master.api.app import Api
-from determined_master.api.cors import Cors
-from determined_master.services.passwords import Passwords
-from determined_master.settings import Settings
-from determined_master.store.pool import Address
+from determined_master.api.http.app import Api
+from determined_master.api.http.cors import Cors
+from determined_master.services.access.passwords import Passwords
+from determined_master.settings.master import Settings
+from determined_master.store.db import Address
 
 PAGE = {"Origin": "https://page.example"}
 ASKS = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "x-one, x-two"}

@@ -12,10 +12,10 @@ from tests.api.client import Client
 from tests.store.rows import STARTED, add_experiment, add_trial, end_trial
 
 from determined_master import entropy
-from determined_master.api.long_lists import written
-from determined_master.api.protojson import encode, ready
-from determined_master.api.trials import TRIALS_AT_ONCE
-from determined_master.store.pool import Pool
+from determined_master.api.experiments.trials import TRIALS_AT_ONCE
+from determined_master.api.http.long_lists import written
+from determined_master.api.http.protojson import encode, ready
+from determined_master.store.db import Pool
 from determined_wire.rest.experiments import (
     GetExperimentTrialsRequestSortBy,
     GetExperimentTrialsResponse,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.api.match import PathTable
+from determined_master.api.http.matching import PathTable
 
 
 def table() -> PathTable[str]:

@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from determined_master.api.stay import Stay
+from determined_master.api.http.reauthorization import Stay
 from determined_master.domain.errors import Unauthenticated
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.api import cases_experiments as scene
 from tests.api import cases_models
+from tests.api.checkpoints.test_gc import KEEP_NONE, collections_of
 from tests.api.client import Answer, Client
 from tests.api.samples import World
 from tests.api.scenes import reaches, run_to_end
-from tests.api.test_collections import KEEP_NONE, collections_of
 from tests.covers import covers
 
 pytestmark = pytest.mark.slow

@@ -14,10 +14,10 @@ from tests.api.proxy.proxied import (
 )
 from tests.postgres import new_database
 
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address, open_pool
+from determined_master.api.http.app import Api
+from determined_master.api.http.table import all_routes
+from determined_master.services.access.passwords import Passwords
+from determined_master.store.db import Address, open_pool
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

@@ -14,16 +14,16 @@ import uvicorn
 from msgspec.structs import replace
 
 from determined_master import clock
-from determined_master.api.app import Api
+from determined_master.api.http.app import Api
 from determined_master.domain.allocation.messages import (
     Allocation,
     AllocationRequest,
     Container,
 )
-from determined_master.domain.proxy_port import ProxyPort
-from determined_master.proxied_http import ProxyingHttp
+from determined_master.domain.task.proxy_port import ProxyPort
+from determined_master.server.proxied_http import ProxyingHttp
+from determined_master.server.tls import AgentSocket
 from determined_master.services.catalog import Services
-from determined_master.tls import AgentSocket
 
 DEADLINE_S = 60
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -17,7 +17,7 @@ from tests.api.proxy.proxied import (
     lines_of,
 )
 
-from determined_master.domain.proxy_port import ProxyPort
+from determined_master.domain.task.proxy_port import ProxyPort
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 

@@ -13,12 +13,12 @@ from tests.api.proxy.test_sockets import shout, tunnel, upgrade_request, upgrade
 from tests.postgres import new_database
 from websockets.exceptions import ConnectionClosed
 
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
-from determined_master.domain.access import Caller
-from determined_master.services.identities import Identities
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address, open_pool
+from determined_master.api.http.app import Api
+from determined_master.api.http.table import all_routes
+from determined_master.domain.access.rules import Caller
+from determined_master.services.access.identities import Identities
+from determined_master.services.access.passwords import Passwords
+from determined_master.store.db import Address, open_pool
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 RECHECK_S = 0.02

@@ -12,8 +12,8 @@ from tests.api.hidden import (
 )
 from tests.api.samples import World
 
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address
+from determined_master.services.access.passwords import Passwords
+from determined_master.store.db import Address
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

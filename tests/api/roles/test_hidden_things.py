@@ -19,8 +19,8 @@ from tests.api.roles.asked import CONFIG, EVERYTHING, WORKSPACES, names
 from tests.api.samples import World
 from tests.covers import covers
 
-from determined_master.domain.access import Caller
-from determined_master.services.guard import Claim
+from determined_master.domain.access.rules import Caller
+from determined_master.services.access.guard import Claim
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -14,7 +14,7 @@ from tests.api import cases_experiments as scene
 from tests.api.client import Answer, Client
 from tests.api.samples import World
 from tests.api.scenes import run
-from tests.api.test_projects import project, workspace
+from tests.api.workspaces.test_projects import project, workspace
 from tests.covers import covers
 
 TASKS = "/api/v1/generic-tasks"
@@ -210,7 +210,7 @@ async def test_a_task_may_start_in_the_directory_of_its_parent(world, client) ->
 
 
 async def test_a_directory_is_kept_while_a_task_has_it(world, client) -> None:
-    from determined_master.store.experiments import delete_orphaned_models
+    from determined_master.store.experiments.experiments import delete_orphaned_models
 
     task_id = await create(client, contextDirectory=[scene.FILE])
     async with world.services.users._pool.acquire() as conn:

@@ -14,20 +14,20 @@ from tests.api.client import Client
 from tests.api.master import PASSWORD, SETTINGS, OneAgent, running_services, snapshot
 from tests.api.queues import QUEUES, order, submit, update
 from tests.api.samples import World
-from tests.api.test_projects import workspace
+from tests.api.workspaces.test_projects import workspace
 from tests.covers import covers
 from tests.namespaces_in_memory import ClusterInMemory
 
 from determined_master import clock
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
+from determined_master.api.http.app import Api
+from determined_master.api.http.table import all_routes
 from determined_master.domain.allocation import messages as alloc
-from determined_master.services.passwords import Passwords
-from determined_master.settings import Settings
-from determined_master.settings_kubernetes import KubernetesManager
-from determined_master.settings_managers import AdditionalManager
-from determined_master.settings_pools import ResourcePool
-from determined_master.store.pool import Address, Pool
+from determined_master.services.access.passwords import Passwords
+from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.settings.managers import AdditionalManager
+from determined_master.settings.master import Settings
+from determined_master.settings.pools import ResourcePool
+from determined_master.store.db import Address, Pool
 from determined_wire.agent_link import Device
 
 EAST = KubernetesManager(cluster_name="east", max_slots_per_pod=2, default_namespace="det")

@@ -10,7 +10,7 @@ from tests.api.client import Client
 from tests.api.samples import World
 from tests.covers import covers
 
-from determined_master.store.workspaces import find_agent_user
+from determined_master.store.workspaces.workspaces import find_agent_user
 
 CONFIG = "{name: e, entrypoint: x, searcher: {name: single, metric: loss}%s}"
 

@@ -17,7 +17,7 @@ from tests.fake_kubernetes.server import FakeServer
 from determined_master.backends.kubernetes.options import ClusterOptions, MasterAddress
 from determined_master.entropy import new_uuid
 from determined_master.ports import NotConnected
-from determined_master.services.harness import pack
+from determined_master.services.containers.harness import pack
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 KUBECONFIG = os.environ.get("DET_TEST_KUBECONFIG", "")

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from determined_master.domain import access
-from determined_master.domain.access import Caller
-from determined_master.domain.errors import NotFound, PermissionDenied
-from determined_master.domain.needs import NEEDS
-from determined_master.domain.permissions import EVERYTHING, P, Permission
-from determined_master.domain.rights import Grant, Rights, rights_of
-from determined_master.domain.roles import (
+from determined_master.domain.access import rules as access
+from determined_master.domain.access.needs import NEEDS
+from determined_master.domain.access.permissions import EVERYTHING, P, Permission
+from determined_master.domain.access.rights import Grant, Rights, rights_of
+from determined_master.domain.access.roles import (
     CLUSTER_ADMIN_ID,
     EDITOR_ID,
     ROLES,
@@ -22,6 +20,8 @@ from determined_master.domain.roles import (
     WORKSPACE_ADMIN_ID,
     by_name,
 )
+from determined_master.domain.access.rules import Caller
+from determined_master.domain.errors import NotFound, PermissionDenied
 from determined_wire.rest.types.rbac import PermissionType
 
 GRANTS = st.builds(Grant, st.sampled_from(sorted(ROLES)), st.integers(0, 4))

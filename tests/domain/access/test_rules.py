@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.domain.access import ADMIN_ONLY, OWNER_ONLY, Caller, can, may
+from determined_master.domain.access.rules import ADMIN_ONLY, OWNER_ONLY, Caller, can, may
 from determined_master.domain.errors import PermissionDenied
 
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)

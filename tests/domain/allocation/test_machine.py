@@ -20,7 +20,7 @@ from determined_master.domain.allocation import container_rows
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation.machine import step
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.proxy_port import ProxyPort
+from determined_master.domain.task.proxy_port import ProxyPort
 
 NAME = "Trial 3 (Experiment 7)"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from determined_master.domain.gc import (
+from determined_master.domain.checkpoints.gc import (
     MAX_RUNS,
     Saved,
     SavePolicy,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from determined.common.storage._options import target_of
+from determined_master.domain.checkpoints.object_target import object_target
 from determined_master.domain.errors import FailedPrecondition
-from determined_master.domain.object_target import object_target
 
 RETRY = timedelta(seconds=120)
 KEYED = {"access_key": "k", "secret_key": "s"}

@@ -3,7 +3,7 @@
 import pytest
 
 from determined_master.domain.config.edits import edit_section
-from determined_master.domain.config.problems import ConfigErrors
+from determined_master.domain.config.schema.problems import ConfigErrors
 from determined_master.domain.config.template import check_template
 from determined_master.domain.errors import InvalidArgument
 

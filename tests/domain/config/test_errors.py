@@ -10,7 +10,7 @@ from tests.covers import covers
 from tests.domain.config.builders import LAYERS, build, problems
 
 from determined_master.domain.config.experiment import ConfigErrors, ConfigLayers, build_experiment
-from determined_master.domain.config.problems import HINTED, MAX_KEPT
+from determined_master.domain.config.schema.problems import HINTED, MAX_KEPT
 
 GRID = {"name": "grid", "metric": "loss"}
 

@@ -11,9 +11,9 @@ from tests.domain.config.test_stored_form import submissions
 
 from determined_master.domain.config.experiment import ConfigLayers, PoolLayer
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.policy import Policies, Policy
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.storage import S3
+from determined_master.domain.config.policies.rules import Policies, Policy
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.sections.storage import S3
 
 
 def layers(**overrides: Any) -> ConfigLayers:

@@ -8,8 +8,14 @@ import pytest
 from tests.covers import covers
 from tests.domain.config.builders import ASHA, build
 
-from determined_master.domain.config.hyperparameters import Categorical, Const, Int, Log, Nested
-from determined_master.domain.config.searcher import AdaptiveAsha, AsyncHalving
+from determined_master.domain.config.sections.hyperparameters import (
+    Categorical,
+    Const,
+    Int,
+    Log,
+    Nested,
+)
+from determined_master.domain.config.sections.searcher import AdaptiveAsha, AsyncHalving
 
 MIB = 1024**2
 

@@ -8,8 +8,8 @@ import pytest
 from tests.covers import covers
 from tests.domain.config.builders import ASHA, build
 
-from determined_master.domain.config.hyperparameters import Const
-from determined_master.domain.config.searcher import AdaptiveAsha, Removed
+from determined_master.domain.config.sections.hyperparameters import Const
+from determined_master.domain.config.sections.searcher import AdaptiveAsha, Removed
 from determined_master.domain.config.stored import LEGACY_HDFS, read_stored
 from determined_master.domain.experiment import messages as e
 from determined_master.domain.experiment.machine import step

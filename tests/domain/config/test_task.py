@@ -17,8 +17,8 @@ from tests.domain.config.tasks import (
     problems,
 )
 
-from determined_master.domain.config.environment import DEFAULT_IMAGES
-from determined_master.domain.config.policy import Policies, Policy
+from determined_master.domain.config.policies.rules import Policies, Policy
+from determined_master.domain.config.sections.environment import DEFAULT_IMAGES
 from determined_master.domain.config.task import (
     TaskErrors,
     TaskOptions,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.model_definition import (
+from determined_master.domain.experiment.model_definition import (
     LATEST_S,
     MAX_LEVELS,
     ModelFile,

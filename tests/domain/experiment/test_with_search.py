@@ -5,8 +5,8 @@ from collections import Counter
 from tests.domain.builders import of_type
 from tests.domain.world import through_json
 
-from determined_master.domain.config.hyperparameters import Double
-from determined_master.domain.config.searcher import AdaptiveAsha
+from determined_master.domain.config.sections.hyperparameters import Double
+from determined_master.domain.config.sections.searcher import AdaptiveAsha
 from determined_master.domain.experiment import messages as e
 from determined_master.domain.experiment.machine import step
 from determined_master.domain.search.memory import SearchMemory

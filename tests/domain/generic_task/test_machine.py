@@ -13,8 +13,8 @@ from tests.domain.builders import log_of, of_type
 
 from determined_master.domain.allocation.messages import AllocationOutcome
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.task import messages as t
-from determined_master.domain.task.machine import step
+from determined_master.domain.generic_task import messages as t
+from determined_master.domain.generic_task.machine import step
 
 TASK = "11111111-2222-4333-8444-555555555555"
 KINDS = ("completed", "preempted", "killed", "failed", "lost", "refused")

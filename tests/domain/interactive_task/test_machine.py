@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.domain.builders import log_of
 
 from determined_master.domain.errors import NotFound
-from determined_master.domain.interactive import messages as i
-from determined_master.domain.interactive.machine import step
-from determined_master.domain.task.messages import EffectFailed, KillRun
+from determined_master.domain.generic_task.messages import EffectFailed, KillRun
+from determined_master.domain.interactive_task import messages as i
+from determined_master.domain.interactive_task.machine import step
 
 TASK = "11111111-2222-4333-8444-555555555555"
 RUN = f"{TASK}.1"

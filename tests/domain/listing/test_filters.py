@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.filters import (
+from determined_master.domain.listing.filters import (
     Condition,
     Filter,
     Group,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.paging import page_of
+from determined_master.domain.listing.paging import page_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.domain.agent_switches import (
+from determined_master.domain.machines.agent_switches import (
     ALL_ON,
     Switches,
     disable_agent,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 
-from determined_master.domain.extremes import (
+from determined_master.domain.metrics.extremes import (
     Extremes,
     extremes_of,
     joined,

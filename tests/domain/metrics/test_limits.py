@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from determined_master.domain.metric_limits import MAX_DEPTH, MAX_VALUES, find_problem
+from determined_master.domain.metrics.limits import MAX_DEPTH, MAX_VALUES, find_problem
 
 
 def nested(depth: int) -> Any:

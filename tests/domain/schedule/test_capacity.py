@@ -6,7 +6,7 @@ from random import Random
 
 from tests.domain.builders import agent, holding
 
-from determined_master.domain.schedule.room import Index, Measure, Room
+from determined_master.domain.schedule.capacity import Index, Measure, Room
 from determined_master.domain.schedule.view import Rules
 
 NAMES = "abcdefgh"

@@ -4,9 +4,9 @@ import pytest
 from tests.covers import covers
 from tests.domain.builders import agent
 
+from determined_master.domain.schedule.capacity import Room, drained
 from determined_master.domain.schedule.fitting import Demand, could_fit, fit, fit_drained
-from determined_master.domain.schedule.room import Room, drained
-from determined_master.domain.schedule.ties import distance, hash_of
+from determined_master.domain.schedule.hash_ring import distance, hash_of
 from determined_master.domain.schedule.view import Rules
 
 BEST, WORST = Rules(), Rules(fitting="worst")

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.covers import covers
 from tests.domain.builders import T0, agent, holding, pending
 
+from determined_master.domain.schedule.capacity import drained
 from determined_master.domain.schedule.fitting import Demand, fit
 from determined_master.domain.schedule.jobs import jobs_of
 from determined_master.domain.schedule.ordering import rank
 from determined_master.domain.schedule.planner import plan
-from determined_master.domain.schedule.room import drained
 from determined_master.domain.schedule.simulate import SimTask, agents_of, simulate
 from determined_master.domain.schedule.view import PoolView, Rules
 

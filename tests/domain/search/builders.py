@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from determined_master.domain.config.hyperparameters import (
+from determined_master.domain.config.sections.hyperparameters import (
     Categorical,
     Const,
     Double,
@@ -11,7 +11,7 @@ from determined_master.domain.config.hyperparameters import (
     Log,
     Nested,
 )
-from determined_master.domain.config.searcher import (
+from determined_master.domain.config.sections.searcher import (
     AdaptiveAsha,
     AsyncHalving,
     Grid,

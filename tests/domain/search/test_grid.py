@@ -4,7 +4,7 @@ import pytest
 from tests.covers import covers
 from tests.domain.search.builders import creates, grid
 
-from determined_master.domain.config.hyperparameters import (
+from determined_master.domain.config.sections.hyperparameters import (
     Categorical,
     Const,
     Double,

@@ -7,8 +7,8 @@ from tests.domain.builders import of_type
 from tests.domain.search import builders
 from tests.domain.world import through_json
 
-from determined_master.domain.config.hyperparameters import Int
-from determined_master.domain.config.searcher import SearcherConfig
+from determined_master.domain.config.sections.hyperparameters import Int
+from determined_master.domain.config.sections.searcher import SearcherConfig
 from determined_master.domain.experiment import messages as e
 from determined_master.domain.experiment.machine import step
 from determined_master.domain.search.bounds import MAX_CREATED

@@ -1,7 +1,7 @@
 from tests.covers import covers
 from tests.domain.search.builders import SPACE, creates, random, single
 
-from determined_master.domain.config.hyperparameters import Const
+from determined_master.domain.config.sections.hyperparameters import Const
 from determined_master.domain.search.method import TrialCount, build
 from determined_master.domain.search.simulate import SearchRun
 

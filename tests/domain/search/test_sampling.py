@@ -1,7 +1,7 @@
 import pytest
 from tests.covers import covers
 
-from determined_master.domain.config.hyperparameters import (
+from determined_master.domain.config.sections.hyperparameters import (
     Categorical,
     Const,
     Double,

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 from tests.domain.search.builders import adaptive, grid, method, random
 
-from determined_master.domain.config.hyperparameters import Double, HyperparameterSpace
+from determined_master.domain.config.sections.hyperparameters import Double, HyperparameterSpace
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.search.simulate import Report, Training, simulate
 

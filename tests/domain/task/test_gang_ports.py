@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.domain.gang_ports import (
+from determined_master.domain.task.gang_ports import (
     TRIAL_PORTS,
     choose_ports,
     ports_by_rank,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.domain.proxy_port import (
+from determined_master.domain.task.proxy_port import (
     ProxyPort,
     find_port,
     proxy_ports_of,

@@ -8,7 +8,7 @@ import pytest
 from tests.covers import covers
 from tests.domain.config.builders import build
 
-from determined_master.domain.task_spec import (
+from determined_master.domain.task.spec import (
     TrialRun,
     storage_mount,
     trial_environment,

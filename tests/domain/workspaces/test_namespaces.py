@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from determined_master.domain.namespaces import auto_name
-from determined_master.settings_kubernetes import is_dns_label
+from determined_master.domain.workspaces.namespaces import auto_name
+from determined_master.settings.kubernetes import is_dns_label
 
 CLUSTER = "6f1e0c2a-0000-0000-0000-000000000000"
 

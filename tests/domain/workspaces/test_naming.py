@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.naming import (
+from determined_master.domain.workspaces.naming import (
     check_key,
     check_project_name,
     check_workspace_name,

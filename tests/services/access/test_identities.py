@@ -8,11 +8,11 @@ import pytest
 
 from determined_master import clock
 from determined_master.domain.errors import Unauthenticated
-from determined_master.services.identities import Identities
-from determined_master.services.tokens import token_hash
-from determined_master.store import sessions, users
-from determined_master.store.pool import Pool
-from determined_master.store.sessions import SessionKind
+from determined_master.services.access.identities import Identities
+from determined_master.services.containers.tokens import token_hash
+from determined_master.store.access import sessions, users
+from determined_master.store.access.sessions import SessionKind
+from determined_master.store.db import Pool
 
 NAME = {"username": "ada", "password_hash": "x"}
 

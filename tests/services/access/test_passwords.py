@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.passwords import Passwords, client_hash, hashed_form
+from determined_master.services.access.passwords import Passwords, client_hash, hashed_form
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from determined_master.services.bootstrap import PASSWORD_FILE, bootstrap
-from determined_master.services.passwords import Passwords, hashed_form
-from determined_master.store.pool import Pool
+from determined_master.services.access.passwords import Passwords, hashed_form
+from determined_master.services.cluster.bootstrap import PASSWORD_FILE, bootstrap
+from determined_master.store.db import Pool
 
 pytestmark = pytest.mark.slow
 

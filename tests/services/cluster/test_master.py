@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.services.master import MASK, mask_secrets
+from determined_master.services.cluster.master import MASK, mask_secrets
 
 
 def test_secrets_are_masked_at_any_depth_and_unset_ones_stay_unset() -> None:

@@ -14,10 +14,10 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.scaling import MachineType
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports import AgentSnapshot
-from determined_master.services.pools import Pools
-from determined_master.settings import Settings
-from determined_master.settings_pools import ResourcePool
-from determined_master.settings_provider import Provider
+from determined_master.services.cluster.pools import Pools
+from determined_master.settings.master import Settings
+from determined_master.settings.pools import ResourcePool
+from determined_master.settings.provider import Provider
 from determined_wire.agent_link import Device
 
 E = "scheduling-and-provisioning"

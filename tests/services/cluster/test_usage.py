@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from tests.api.master import ADMIN
 from tests.covers import covers
-from tests.services.test_pools import Here, agent
+from tests.services.cluster.test_pools import Here, agent
 from tests.store.rows import STARTED, add_allocation, add_experiment, add_project
 
 from determined_master.domain.scaling import Machine, MachineState
 from determined_master.domain.usage import Window
 from determined_master.ports import AgentSnapshot
-from determined_master.services.agent_stays import AgentStays
-from determined_master.services.machine_records import MachineRecords, forget_other_pools
-from determined_master.services.usage import Usage
-from determined_master.store.job_queue import list_waits
-from determined_master.store.pool import Pool
-from determined_master.store.usage import upsert_day
+from determined_master.services.cluster.agent_stays import AgentStays
+from determined_master.services.cluster.machine_records import MachineRecords, forget_other_pools
+from determined_master.services.cluster.usage import Usage
+from determined_master.store.cluster.usage import upsert_day
+from determined_master.store.db import Pool
+from determined_master.store.queue.job_queue import list_waits
 
 E = "scheduling-and-provisioning"
 MINUTE = timedelta(minutes=1)

@@ -8,8 +8,8 @@ import pytest
 from tests.covers import covers
 
 from determined_master.pools.loop import PoolConfig
-from determined_master.services.defaults import pool_configs, task_defaults
-from determined_master.settings import Settings, SettingsError, load
+from determined_master.services.configs.defaults import pool_configs, task_defaults
+from determined_master.settings.master import Settings, SettingsError, load
 
 TEXT = """
 reserved_ports: [12350, 29400]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.services.container_options import container_options
+from determined_master.services.containers.options import container_options
 from determined_wire.agent_link import RegistryAuth
 
 CONFIG = {

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from determined_master.services.log_retention import next_sweep
+from determined_master.services.logs.retention import next_sweep
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 

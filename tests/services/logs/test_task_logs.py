@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from tests.store.rows import add_allocation, add_experiment, add_project
 
-from determined_master.domain.access import Caller
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services import log_policies, task_logs
-from determined_master.services.task_logs import PostedLine, TaskLogs
-from determined_master.store.pool import Pool
+from determined_master.services.logs import policies as log_policies
+from determined_master.services.logs import task_logs
+from determined_master.services.logs.task_logs import PostedLine, TaskLogs
+from determined_master.store.db import Pool
 from determined_wire.agent_link import LogBatch, LogSpan
 
 pytestmark = pytest.mark.slow

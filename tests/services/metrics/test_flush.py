@@ -11,13 +11,14 @@ import msgspec
 import pytest
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
-from determined_master.services import metric_flush, metric_summaries
-from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report, TrialFacts
-from determined_master.services.metric_summaries import Summaries
-from determined_master.store import metrics as rows
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.pool import Pool
+from determined_master.services.metrics import flush as metric_flush
+from determined_master.services.metrics import summaries as metric_summaries
+from determined_master.services.metrics.flush import Flusher
+from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.summaries import Summaries
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.db import Pool
+from determined_master.store.metrics import metrics as rows
 
 pytestmark = pytest.mark.slow
 

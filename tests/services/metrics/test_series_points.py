@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
-from determined_master.domain.extremes import BLOCK_REPORTS
-from determined_master.services.series_points import DUE, MAX_WHOLE, SeriesPoints
-from determined_master.store.metric_blocks import delete_blocks
-from determined_master.store.pool import Pool
-from determined_master.store.series import PointRow, SeriesWanted
+from determined_master.domain.metrics.extremes import BLOCK_REPORTS
+from determined_master.services.metrics.series_points import DUE, MAX_WHOLE, SeriesPoints
+from determined_master.store.db import Pool
+from determined_master.store.metrics.blocks import delete_blocks
+from determined_master.store.metrics.series import PointRow, SeriesWanted
 
 LONG = MAX_WHOLE + 3 * BLOCK_REPORTS + 100
 

@@ -13,11 +13,11 @@ from tests.api.samples import World
 from tests.api.scenes import run
 from tests.covers import covers
 
-from determined_master.api.app import Api
-from determined_master.api.table import all_routes
+from determined_master.api.http.app import Api
+from determined_master.api.http.table import all_routes
 from determined_master.domain.allocation.messages import JobTerms
-from determined_master.services.passwords import Passwords
-from determined_master.store.pool import Address, Pool
+from determined_master.services.access.passwords import Passwords
+from determined_master.store.db import Address, Pool
 
 pytestmark = pytest.mark.slow
 

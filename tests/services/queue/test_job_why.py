@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 from tests.provision.machine_world import World, started
 
-from determined_master.domain.access import Caller
-from determined_master.services.job_why import JobWhy
-from determined_master.store.pool import Pool
+from determined_master.domain.access.rules import Caller
+from determined_master.services.queue.job_why import JobWhy
+from determined_master.store.db import Pool
 
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
 USER = Caller(user_id=2, username="user")

@@ -6,8 +6,8 @@ import asyncio
 from typing import cast
 
 from determined_master.engine import Engine
-from determined_master.services.project_deletions import ProjectDeletions
-from determined_master.store.pool import Pool
+from determined_master.services.workspaces.deletions import ProjectDeletions
+from determined_master.store.db import Pool
 
 
 async def test_with_nothing_to_delete_the_loop_looks_once_and_rests(pool: Pool) -> None:

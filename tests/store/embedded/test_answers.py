@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from determined_master.store import embedded_answers
-from determined_master.store.embedded_answers import answers
-from determined_master.store.embedded_files import PORT, Layout
-from determined_master.store.embedded_processes import Server
+from determined_master.store.embedded import answers as embedded_answers
+from determined_master.store.embedded.answers import answers
+from determined_master.store.embedded.files import PORT, Layout
+from determined_master.store.embedded.processes import Server
 
 DEADLINE_S = 0.1
 STARTING = "the database system is starting up"

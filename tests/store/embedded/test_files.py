@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from determined_master.store.embedded_files import Account, Layout, account
+from determined_master.store.embedded.files import Account, Layout, account
 
 pytestmark = pytest.mark.slow
 
 PREPARES = """
 import os, signal, sys
 from pathlib import Path
-from determined_master.store.embedded_files import (
+from determined_master.store.embedded.files import (
     Layout, account, ensure_password, make_directories
 )
 

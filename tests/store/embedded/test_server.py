@@ -14,12 +14,12 @@ import asyncpg
 import psutil
 import pytest
 
-from determined_master.store import embedded_files
-from determined_master.store.embedded import EmbeddedServer
-from determined_master.store.embedded_answers import connection_options
-from determined_master.store.embedded_files import Account, Layout, default_layout
-from determined_master.store.embedded_processes import all_processes, lives, serves
-from determined_master.store.embedded_start import find_running, launch, stop
+from determined_master.store.embedded import files as embedded_files
+from determined_master.store.embedded.answers import connection_options
+from determined_master.store.embedded.files import Account, Layout, default_layout
+from determined_master.store.embedded.processes import all_processes, lives, serves
+from determined_master.store.embedded.server import EmbeddedServer
+from determined_master.store.embedded.start import find_running, launch, stop
 from determined_master.store.errors import (
     DataDirInUse,
     DataDirUnreachable,
@@ -161,10 +161,10 @@ async def test_a_server_that_does_not_answer_is_replaced(
     os.kill(pid, signal.SIGSTOP)
     second = EmbeddedServer(layout)
     with monkeypatch.context() as impatient:
-        impatient.setattr("determined_master.store.embedded.ADOPT_DEADLINE_S", 0.2)
-        impatient.setattr("determined_master.store.embedded_start.STOP_DEADLINE_S", 0.3)
+        impatient.setattr("determined_master.store.embedded.server.ADOPT_DEADLINE_S", 0.2)
+        impatient.setattr("determined_master.store.embedded.start.STOP_DEADLINE_S", 0.3)
         # For the new server's first answer, too.
-        impatient.setattr("determined_master.store.embedded_answers.QUERY_DEADLINE_S", 1.0)
+        impatient.setattr("determined_master.store.embedded.answers.QUERY_DEADLINE_S", 1.0)
         await second.start()
     try:
         assert second.pid != pid
@@ -280,8 +280,8 @@ def orphaned_initdb(layout: Layout) -> psutil.Process:
     """The `initdb` of a first start that was killed; it stands still."""
     starts = (
         "import asyncio, pathlib, sys\n"
-        "from determined_master.store.embedded_files import Layout\n"
-        "from determined_master.store.embedded_start import ensure_data\n"
+        "from determined_master.store.embedded.files import Layout\n"
+        "from determined_master.store.embedded.start import ensure_data\n"
         "asyncio.run(ensure_data(Layout(pathlib.Path(sys.argv[1]))))\n"
     )
     starter = subprocess.Popen([sys.executable, "-c", starts, str(layout.root)])

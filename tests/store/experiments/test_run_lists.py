@@ -9,13 +9,17 @@ import pytest
 from tests.covers import covers
 from tests.store.rows import add_experiment, add_project, add_trial, end_trial
 
-from determined_master.services.runs import Search
-from determined_master.store.experiment_search import EXPERIMENTS
-from determined_master.store.list_page import find_page
-from determined_master.store.list_sql import TableSql
-from determined_master.store.pool import Pool
-from determined_master.store.project_columns import list_columns, list_ranges, list_words
-from determined_master.store.run_lists import RUNS, list_runs
+from determined_master.services.experiments.runs import Search
+from determined_master.store.db import Pool
+from determined_master.store.experiments.run_lists import RUNS, list_runs
+from determined_master.store.experiments.search_query import EXPERIMENTS
+from determined_master.store.listing.page import find_page
+from determined_master.store.listing.sql import TableSql
+from determined_master.store.workspaces.project_columns import (
+    list_columns,
+    list_ranges,
+    list_words,
+)
 
 
 def figures(value: Any) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.store.rows import add_experiment, add_project, add_trial, end_trial
 
-from determined_master.domain.filters import Condition, Filter, Group, Sort
-from determined_master.store.list_page import Wanted, find_page
-from determined_master.store.pool import Pool
-from determined_master.store.run_lists import RUNS
+from determined_master.domain.listing.filters import Condition, Filter, Group, Sort
+from determined_master.store.db import Pool
+from determined_master.store.experiments.run_lists import RUNS
+from determined_master.store.listing.page import Wanted, find_page
 
 pytestmark = pytest.mark.slow
 

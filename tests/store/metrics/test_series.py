@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
-from determined_master.store.pool import Pool
-from determined_master.store.series import (
+from determined_master.store.db import Pool
+from determined_master.store.metrics.series import (
     MetricName,
     PointRow,
     SeriesWanted,

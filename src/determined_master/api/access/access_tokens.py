@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
-from determined_master.services.users import ListOrder
-from determined_master.store.access_tokens import TokenRow
+from determined_master.services.access.users import ListOrder
+from determined_master.store.access.access_tokens import TokenRow
 from determined_wire.rest import tokens as wire
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.user import TokenInfo, TokenType

@@ -6,10 +6,10 @@ from datetime import datetime
 
 import msgspec
 
-from determined_master.api.middleware import login_cookie
-from determined_master.api.plain import plain_json
-from determined_master.api.routes import Call, Reply, plain_route, route
-from determined_master.api.shapes_users import user_message
+from determined_master.api.access.user_shapes import user_message
+from determined_master.api.http.middleware import login_cookie
+from determined_master.api.http.plain import plain_json
+from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import (
     DetError,
     InvalidArgument,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
+from determined_master.api.access.user_shapes import group_message
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
-from determined_master.api.shapes_users import group_message
 from determined_wire.rest.groups import (
     CreateGroupRequest,
     CreateGroupResponse,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from determined_master.domain.access.permissions import Permission as Allowed
+from determined_master.domain.access.roles import ROLES, Role
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.permissions import Permission as Allowed
-from determined_master.domain.roles import ROLES, Role
-from determined_master.store.roles import AssignmentRow
+from determined_master.store.access.roles import AssignmentRow
 from determined_wire.rest import roles as wire
 from determined_wire.rest.types import rbac
 

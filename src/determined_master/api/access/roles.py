@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.api.routes import Call, route
-from determined_master.api.shapes import pagination
-from determined_master.api.shapes_roles import (
+from determined_master.api.access.role_shapes import (
     assigned_message,
     role_message,
     rows_of,
     summaries,
 )
-from determined_master.api.shapes_users import group_message, user_message
-from determined_master.domain.roles import ROLES
-from determined_master.store.roles import AssignmentRow
+from determined_master.api.access.user_shapes import group_message, user_message
+from determined_master.api.http.routes import Call, route
+from determined_master.api.shapes import pagination
+from determined_master.domain.access.roles import ROLES
+from determined_master.store.access.roles import AssignmentRow
 from determined_wire.rest import roles as wire
 from determined_wire.rest.types.rbac import Role
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from determined_master.services.users import UserChange
-from determined_master.store.groups import GroupRow
-from determined_master.store.users import UserRow
-from determined_master.store.workspaces import WorkspaceRow
+from determined_master.services.access.users import UserChange
+from determined_master.store.access.groups import GroupRow
+from determined_master.store.access.users import UserRow
+from determined_master.store.workspaces.workspaces import WorkspaceRow
 from determined_wire.rest.types.group import GroupDetails
 from determined_wire.rest.types.user import AgentUserGroup, PatchUser, User
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined_master.api.routes import Call, plain_route, route
+from determined_master.api.access.user_shapes import change_of, change_of_new, user_message
+from determined_master.api.http.routes import Call, plain_route, route
 from determined_master.api.shapes import pagination
-from determined_master.api.shapes_users import change_of, change_of_new, user_message
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.users import ListOrder, UserChange
-from determined_master.store.users import UserFilter, UserRow
+from determined_master.services.access.users import ListOrder, UserChange
+from determined_master.store.access.users import UserFilter, UserRow
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.user import UserWebSetting
 from determined_wire.rest.users import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.api.long_lists import written
-from determined_master.api.routes import Call, Reply, plain_route, route
+from determined_master.api.http.long_lists import written
+from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.api.shapes import checkpoint, cut
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.archives import Form
-from determined_master.services.checkpoints import CheckpointReport
+from determined_master.services.checkpoints.checkpoints import CheckpointReport
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as trial_wire

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs
 
-from determined_master.api.routes import Call, plain_route, route
+from determined_master.api.http.routes import Call, plain_route, route
+from determined_master.domain.checkpoints.gc import SavePolicy
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.gc import SavePolicy
-from determined_master.store.checkpoints import CheckpointRow
+from determined_master.store.checkpoints.checkpoints import CheckpointRow
 from determined_wire.rest import checkpoints as wire
 from determined_wire.rest import experiments as experiment_wire
 

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from determined_master import clock
-from determined_master.api.protojson import encode, ready
-from determined_master.api.routes import Call, plain_route, route, socket_route
+from determined_master.api.http.protojson import encode, ready
+from determined_master.api.http.routes import Call, plain_route, route, socket_route
 from determined_master.api.shapes import cut
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
-from determined_master.pools.resting import Rest
+from determined_master.pools.agent_backoff import Rest
 from determined_master.ports import AgentSnapshot
 from determined_wire import agent_link as link
 from determined_wire import own

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from determined_master.settings_aws import AwsProvider
-from determined_master.settings_gcp import GcpProvider
-from determined_master.settings_provider import Provider
+from determined_master.settings.aws import AwsProvider
+from determined_master.settings.gcp import GcpProvider
+from determined_master.settings.provider import Provider
 from determined_wire.rest.types.resourcepool import (
     AwsCustomTag,
     ResourcePoolAwsDetail,

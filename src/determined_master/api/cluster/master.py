@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from determined_master.api.cluster_messages import shown_message
-from determined_master.api.routes import (
+from determined_master.api.cluster.messages import shown_message
+from determined_master.api.http.routes import (
     ANONYMOUS,
     Call,
     Reply,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
-from determined_master.store.cluster_messages import MessageRow
+from determined_master.api.http.routes import Call, route
+from determined_master.store.cluster.messages import MessageRow
 from determined_wire.rest import master as wire
 
 

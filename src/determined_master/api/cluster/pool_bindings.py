@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_wire.rest import resource_pools as wire
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined_master.api.machine_details import machine_details
-from determined_master.services.pools import PoolMachines
+from determined_master.api.cluster.machine_details import machine_details
+from determined_master.services.cluster.pools import PoolMachines
 from determined_wire.rest.types.device import DeviceType
 from determined_wire.rest.types.resourcepool import ResourcePoolDetail, ResourcePoolType
 

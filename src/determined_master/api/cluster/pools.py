@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from determined_master.api.pool_machines import device_type, machine_fields
-from determined_master.api.routes import Call, route
+from determined_master.api.cluster.pool_machines import device_type, machine_fields
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
-from determined_master.services.pools import PoolFacts
-from determined_master.settings_pools import Scheduler
+from determined_master.services.cluster.pools import PoolFacts
+from determined_master.settings.pools import Scheduler
 from determined_wire.rest import resource_pools as wire
 from determined_wire.rest.types.device import DeviceType
 from determined_wire.rest.types.job import QueueStats

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
-from determined_master.api import usage_csv
-from determined_master.api.routes import Call, Reply, plain_route, route
+from determined_master.api.cluster import usage_csv
+from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.usage import Period, read_days, read_window, window_of
-from determined_master.store.usage import Span
+from determined_master.store.cluster.usage import Span
 from determined_wire.rest import resources as wire
 from determined_wire.rest.types.master import (
     ResourceAllocationAggregatedEntry,

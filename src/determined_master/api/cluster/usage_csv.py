@@ -9,10 +9,10 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from determined_master.api.routes import Reply
+from determined_master.api.http.routes import Reply
 from determined_master.domain.usage import Period
-from determined_master.services.usage import PeriodUsage
-from determined_master.store.usage import Span, UsedAllocation
+from determined_master.services.cluster.usage import PeriodUsage
+from determined_master.store.cluster.usage import Span, UsedAllocation
 
 BLOCK_CHARACTERS = 128 * 1024
 ALLOCATIONS = (

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from determined_master.api.routes import Call, Reply, plain_route
+from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.config.experiment_schema import json_schema
 
 

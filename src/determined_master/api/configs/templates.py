@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
-from determined_master.store.templates import TemplateRow
+from determined_master.store.configs.templates import TemplateRow
 from determined_wire.rest import templates as wire
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.template import Template

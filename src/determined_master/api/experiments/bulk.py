@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.experiment_bulk import Act, Selection
-from determined_master.services.experiment_lists import Wanted
+from determined_master.services.experiments.bulk import Act, Selection
+from determined_master.services.experiments.lists import Wanted
 from determined_wire.rest import projects as wire
 from determined_wire.rest.types.shared import BulkExperimentFilters
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from determined_master.api.experiments import full_experiment
-from determined_master.api.routes import Call, route
+from determined_master.api.experiments.experiments import full_experiment
+from determined_master.api.http.routes import Call, route
 from determined_wire.rest import experiments as wire
 
 

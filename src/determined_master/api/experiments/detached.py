@@ -5,9 +5,9 @@ On the wire they are called unmanaged.
 
 from __future__ import annotations
 
-from determined_master.api.experiments import full_experiment, submission_of
-from determined_master.api.routes import Call, route
-from determined_master.api.shapes_trials import trial_message
+from determined_master.api.experiments.experiments import full_experiment, submission_of
+from determined_master.api.experiments.trial_shapes import trial_message
+from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import DetachedState
 from determined_wire.rest import experiments as experiment_wire

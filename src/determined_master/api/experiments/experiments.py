@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.protojson import ready, to_json
-from determined_master.api.routes import Call, route
+from determined_master.api.http.protojson import ready, to_json
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
 from determined_master.domain.config.masking import mask_config
-from determined_master.domain.model_definition import ModelFile
-from determined_master.domain.shown_state import shown_state
-from determined_master.services.experiment_edits import Changes
-from determined_master.services.experiment_lists import Listed, Rendered, Wanted
-from determined_master.services.experiments import Submission
-from determined_master.store.experiments import ExperimentRow
+from determined_master.domain.experiment.model_definition import ModelFile
+from determined_master.domain.task.shown_state import shown_state
+from determined_master.services.experiments.edits import Changes
+from determined_master.services.experiments.experiments import Submission
+from determined_master.services.experiments.lists import Listed, Rendered, Wanted
+from determined_master.store.experiments.experiments import ExperimentRow
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import Experiment, ExperimentState
 from determined_wire.rest.types.job import JobState, JobSummary

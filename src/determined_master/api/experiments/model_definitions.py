@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
-from determined_master.api.protojson import ready_text
-from determined_master.api.routes import Call, Reply, plain_route, route
+from determined_master.api.http.protojson import ready_text
+from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.model_definition import ListedFile, is_text
+from determined_master.domain.experiment.model_definition import ListedFile, is_text
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.experiment import FileNode
 

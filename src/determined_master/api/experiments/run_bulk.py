@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
-from determined_master.api.routes import Call, route
-from determined_master.services.experiment_bulk import Act, Result
-from determined_master.services.run_bulk import RunSelection
+from determined_master.api.http.routes import Call, route
+from determined_master.services.experiments.bulk import Act, Result
+from determined_master.services.experiments.run_bulk import RunSelection
 from determined_wire.rest import runs as wire
 
 

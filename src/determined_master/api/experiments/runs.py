@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.api.long_lists import written
-from determined_master.api.protojson import raw_json
-from determined_master.api.routes import Call, route
+from determined_master.api.http.long_lists import written
+from determined_master.api.http.protojson import raw_json
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination, seconds_between
-from determined_master.services.runs import Search, ShownRun
-from determined_master.store.run_lists import RunRow
+from determined_master.services.experiments.runs import Search, ShownRun
+from determined_master.store.experiments.run_lists import RunRow
 from determined_wire.rest import runs as wire
 from determined_wire.rest.types.run import FlatRun, FlatRunExperiment
 from determined_wire.rest.types.trial import TrialState

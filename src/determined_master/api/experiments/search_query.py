@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from determined_master.api.experiments import listed_text, render_listed
-from determined_master.api.long_lists import written
-from determined_master.api.protojson import ready, to_json
-from determined_master.api.routes import Call, route
+from determined_master.api.experiments.experiments import listed_text, render_listed
+from determined_master.api.experiments.trial_shapes import trial_message
+from determined_master.api.http.long_lists import written
+from determined_master.api.http.protojson import ready, to_json
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import pagination
-from determined_master.api.shapes_trials import trial_message
-from determined_master.services.experiment_search import FoundExperiment
-from determined_master.services.runs import Search
+from determined_master.services.experiments.runs import Search
+from determined_master.services.experiments.search_query import FoundExperiment
 from determined_wire.rest import experiments as wire
 
 AT_ONCE = 100

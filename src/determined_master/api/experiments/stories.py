@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.engine import StoryLine
 from determined_wire import own
 from determined_wire.rest.types.shared import Pagination

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from determined_master.api.protojson import raw_json
+from determined_master.api.http.protojson import raw_json
 from determined_master.api.shapes import (
     checkpoint_workload,
     metrics_workload,
     seconds_between,
 )
-from determined_master.services.metrics import as_stored
-from determined_master.services.trials import TrialPage
-from determined_master.store.metrics import StoredReport
+from determined_master.services.experiments.trials import TrialPage
+from determined_master.services.metrics.metrics import as_stored
+from determined_master.store.metrics.metrics import StoredReport
 from determined_wire.rest.types.trial import MetricsReport, Trial, TrialState
 
 

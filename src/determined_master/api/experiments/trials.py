@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from determined_master.api.long_lists import written
-from determined_master.api.routes import Call, route, stream_route
+from determined_master.api.experiments.trial_shapes import metrics_report, trial_message
+from determined_master.api.http.long_lists import written
+from determined_master.api.http.routes import Call, route, stream_route
 from determined_master.api.shapes import checkpoint_workload, cut, metrics_workload
-from determined_master.api.shapes_trials import metrics_report, trial_message
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import EarlyExitReason
-from determined_master.services.experiment_lists import DEFAULT_LIMIT
-from determined_master.store.checkpoints import CheckpointRow
-from determined_master.store.metrics import StoredReport
-from determined_master.store.trials import SORTS
-from determined_master.store.workloads import WorkloadKey
+from determined_master.services.experiments.lists import DEFAULT_LIMIT
+from determined_master.store.checkpoints.checkpoints import CheckpointRow
+from determined_master.store.experiments.trials import SORTS
+from determined_master.store.experiments.workloads import WorkloadKey
+from determined_master.store.metrics.metrics import StoredReport
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.shared import OrderBy

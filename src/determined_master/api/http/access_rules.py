@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from determined_master.api.allowlist import values_at
-from determined_master.domain.access import Action, Kind
-from determined_master.services.guard import Claim
-from determined_master.store.places import Thing
+from determined_master.api.http.allowlist import values_at
+from determined_master.domain.access.rules import Action, Kind
+from determined_master.services.access.guard import Claim
+from determined_master.store.workspaces.places import Thing
 
 Open = Literal["open", "asks", "filters"]
 """`open`: everybody who has signed in may, and nothing of a workspace is told. `asks`: the

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from determined_master.api.access_rules import Entries, Need, on
-from determined_master.api.access_table_runs import RULES as RUN_RULES
+from determined_master.api.http.access_rules import Entries, Need, on
+from determined_master.api.http.access_table_runs import RULES as RUN_RULES
 
 _V1 = "/api/v1"
 

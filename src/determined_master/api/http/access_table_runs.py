@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from determined_master.api.access_rules import Entries, Need, maybe, on
-from determined_master.store.places import Thing
+from determined_master.api.http.access_rules import Entries, Need, maybe, on
+from determined_master.store.workspaces.places import Thing
 
 _V1 = "/api/v1"
 

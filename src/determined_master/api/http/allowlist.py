@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from determined_master.domain.access import TaskScope
+from determined_master.domain.access.rules import TaskScope
 from determined_wire.proto import Message
 
 OPEN: frozenset[tuple[str, str]] = frozenset(

@@ -12,13 +12,12 @@ import msgspec
 from starlette.websockets import WebSocket
 
 from determined_master import entropy
-from determined_master.api import gateway, plain
-from determined_master.api.access_rules import claims_of
-from determined_master.api.access_table import RULES
-from determined_master.api.allowlist import PAID_EDITION, is_open
-from determined_master.api.errors import plain_body, route_body, status_of
-from determined_master.api.gateway import GatewayRoute
-from determined_master.api.http import (
+from determined_master.api.http import gateway, plain
+from determined_master.api.http.access_rules import claims_of
+from determined_master.api.http.access_table import RULES
+from determined_master.api.http.allowlist import PAID_EDITION, is_open
+from determined_master.api.http.errors import plain_body, route_body, status_of
+from determined_master.api.http.exchange import (
     SECURITY_HEADERS,
     ClientGone,
     Http,
@@ -28,8 +27,9 @@ from determined_master.api.http import (
     read_body,
     send_body,
 )
-from determined_master.api.match import Match, PathTable
-from determined_master.api.middleware import (
+from determined_master.api.http.gateway import GatewayRoute
+from determined_master.api.http.matching import Match, PathTable
+from determined_master.api.http.middleware import (
     InactiveUser,
     SignIn,
     admit,
@@ -37,12 +37,12 @@ from determined_master.api.middleware import (
     caller_of,
     has_token,
 )
-from determined_master.api.proxy import find_service
-from determined_master.api.proxying.heads import query_token
-from determined_master.api.proxying.kept import Kept
-from determined_master.api.routes import ANONYMOUS, Call, Route
-from determined_master.api.stay import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
-from determined_master.domain.access import Caller
+from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
+from determined_master.api.http.routes import ANONYMOUS, Call, Route
+from determined_master.api.proxy.heads import query_token
+from determined_master.api.proxy.kept import Kept
+from determined_master.api.proxy.routes import find_service
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import (
     DetError,
     Internal,
@@ -53,8 +53,8 @@ from determined_master.domain.errors import (
 )
 from determined_master.ports import Authenticator
 from determined_master.services.catalog import Services
-from determined_master.store.losses import DATABASE_AWAY, words_of
-from determined_master.store.refusals import refusal_of, shortage_of
+from determined_master.store.connection_errors import DATABASE_AWAY, words_of
+from determined_master.store.constraint_errors import refusal_of, shortage_of
 from determined_wire.proto import Endpoint, Message
 from determined_wire.rest.endpoints import ENDPOINTS
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from determined_master.api.http import SECURITY_HEADERS, Asgi, Header, Receive, Scope, Send
+from determined_master.api.http.exchange import (
+    SECURITY_HEADERS,
+    Asgi,
+    Header,
+    Receive,
+    Scope,
+    Send,
+)
 
 METHODS = b"GET,HEAD,PUT,PATCH,POST,DELETE"
 SERVICES = b"/proxy/"

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from determined_master.api.stay import AS_LONG_AS_THEY_LIKE, Stay
+from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, Stay
 from determined_master.domain.errors import ResourceExhausted
 
 Scope = MutableMapping[str, Any]

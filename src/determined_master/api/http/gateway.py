@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from determined_master.api.allowlist import TASK, find_foreign, is_open
-from determined_master.api.errors import gateway_body, status_of, stream_body
-from determined_master.api.http import (
+from determined_master.api.http.allowlist import TASK, find_foreign, is_open
+from determined_master.api.http.errors import gateway_body, status_of, stream_body
+from determined_master.api.http.exchange import (
     GZIP_FROM_BYTES,
     SECURITY_HEADERS,
     Header,
@@ -24,7 +24,7 @@ from determined_master.api.http import (
     send_body,
     while_connected,
 )
-from determined_master.api.protojson import (
+from determined_master.api.http.protojson import (
     PathParameter,
     check_marks,
     decode,
@@ -33,9 +33,9 @@ from determined_master.api.protojson import (
     encode,
     read_query,
 )
-from determined_master.api.routes import Route
-from determined_master.api.stay import Stay
-from determined_master.domain.access import Caller
+from determined_master.api.http.reauthorization import Stay
+from determined_master.api.http.routes import Route
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, NotFound, PermissionDenied
 from determined_wire.proto import Endpoint, Message
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from determined_master.api.protojson import encode, ready
+from determined_master.api.http.protojson import encode, ready
 from determined_wire.proto import Message
 
 K = TypeVar("K")

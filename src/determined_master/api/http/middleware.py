@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from determined_master.api.http import Http
-from determined_master.api.stay import Visit
-from determined_master.domain.access import Caller
+from determined_master.api.http.exchange import Http
+from determined_master.api.http.reauthorization import Visit
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import PermissionDenied, Unauthenticated
 from determined_master.ports import Authenticator
 

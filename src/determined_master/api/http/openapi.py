@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.allowlist import is_open
-from determined_master.api.protojson.shape import FieldShape, shape_of
-from determined_master.api.routes import Route
+from determined_master.api.http.allowlist import is_open
+from determined_master.api.http.protojson.shape import FieldShape, shape_of
+from determined_master.api.http.routes import Route
 from determined_wire.proto import Message
 from determined_wire.rest.endpoints import ENDPOINTS
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from determined_master.api.errors import plain_body, status_of
-from determined_master.api.http import (
+from determined_master.api.http.errors import plain_body, status_of
+from determined_master.api.http.exchange import (
     SECURITY_HEADERS,
     Header,
     Http,
@@ -19,8 +19,8 @@ from determined_master.api.http import (
     send_body,
     while_connected,
 )
-from determined_master.api.protojson import check_marks
-from determined_master.api.routes import PLAIN_JSON, Call, Reply
+from determined_master.api.http.protojson import check_marks
+from determined_master.api.http.routes import PLAIN_JSON, Call, Reply
 from determined_master.domain.errors import DetError, InvalidArgument
 
 log = logging.getLogger(__name__)

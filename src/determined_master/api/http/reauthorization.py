@@ -7,8 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
-from determined_master.domain.access import Caller
-from determined_master.store.losses import DATABASE_SILENT
+from determined_master.domain.access.rules import Caller
+from determined_master.store.connection_errors import DATABASE_SILENT
 
 log = logging.getLogger(__name__)
 

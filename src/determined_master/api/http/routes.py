@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeVar, get_type_hints
 
 import msgspec
 
-from determined_master.api.http import Http
-from determined_master.api.middleware import Entry
-from determined_master.api.proxying.kept import Kept
-from determined_master.domain.access import Caller
+from determined_master.api.http.exchange import Http
+from determined_master.api.http.middleware import Entry
+from determined_master.api.proxy.kept import Kept
+from determined_master.domain.access.rules import Caller
 from determined_master.services.catalog import Services
 from determined_wire.proto import Message
 

@@ -4,58 +4,46 @@ from __future__ import annotations
 
 from functools import cache
 
-from determined_master.api import (
-    access_tokens,
-    agents,
-    allocations,
-    auth,
-    checkpoints,
-    cluster_messages,
-    collections,
-    commands,
-    config_policies,
+from determined_master.api.access import access_tokens, auth, groups, roles, users
+from determined_master.api.checkpoints import checkpoints
+from determined_master.api.checkpoints import gc as collections
+from determined_master.api.cluster import agents, master, pool_bindings, pools, usage
+from determined_master.api.cluster import messages as cluster_messages
+from determined_master.api.configs import policies as config_policies
+from determined_master.api.configs import schemas, templates
+from determined_master.api.experiments import bulk as experiment_bulk
+from determined_master.api.experiments import continuations as experiment_lives
+from determined_master.api.experiments import (
     detached,
-    experiment_bulk,
-    experiment_lives,
-    experiment_search,
     experiments,
-    generic_tasks,
-    groups,
-    harness,
-    job_queues,
-    logs,
-    master,
-    metric_streams,
-    metrics,
     model_definitions,
-    model_versions,
-    models,
-    namespaces,
-    notebooks,
-    pool_bindings,
-    pools,
-    profiler,
-    project_columns,
-    projects,
-    proxy,
-    roles,
     run_bulk,
     runs,
-    schemas,
-    search_previews,
-    series,
-    shells,
     stories,
-    tasks,
-    templates,
-    tensorboards,
     trials,
-    usage,
-    users,
-    workspaces,
 )
-from determined_master.api.openapi import document
-from determined_master.api.routes import Call, Reply, Route, plain_route, routes_of
+from determined_master.api.experiments import search_query as experiment_search
+from determined_master.api.http.openapi import document
+from determined_master.api.http.routes import Call, Reply, Route, plain_route, routes_of
+from determined_master.api.logs import task_logs as logs
+from determined_master.api.metrics import metrics, profiler, series
+from determined_master.api.metrics import streams as metric_streams
+from determined_master.api.models import models
+from determined_master.api.models import versions as model_versions
+from determined_master.api.proxy import routes as proxy
+from determined_master.api.queue import job_queue as job_queues
+from determined_master.api.search import previews as search_previews
+from determined_master.api.tasks import (
+    allocations,
+    commands,
+    generic_tasks,
+    harness,
+    notebooks,
+    shells,
+    tasks,
+    tensorboards,
+)
+from determined_master.api.workspaces import namespaces, project_columns, projects, workspaces
 
 MODULES = (
     auth,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from determined_master import clock
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.summary import SYSTEM_GROUPS
-from determined_master.services.metric_reports import Report
+from determined_master.domain.metrics.summary import SYSTEM_GROUPS
+from determined_master.services.metrics.reports import Report
 from determined_wire import own
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import TrialMetrics

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.routes import Call, route, stream_route
+from determined_master.api.http.routes import Call, route, stream_route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.store.system_metrics import SeriesLabel, SystemSample
+from determined_master.store.metrics.system_metrics import SeriesLabel, SystemSample
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.trial import (
     TrialProfilerMetricLabels,

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.protojson import json_number, json_object, ready_list
-from determined_master.api.routes import Call, route
+from determined_master.api.http.protojson import json_number, json_object, ready_list
+from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.summary import as_number
-from determined_master.services.series import Range, TrialSeries
-from determined_master.store.series import MetricName, PointRow
+from determined_master.domain.metrics.summary import as_number
+from determined_master.services.metrics.series import Range, TrialSeries
+from determined_master.store.metrics.series import MetricName, PointRow
 from determined_wire.rest import experiments as experiment_wire
 from determined_wire.rest import trials as wire
 from determined_wire.rest.types.experiment import ValidationHistoryEntry

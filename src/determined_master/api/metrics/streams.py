@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from determined_master.api.protojson import raw_json
-from determined_master.api.routes import Call, stream_route
-from determined_master.api.series import data_points, one_metric
+from determined_master.api.http.protojson import raw_json
+from determined_master.api.http.routes import Call, stream_route
+from determined_master.api.metrics.series import data_points, one_metric
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.series import Range
+from determined_master.services.metrics.series import Range
 from determined_wire.rest import experiments as wire
 from determined_wire.rest.types.metric import MetricIdentifier
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
+from determined_master.api.models.shapes import model_message
 from determined_master.api.shapes import cut
-from determined_master.api.shapes_models import model_message
-from determined_master.services.models import Model, ModelChanges
-from determined_master.store.models import ModelFilter
+from determined_master.services.models.models import Model, ModelChanges
+from determined_master.store.models.models import ModelFilter
 from determined_wire.rest import models as wire
 from determined_wire.rest.types.shared import OrderBy
 

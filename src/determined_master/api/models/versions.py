@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
+from determined_master.api.experiments.trial_shapes import metrics_report
+from determined_master.api.http.routes import Call, route
+from determined_master.api.models.shapes import model_message, version_message
 from determined_master.api.shapes import cut
-from determined_master.api.shapes_models import model_message, version_message
-from determined_master.api.shapes_trials import metrics_report
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.model_versions import Registration, VersionChanges
-from determined_master.store.trial_sources import TrialSource
+from determined_master.services.models.versions import Registration, VersionChanges
+from determined_master.store.experiments.trial_sources import TrialSource
 from determined_wire.rest import checkpoints as checkpoint_wire
 from determined_wire.rest import models as wire
 from determined_wire.rest import trials as trial_wire

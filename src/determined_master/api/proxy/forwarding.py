@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.http import Header, Http, Receive, Send
-from determined_master.api.proxying import heads
-from determined_master.api.proxying.kept import Kept
-from determined_master.api.proxying.upstream import Upstream, dial
-from determined_master.api.stay import Stay
+from determined_master.api.http.exchange import Header, Http, Receive, Send
+from determined_master.api.http.reauthorization import Stay
+from determined_master.api.proxy import heads
+from determined_master.api.proxy.kept import Kept
+from determined_master.api.proxy.upstream import Upstream, dial
 from determined_master.domain.errors import BadGateway, DetError
-from determined_master.services.proxies import Target
+from determined_master.services.tasks.proxies import Target
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 
-from determined_master.api.proxying.upstream import Upstream
-from determined_master.services.proxies import Target
+from determined_master.api.proxy.upstream import Upstream
+from determined_master.services.tasks.proxies import Target
 
 IDLE_S = 10.0
 """After so long a connection that waits is closed."""

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from determined_master.api.http import Http, Receive, Send
-from determined_master.api.middleware import Entry
-from determined_master.api.proxying import heads
-from determined_master.api.proxying.forwarding import Errand, forward
-from determined_master.api.proxying.tunnel import carry_tcp, refuse_plain
-from determined_master.api.proxying.upgrade import carry_upgrade
-from determined_master.api.routes import Call, service_route
-from determined_master.api.stay import AS_LONG_AS_THEY_LIKE
-from determined_master.domain.access import Action, Caller
+from determined_master.api.http.exchange import Http, Receive, Send
+from determined_master.api.http.middleware import Entry
+from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE
+from determined_master.api.http.routes import Call, service_route
+from determined_master.api.proxy import heads
+from determined_master.api.proxy.forwarding import Errand, forward
+from determined_master.api.proxy.tunnel import carry_tcp, refuse_plain
+from determined_master.api.proxy.upgrade import carry_upgrade
+from determined_master.domain.access.rules import Action, Caller
+from determined_master.services.access.guard import Claim
 from determined_master.services.catalog import Services
-from determined_master.services.guard import Claim
-from determined_master.services.proxies import Proxies, Target, unknown
+from determined_master.services.tasks.proxies import Proxies, Target, unknown
 
 OWN_TOKEN = b"token "
 

@@ -10,9 +10,9 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-from determined_master.api.http import Receive, Send, Takeover, send_body
-from determined_master.api.proxying.forwarding import Errand
-from determined_master.api.proxying.upstream import PIECE_BYTES, Upstream, dial
+from determined_master.api.http.exchange import Receive, Send, Takeover, send_body
+from determined_master.api.proxy.forwarding import Errand
+from determined_master.api.proxy.upstream import PIECE_BYTES, Upstream, dial
 from determined_master.domain.errors import DetError, InvalidArgument
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024

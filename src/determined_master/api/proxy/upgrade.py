@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from determined_master.api.http import Receive, Send, Takeover
-from determined_master.api.proxying import heads
-from determined_master.api.proxying.forwarding import (
+from determined_master.api.http.exchange import Receive, Send, Takeover
+from determined_master.api.proxy import heads
+from determined_master.api.proxy.forwarding import (
     Client,
     ClientLeft,
     Errand,
@@ -20,7 +20,7 @@ from determined_master.api.proxying.forwarding import (
     path_of,
     while_both,
 )
-from determined_master.api.proxying.upstream import PIECE_BYTES, Upstream, dial
+from determined_master.api.proxy.upstream import PIECE_BYTES, Upstream, dial
 from determined_master.domain.errors import DetError, InvalidArgument
 
 CLOSING_S = 10.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.why import Why
-from determined_master.services.job_changes import JobChange
-from determined_master.services.job_queue import JobFacts
+from determined_master.services.queue.job_changes import JobChange
+from determined_master.services.queue.job_queue import JobFacts
 from determined_wire import own
 from determined_wire.rest import job_queues as wire
 from determined_wire.rest.types.job import (

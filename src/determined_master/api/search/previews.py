@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.domain.search.decision import TrialCount
 from determined_wire.rest.experiments import PreviewHPSearchRequest, PreviewHPSearchResponse
 from determined_wire.rest.types.experiment import SearchSummary, SearchUnit, TrialSummary

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from determined_master.api.routes import Call, route
-from determined_master.api.tasks import allocation
+from determined_master.api.http.routes import Call, route
+from determined_master.api.tasks.tasks import allocation
 from determined_wire.rest import allocations as wire
 from determined_wire.rest.types.trial import RendezvousInfo
 

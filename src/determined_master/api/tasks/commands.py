@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.api.interactive_routes import Kind, routes_of_kind
+from determined_master.api.tasks.interactive_routes import Kind, routes_of_kind
 from determined_wire.rest import commands as wire
 from determined_wire.rest.types.command import Command
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, route
-from determined_master.domain.model_definition import ModelFile
-from determined_master.services.generic_tasks import Launch
+from determined_master.api.http.routes import Call, route
+from determined_master.domain.experiment.model_definition import ModelFile
+from determined_master.services.tasks.generic_tasks import Launch
 from determined_wire.rest import tasks as wire
 from determined_wire.rest.types.shared import LaunchWarning
 

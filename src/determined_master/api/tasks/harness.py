@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.api.routes import Call, Reply, plain_route
+from determined_master.api.http.routes import Call, Reply, plain_route
 
 
 @plain_route("GET", "/task/harness.tar.gz")

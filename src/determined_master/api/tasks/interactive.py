@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from determined_master import clock
-from determined_master.api.agents import shown_container
-from determined_master.api.routes import Call
+from determined_master.api.cluster.agents import shown_container
+from determined_master.api.http.routes import Call
 from determined_master.api.shapes import pagination
 from determined_master.domain.config.shown_task import shown_task_config
-from determined_master.domain.interactive.messages import InteractiveKind
-from determined_master.domain.model_definition import ModelFile
+from determined_master.domain.experiment.model_definition import ModelFile
+from determined_master.domain.interactive_task.messages import InteractiveKind
 from determined_master.ports import AgentSnapshot
-from determined_master.services.interactive_configs import Launch
-from determined_master.services.interactive_specs import PROGRAM
-from determined_master.services.interactive_tasks import SHOWN_FOR
-from determined_master.store.interactive_tasks import InteractiveRow, ListedTask, Wanted
+from determined_master.services.tasks.interactive_configs import Launch
+from determined_master.services.tasks.interactive_specs import PROGRAM
+from determined_master.services.tasks.interactive_tasks import SHOWN_FOR
+from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask, Wanted
 from determined_wire.proto import WireEnum
 from determined_wire.rest.types.container import Container
 from determined_wire.rest.types.shared import LaunchWarning, OrderBy, Pagination

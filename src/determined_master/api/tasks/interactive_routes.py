@@ -7,19 +7,19 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.interactive import (
+from determined_master.api.http.routes import Call, Route
+from determined_master.api.tasks.interactive import (
     launch_of,
     list_of,
     shown,
     shown_config,
     warnings_of,
 )
-from determined_master.api.routes import Call, Route
 from determined_master.domain.config.shown_task import shown_task_config
-from determined_master.domain.interactive.messages import InteractiveKind
-from determined_master.services.interactive_configs import Prepared
-from determined_master.services.interactive_tasks import Launched
-from determined_master.store.interactive_tasks import InteractiveRow, ListedTask
+from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.services.tasks.interactive_configs import Prepared
+from determined_master.services.tasks.interactive_tasks import Launched
+from determined_master.store.tasks.interactive_tasks import InteractiveRow, ListedTask
 from determined_wire.proto import Message
 
 Messages = tuple[type[Message], type[Message]]

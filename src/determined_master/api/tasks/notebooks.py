@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined_master.api.interactive import launch_of
-from determined_master.api.interactive_routes import Kind, routes_of_kind
-from determined_master.api.routes import Call, route
-from determined_master.services.interactive_configs import Prepared
-from determined_master.services.interactive_tasks import Launched
-from determined_master.store.interactive_tasks import ListedTask
+from determined_master.api.http.routes import Call, route
+from determined_master.api.tasks.interactive import launch_of
+from determined_master.api.tasks.interactive_routes import Kind, routes_of_kind
+from determined_master.services.tasks.interactive_configs import Prepared
+from determined_master.services.tasks.interactive_tasks import Launched
+from determined_master.store.tasks.interactive_tasks import ListedTask
 from determined_wire.rest import notebooks as wire
 from determined_wire.rest.types.notebook import Notebook
 

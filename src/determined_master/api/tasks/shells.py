@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined_master.api.interactive import account_of, addresses_of
-from determined_master.api.interactive_routes import Kind, routes_of_kind
-from determined_master.api.routes import Call
-from determined_master.store.interactive_tasks import InteractiveRow
+from determined_master.api.http.routes import Call
+from determined_master.api.tasks.interactive import account_of, addresses_of
+from determined_master.api.tasks.interactive_routes import Kind, routes_of_kind
+from determined_master.store.tasks.interactive_tasks import InteractiveRow
 from determined_wire.rest import shells as wire
 from determined_wire.rest.types.shell import Shell
 

@@ -6,8 +6,8 @@ import base64
 
 import msgspec
 
-from determined_master.api.routes import Call, route
-from determined_master.store.allocations import AllocationRow
+from determined_master.api.http.routes import Call, route
+from determined_master.store.tasks.allocations import AllocationRow
 from determined_wire.rest import runs as run_wire
 from determined_wire.rest import tasks as wire
 from determined_wire.rest.types.shared import AcceleratorData

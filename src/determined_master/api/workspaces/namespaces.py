@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from determined_master.api.routes import Call, route
-from determined_master.services.namespaces import Binding, NamespaceChange
+from determined_master.api.http.routes import Call, route
+from determined_master.services.workspaces.namespaces import Binding, NamespaceChange
 from determined_wire.rest import resource_pools, workspaces
 from determined_wire.rest.types.workspace import (
     WorkspaceNamespaceBinding,

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.named_lists import matching, ordered
-from determined_master.api.routes import Call, route
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
+from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.projects import NewProject
-from determined_master.store.projects import ProjectRow
+from determined_master.services.workspaces.projects import NewProject
+from determined_master.store.workspaces.projects import ProjectRow
 from determined_wire.rest import projects as wire
 from determined_wire.rest import workspaces as workspace_wire
 from determined_wire.rest.types.project import Note, Project

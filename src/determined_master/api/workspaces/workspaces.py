@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from determined_master.api import namespaces
-from determined_master.api.named_lists import matching, ordered
-from determined_master.api.routes import Call, route
+from determined_master.api.access.user_shapes import agent_fields, agent_group_message
+from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import cut
-from determined_master.api.shapes_users import agent_fields, agent_group_message
+from determined_master.api.workspaces import namespaces
+from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.domain.config.masking import mask_storage
-from determined_master.services.workspaces import WorkspaceChange, shown_storage
-from determined_master.store.workspaces import WorkspaceRow
+from determined_master.services.workspaces.workspaces import WorkspaceChange, shown_storage
+from determined_master.store.workspaces.workspaces import WorkspaceRow
 from determined_wire.rest import workspaces as wire
 from determined_wire.rest.types.workspace import Workspace, WorkspaceState
 

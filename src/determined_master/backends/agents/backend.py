@@ -30,7 +30,7 @@ from determined_master.backends.agents.frames import (
 )
 from determined_master.backends.agents.registry import KnownAgent, Registry, clock_ahead_us
 from determined_master.backends.agents.session import LinkTimes, Session, with_address
-from determined_master.domain.agent_switches import Switches
+from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports import (
     AgentEvents,
     AgentSnapshot,

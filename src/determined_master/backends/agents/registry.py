@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from determined_master.backends.agents.orders import OrderStream
-from determined_master.domain.agent_switches import ALL_ON, Switches
+from determined_master.domain.machines.agent_switches import ALL_ON, Switches
 from determined_master.ports import AgentSnapshot, NotConnected
 from determined_wire.agent_link import Hello
 

@@ -27,7 +27,7 @@ from determined_master.backends.kubernetes.pod_board import PodBoard
 from determined_master.backends.kubernetes.pod_state import Observed, observe
 from determined_master.backends.kubernetes.presence import Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
-from determined_master.domain.agent_switches import Switches
+from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports import (
     AgentSnapshot,
     NotConnected,

@@ -10,7 +10,7 @@ from determined_master.backends.kubernetes import nodes
 from determined_master.backends.kubernetes.nodes import Json, NodeView
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pod_state import instant
-from determined_master.domain.agent_switches import ALL_ON, Switches
+from determined_master.domain.machines.agent_switches import ALL_ON, Switches
 from determined_master.ports import AgentSnapshot
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.domain.access import TaskScope
+from determined_master.domain.access.rules import TaskScope
 
 
 def may_read(scope: TaskScope, uuid: str, experiment_id: int | None, source: str | None) -> bool:

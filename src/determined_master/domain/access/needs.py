@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from determined_master.domain.permissions import P, Permission
+from determined_master.domain.access.permissions import P, Permission
 
 Needed = frozenset[Permission]
 NOBODY_SPECIAL: Needed = frozenset()

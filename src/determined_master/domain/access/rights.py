@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from determined_master.domain.permissions import Permission
-from determined_master.domain.roles import ROLES
+from determined_master.domain.access.permissions import Permission
+from determined_master.domain.access.roles import ROLES
 
 NOTHING: frozenset[Permission] = frozenset()
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from determined_master.domain.permissions import EVERYTHING, IN_WORKSPACE, P, Permission
+from determined_master.domain.access.permissions import EVERYTHING, IN_WORKSPACE, P, Permission
 
 
 class Role(msgspec.Struct, frozen=True):

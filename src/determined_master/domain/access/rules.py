@@ -11,9 +11,9 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from determined_master.domain.access.needs import NEEDS, NEEDS_OF_OTHERS
+from determined_master.domain.access.rights import Rights
 from determined_master.domain.errors import NotFound, PermissionDenied
-from determined_master.domain.needs import NEEDS, NEEDS_OF_OTHERS
-from determined_master.domain.rights import Rights
 
 Action = Literal["read", "create", "edit", "control", "delete", "report", "configure", "assign"]
 Kind = Literal[

@@ -17,8 +17,8 @@ from determined_master.domain.messages import (
     State,
     WriteTaskLog,
 )
-from determined_master.domain.proxy_port import ProxyPort
 from determined_master.domain.states import AllocationState
+from determined_master.domain.task.proxy_port import ProxyPort
 
 TaskType = Literal[
     "TRIAL", "NOTEBOOK", "SHELL", "COMMAND", "TENSORBOARD", "CHECKPOINT_GC", "GENERIC"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.problems import ROOT, ConfigErrors, Report
+from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, Report
 
 
 def edit_section(

@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.grid import check_grid
-from determined_master.domain.config.hyperparameters import HyperparameterSpace, typed_space
 from determined_master.domain.config.layers import (
     ConfigLayers,
     PoolLayer,
@@ -18,14 +16,27 @@ from determined_master.domain.config.layers import (
     chosen_pool,
     container_defaults,
 )
-from determined_master.domain.config.log_policies import LogPolicy, typed_policies
-from determined_master.domain.config.policy import Policies, check_constraints, find_violations
-from determined_master.domain.config.policy_layer import blamed, lay_over
-from determined_master.domain.config.problems import ROOT, ConfigErrors, Report
-from determined_master.domain.config.resources import ResourcesConfig, typed_resources
-from determined_master.domain.config.schema import type_name
-from determined_master.domain.config.searcher import SearcherConfig, check_time, typed_searcher
-from determined_master.domain.config.storage import CheckpointStorage, typed_storage
+from determined_master.domain.config.policies.layer import blamed, lay_over
+from determined_master.domain.config.policies.rules import (
+    Policies,
+    check_constraints,
+    find_violations,
+)
+from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, Report
+from determined_master.domain.config.schema.values import type_name
+from determined_master.domain.config.sections.grid import check_grid
+from determined_master.domain.config.sections.hyperparameters import (
+    HyperparameterSpace,
+    typed_space,
+)
+from determined_master.domain.config.sections.log_policies import LogPolicy, typed_policies
+from determined_master.domain.config.sections.resources import ResourcesConfig, typed_resources
+from determined_master.domain.config.sections.searcher import (
+    SearcherConfig,
+    check_time,
+    typed_searcher,
+)
+from determined_master.domain.config.sections.storage import CheckpointStorage, typed_storage
 
 __all__ = [
     "BuiltExperiment",

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from determined_master.domain.config.containers import Field, ListOf, MapOf, Object
-from determined_master.domain.config.environment import ENVIRONMENT
-from determined_master.domain.config.hyperparameters import GROUP_NAME, Hyperparameters
 from determined_master.domain.config.layers import DEFAULT_PREEMPTION_TIMEOUT_S
-from determined_master.domain.config.lengths import Length
-from determined_master.domain.config.log_policies import LOG_POLICIES
-from determined_master.domain.config.mounts import BIND_MOUNTS
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.resources import RESOURCES
-from determined_master.domain.config.schema import (
+from determined_master.domain.config.schema.containers import Field, ListOf, MapOf, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import (
     Anything,
     Boolean,
     Integer,
@@ -23,8 +17,11 @@ from determined_master.domain.config.schema import (
     Text,
     type_name,
 )
-from determined_master.domain.config.searcher import SEARCHER
-from determined_master.domain.config.sections import (
+from determined_master.domain.config.sections.environment import ENVIRONMENT
+from determined_master.domain.config.sections.hyperparameters import GROUP_NAME, Hyperparameters
+from determined_master.domain.config.sections.lengths import Length
+from determined_master.domain.config.sections.log_policies import LOG_POLICIES
+from determined_master.domain.config.sections.minor import (
     INTEGRATIONS,
     OPTIMIZATIONS,
     PBS,
@@ -34,7 +31,10 @@ from determined_master.domain.config.sections import (
     SECURITY,
     SLURM,
 )
-from determined_master.domain.config.storage import STORAGE, TENSORBOARD_STORAGE
+from determined_master.domain.config.sections.mounts import BIND_MOUNTS
+from determined_master.domain.config.sections.resources import RESOURCES
+from determined_master.domain.config.sections.searcher import SEARCHER
+from determined_master.domain.config.sections.storage import STORAGE, TENSORBOARD_STORAGE
 
 
 class Labels(ListOf):

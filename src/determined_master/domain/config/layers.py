@@ -12,22 +12,22 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.containers import Field, ListOf, Object
-from determined_master.domain.config.environment import (
+from determined_master.domain.config.policies.rules import Policies
+from determined_master.domain.config.schema.containers import Field, ListOf, Object
+from determined_master.domain.config.schema.problems import ROOT, Report
+from determined_master.domain.config.schema.values import Boolean, Integer, Text
+from determined_master.domain.config.sections.environment import (
     CAPABILITIES,
     REGISTRY_AUTH,
     Image,
     Variables,
 )
-from determined_master.domain.config.log_policies import LOG_POLICIES
-from determined_master.domain.config.mounts import BIND_MOUNTS, DEVICE, container_path
-from determined_master.domain.config.pod_spec import POD_SPEC
-from determined_master.domain.config.policy import Policies
-from determined_master.domain.config.problems import ROOT, Report
-from determined_master.domain.config.resources import DEFAULT_PRIORITY, MemorySize
-from determined_master.domain.config.schema import Boolean, Integer, Text
-from determined_master.domain.config.sections import PBS, SLURM
-from determined_master.domain.priorities import PriorityOrder
+from determined_master.domain.config.sections.log_policies import LOG_POLICIES
+from determined_master.domain.config.sections.minor import PBS, SLURM
+from determined_master.domain.config.sections.mounts import BIND_MOUNTS, DEVICE, container_path
+from determined_master.domain.config.sections.pod_spec import POD_SPEC
+from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY, MemorySize
+from determined_master.domain.schedule.priorities import PriorityOrder
 
 DEFAULT_PREEMPTION_TIMEOUT_S = 3600
 DEFAULT_SHM_BYTES = 4 * 1024**3

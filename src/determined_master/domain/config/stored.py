@@ -8,12 +8,15 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.containers import Field, Object
 from determined_master.domain.config.experiment import typed_config
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.hyperparameters import HyperparameterSpace, typed_space
-from determined_master.domain.config.problems import ROOT, Report
-from determined_master.domain.config.searcher import (
+from determined_master.domain.config.schema.containers import Field, Object
+from determined_master.domain.config.schema.problems import ROOT, Report
+from determined_master.domain.config.sections.hyperparameters import (
+    HyperparameterSpace,
+    typed_space,
+)
+from determined_master.domain.config.sections.searcher import (
     STORED_SEARCHER,
     Removed,
     SearcherConfig,

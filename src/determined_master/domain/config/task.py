@@ -14,13 +14,13 @@ from determined_master.domain.config.layers import (
     chosen_pool,
     container_defaults,
 )
-from determined_master.domain.config.policy import find_violations
-from determined_master.domain.config.problems import ROOT, Problem, Report
-from determined_master.domain.config.schema import type_name
+from determined_master.domain.config.policies.rules import find_violations
+from determined_master.domain.config.schema.problems import ROOT, Problem, Report
+from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.task_schema import TaskKind, schema_of
 from determined_master.domain.durations import format_duration, parse_duration
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.priorities import PriorityOrder
+from determined_master.domain.schedule.priorities import PriorityOrder
 
 _TITLES: Mapping[TaskKind, str] = {
     "command": "Command",

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Literal
 
-from determined_master.domain.config.containers import Field, ListOf, Object
-from determined_master.domain.config.environment import ENVIRONMENT
 from determined_master.domain.config.layers import DEFAULT_PREEMPTION_TIMEOUT_S
-from determined_master.domain.config.mounts import BIND_MOUNTS, DEVICE, container_path
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.resources import PRIORITY, MemorySize
-from determined_master.domain.config.schema import (
+from determined_master.domain.config.schema.containers import Field, ListOf, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import (
     Boolean,
     Integer,
     Kind,
@@ -21,7 +18,10 @@ from determined_master.domain.config.schema import (
     Text,
     expected,
 )
-from determined_master.domain.config.sections import PBS, SLURM
+from determined_master.domain.config.sections.environment import ENVIRONMENT
+from determined_master.domain.config.sections.minor import PBS, SLURM
+from determined_master.domain.config.sections.mounts import BIND_MOUNTS, DEVICE, container_path
+from determined_master.domain.config.sections.resources import PRIORITY, MemorySize
 from determined_master.domain.durations import format_duration, parse_duration
 
 TaskKind = Literal["command", "notebook", "shell", "tensorboard", "generic"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema.problems import Report
 from determined_master.domain.errors import InvalidArgument
 
 TASK_KEYS = frozenset(

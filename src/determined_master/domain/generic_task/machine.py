@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from determined_master.domain import ids
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.messages import WriteTaskLog
-from determined_master.domain.task.messages import (
+from determined_master.domain.generic_task.messages import (
     OVER,
     EffectFailed,
     GenericState,
@@ -32,6 +31,7 @@ from determined_master.domain.task.messages import (
     TaskPaused,
     TaskUnpaused,
 )
+from determined_master.domain.messages import WriteTaskLog
 
 Step = tuple[GenericTask, list[TaskEffect]]
 

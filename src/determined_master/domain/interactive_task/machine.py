@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from determined_master.domain import ids
 from determined_master.domain.errors import NotFound
-from determined_master.domain.interactive.messages import (
+from determined_master.domain.generic_task.messages import EffectFailed, KillRun
+from determined_master.domain.interactive_task.messages import (
     InteractiveEffect,
     InteractiveEvent,
     InteractiveTask,
@@ -24,7 +25,6 @@ from determined_master.domain.interactive.messages import (
     TaskLaunched,
 )
 from determined_master.domain.messages import WriteTaskLog
-from determined_master.domain.task.messages import EffectFailed, KillRun
 
 Step = tuple[InteractiveTask, list[InteractiveEffect]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from determined_master.domain.generic_task.messages import EffectFailed, KillRun
 from determined_master.domain.messages import Effect, Event, State, WriteTaskLog
-from determined_master.domain.task.messages import EffectFailed, KillRun
 
 InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]
 INTERACTIVE_KINDS: frozenset[str] = frozenset(get_args(InteractiveKind))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain import task_spec
+from determined_master.domain.task import spec as task_spec
 
 FILE = f"{task_spec.RUN_DIR}/tensorboard/sources.json"
 """Where the task finds them; it holds the storages' credentials."""

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import msgspec
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.list_columns import (
+from determined_master.domain.listing.columns import (
     ColumnType,
     Table,
     columns_of,

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from determined_master.domain.summary import as_number
+from determined_master.domain.metrics.summary import as_number
 
 BLOCK_REPORTS = 1024
 PART_REPORTS = 64

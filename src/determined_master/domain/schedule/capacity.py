@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.domain.schedule.ties import Ring, member_of
+from determined_master.domain.schedule.hash_ring import Ring, member_of
 from determined_master.domain.schedule.view import AgentView, Rules, RunningView
 
 Kind = Literal["slots", "aux"]

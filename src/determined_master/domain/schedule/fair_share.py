@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 
 from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.jobs import job_view, jobs_of
-from determined_master.domain.schedule.line import PREEMPTED, Pass
 from determined_master.domain.schedule.ordering import age_key
 from determined_master.domain.schedule.plan import Plan, Preempt, Wait
+from determined_master.domain.schedule.planning_pass import PREEMPTED, Pass
 from determined_master.domain.schedule.shares import Share, fill
 from determined_master.domain.schedule.view import DemandKey, JobView, PoolView, RequestView
 

@@ -10,8 +10,8 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
-from determined_master.domain.schedule.room import Group, Index, Parts, Room, score
-from determined_master.domain.schedule.ties import distance, hash_of, nearest
+from determined_master.domain.schedule.capacity import Group, Index, Parts, Room, score
+from determined_master.domain.schedule.hash_ring import distance, hash_of, nearest
 from determined_master.domain.schedule.view import RequestView
 
 

@@ -9,7 +9,7 @@ from decimal import Context, Decimal
 from operator import attrgetter
 from typing import NamedTuple
 
-from determined_master.domain.priorities import urgency
+from determined_master.domain.schedule.priorities import urgency
 from determined_master.domain.schedule.view import RequestView, Rules, RunningView, position_of
 
 Position = int | Decimal

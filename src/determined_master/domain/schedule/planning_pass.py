@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 
+from determined_master.domain.schedule.capacity import Kind, Parts, Room, drained
 from determined_master.domain.schedule.fitting import Demand, could_hold, fit, fit_drained
 from determined_master.domain.schedule.plan import Preempt, Start, Wait, WaitCode
-from determined_master.domain.schedule.room import Kind, Parts, Room, drained
 from determined_master.domain.schedule.view import PoolView, RequestView
 
 MAX_DRAINED_FOR = 16

@@ -18,11 +18,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
+from determined_master.domain.schedule.capacity import Kind
 from determined_master.domain.schedule.fitting import Demand, demand_of, fit
-from determined_master.domain.schedule.line import Pass
 from determined_master.domain.schedule.ordering import drawn_forward, queue_key
 from determined_master.domain.schedule.plan import Plan, Wait
-from determined_master.domain.schedule.room import Kind
+from determined_master.domain.schedule.planning_pass import Pass
 from determined_master.domain.schedule.victims import Victims
 from determined_master.domain.schedule.view import DemandKey, PoolView, RequestView
 

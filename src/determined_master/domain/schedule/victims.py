@@ -10,11 +10,11 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import islice
 
+from determined_master.domain.schedule.capacity import Parts
 from determined_master.domain.schedule.fitting import Demand, Gathered, could_fit, fit
-from determined_master.domain.schedule.line import PREEMPTED, Pass
 from determined_master.domain.schedule.ordering import Position, Rank, rank
 from determined_master.domain.schedule.plan import Preempt
-from determined_master.domain.schedule.room import Parts
+from determined_master.domain.schedule.planning_pass import PREEMPTED, Pass
 from determined_master.domain.schedule.view import RequestView, RunningView
 
 _BEFORE_ALL = Decimal("-Infinity")

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from determined_master.domain.machine_size import Size
-from determined_master.domain.priorities import PriorityOrder
+from determined_master.domain.schedule.priorities import PriorityOrder
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PAST = EPOCH

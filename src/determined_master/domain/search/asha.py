@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from determined_master.domain.config.hyperparameters import HyperparameterSpace
+from determined_master.domain.config.sections.hyperparameters import HyperparameterSpace
 from determined_master.domain.experiment.messages import (
     BracketMember,
     ExperimentRecord,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from determined_master.domain.config.grid import MAX_GRID_POINTS
-from determined_master.domain.config.hyperparameters import (
+from determined_master.domain.config.sections.grid import MAX_GRID_POINTS
+from determined_master.domain.config.sections.hyperparameters import (
     Categorical,
     Const,
     Double,

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, assert_never
 
-from determined_master.domain.config.hyperparameters import HyperparameterSpace
-from determined_master.domain.config.searcher import (
+from determined_master.domain.config.sections.hyperparameters import HyperparameterSpace
+from determined_master.domain.config.sections.searcher import (
     AdaptiveAsha,
     AsyncHalving,
     Grid,

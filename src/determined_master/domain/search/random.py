@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined_master.domain.config.hyperparameters import HyperparameterSpace
+from determined_master.domain.config.sections.hyperparameters import HyperparameterSpace
 from determined_master.domain.experiment.messages import TrialEnd
 from determined_master.domain.search.bounds import MAX_CREATED, replacements, unit_interval
 from determined_master.domain.search.decision import Decision, TrialCount

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from determined_master.domain.config.hyperparameters import (
+from determined_master.domain.config.sections.hyperparameters import (
     Categorical,
     Const,
     Double,

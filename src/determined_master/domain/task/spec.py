@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.gang_ports import TRIAL_PORTS
+from determined_master.domain.task.gang_ports import TRIAL_PORTS
 
 RUN_DIR = "/run/determined"
 WORK_DIR = "/run/determined/workdir"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from determined_master.domain.task_spec import RUN_DIR
+from determined_master.domain.task.spec import RUN_DIR
 
 SSH_DIR = f"{RUN_DIR}/ssh"
 DEFAULT_PORT = 2222

@@ -4,7 +4,7 @@ Source: task-contract 1.6. Two of its rules are bent to what their users meant: 
 agent is never held against a trial, also not one that is stopping; and a trial that was killed
 ends CANCELED however its run met the kill. A third has a bound: starts that fail by their agents'
 fault are not counted as restarts, but twenty in a row are no chance, and nobody would hear of
-them. The agents rest after each (see `pools/resting.py`), so that is over an hour on a machine
+them. The agents rest after each (see `pools/agent_backoff.py`), so that is over an hour on a machine
 where nothing starts.
 """
 

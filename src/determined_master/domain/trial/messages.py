@@ -14,8 +14,8 @@ from determined_master.domain.messages import (
     State,
     WriteTaskLog,
 )
-from determined_master.domain.runs import RunGivenUp, RunOrder, RunOver
 from determined_master.domain.states import RunState
+from determined_master.domain.task.runs import RunGivenUp, RunOrder, RunOver
 
 EarlyExitReason = Literal["INVALID_HP", "INIT_INVALID_HP"]
 DetachedState = Literal["RUNNING", "PAUSED", "COMPLETED", "CANCELED", "ERROR"]

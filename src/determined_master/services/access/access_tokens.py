@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master import clock, entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.durations import parse_duration
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.paging import Page, page_of
-from determined_master.services.tokens import token_hash
-from determined_master.store import access_tokens as rows
-from determined_master.store import users
+from determined_master.domain.listing.paging import Page, page_of
+from determined_master.services.containers.tokens import token_hash
+from determined_master.store.access import access_tokens as rows
+from determined_master.store.access import users
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.identities import Identities
-    from determined_master.services.users import ListOrder
-    from determined_master.store.access_tokens import TokenRow
-    from determined_master.store.pool import Pool
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.access.identities import Identities
+    from determined_master.services.access.users import ListOrder
+    from determined_master.store.access.access_tokens import TokenRow
+    from determined_master.store.db import Pool
 
 ONLY_ADMIN_CREATES = "only admin privileged users can create token for own/other users"
 LONGEST_DAYS = 106751

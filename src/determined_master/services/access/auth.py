@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 import msgspec
 
 from determined_master import clock, entropy
-from determined_master.domain.access import Caller
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument, PermissionDenied, Unauthenticated
-from determined_master.services.identities import Identities
-from determined_master.services.passwords import Passwords, client_hash
-from determined_master.services.tokens import token_hash
-from determined_master.store import sessions, users
-from determined_master.store.pool import Pool
-from determined_master.store.users import UserRow
+from determined_master.services.access.identities import Identities
+from determined_master.services.access.passwords import Passwords, client_hash
+from determined_master.services.containers.tokens import token_hash
+from determined_master.store.access import sessions, users
+from determined_master.store.access.users import UserRow
+from determined_master.store.db import Pool
 
 SESSION_LIFE = timedelta(days=7)
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
-from determined_master.domain.paging import Page, page_of
-from determined_master.store import groups as rows
-from determined_master.store import users
+from determined_master.domain.listing.paging import Page, page_of
+from determined_master.store.access import groups as rows
+from determined_master.store.access import users
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.identities import Identities
-    from determined_master.store.groups import GroupRow
-    from determined_master.store.pool import Conn, Pool
-    from determined_master.store.users import UserRow
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.access.identities import Identities
+    from determined_master.store.access.groups import GroupRow
+    from determined_master.store.access.users import UserRow
+    from determined_master.store.db import Conn, Pool
 
 MAX_LIMIT = 500
 MAX_NAME_CHARACTERS = 255

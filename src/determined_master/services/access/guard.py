@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
-from determined_master.domain.access import Action, Kind
+from determined_master.domain.access import rules as access
+from determined_master.domain.access.rules import Action, Kind
 from determined_master.domain.errors import NotFound, PermissionDenied
-from determined_master.store.places import Thing, find_workspaces
+from determined_master.store.workspaces.places import Thing, find_workspaces
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.store.pool import Pool
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Pool
 
 HINT = "it does not exist, or no role of yours shows it"
 

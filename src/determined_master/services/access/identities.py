@@ -12,16 +12,16 @@ from datetime import timedelta
 import msgspec
 
 from determined_master import clock
-from determined_master.domain.access import Caller, TaskScope
+from determined_master.domain.access.rights import Rights, rights_of
+from determined_master.domain.access.roles import CLUSTER_ADMIN_ID
+from determined_master.domain.access.rules import Caller, TaskScope
 from determined_master.domain.errors import Unauthenticated
-from determined_master.domain.rights import Rights, rights_of
-from determined_master.domain.roles import CLUSTER_ADMIN_ID
-from determined_master.services.tokens import token_hash
-from determined_master.store.allocations import find_token_owner
-from determined_master.store.pool import Conn, Pool
-from determined_master.store.roles import list_grants
-from determined_master.store.sessions import find_session
-from determined_master.store.users import UserRow, find_user
+from determined_master.services.containers.tokens import token_hash
+from determined_master.store.access.roles import list_grants
+from determined_master.store.access.sessions import find_session
+from determined_master.store.access.users import UserRow, find_user
+from determined_master.store.db import Conn, Pool
+from determined_master.store.tasks.allocations import find_token_owner
 
 FRESH_S = 10.0
 MAX_ENTRIES = 20_000

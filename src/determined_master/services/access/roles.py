@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING
 import asyncpg
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
+from determined_master.domain.access.roles import CLUSTER_ADMIN_ID, ROLES, Role, by_name
 from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
-from determined_master.domain.paging import Page, page_of
-from determined_master.domain.roles import CLUSTER_ADMIN_ID, ROLES, Role, by_name
-from determined_master.services.groups import check_limit
-from determined_master.services.groups import missing as missing_group
-from determined_master.store import groups, users, workspaces
-from determined_master.store import roles as rows
-from determined_master.store.roles import AssignmentRow
+from determined_master.domain.listing.paging import Page, page_of
+from determined_master.services.access.groups import check_limit
+from determined_master.services.access.groups import missing as missing_group
+from determined_master.store.access import groups, users
+from determined_master.store.access import roles as rows
+from determined_master.store.access.roles import AssignmentRow
+from determined_master.store.workspaces import workspaces
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.identities import Identities
-    from determined_master.store.groups import GroupRow
-    from determined_master.store.pool import Conn, Pool
-    from determined_master.store.users import UserRow
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.access.identities import Identities
+    from determined_master.store.access.groups import GroupRow
+    from determined_master.store.access.users import UserRow
+    from determined_master.store.db import Conn, Pool
 
 Assigned = tuple[Role, list[AssignmentRow]]
 """A role, and some of those who have it."""

@@ -8,18 +8,18 @@ import asyncpg
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access
-from determined_master.domain.access import Caller
+from determined_master.domain.access import rules as access
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
 from determined_master.domain.json_depth import MAX_DEPTH, is_too_deep
-from determined_master.domain.naming import check_length
-from determined_master.domain.paging import Page, page_of
-from determined_master.services.identities import Identities
-from determined_master.services.passwords import Passwords, hashed_form
-from determined_master.store import sessions
-from determined_master.store import users as rows
-from determined_master.store.pool import Conn, Pool
-from determined_master.store.users import UserFilter, UserRow
+from determined_master.domain.listing.paging import Page, page_of
+from determined_master.domain.workspaces.naming import check_length
+from determined_master.services.access.identities import Identities
+from determined_master.services.access.passwords import Passwords, hashed_form
+from determined_master.store.access import sessions
+from determined_master.store.access import users as rows
+from determined_master.store.access.users import UserFilter, UserRow
+from determined_master.store.db import Conn, Pool
 
 ONLY_ADMIN_UPDATES = "only admin privileged users can update users"
 ONLY_ADMIN_NAMES = "only admin privileged users can set another user's display name"

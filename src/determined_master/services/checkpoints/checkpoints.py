@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access
-from determined_master.domain.checkpoint_scope import may_read
+from determined_master.domain.access import rules as access
+from determined_master.domain.access.checkpoint_scope import may_read
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.services.registered import check_unregistered
-from determined_master.store import checkpoints as rows
-from determined_master.store import collections
+from determined_master.services.models.registered import check_unregistered
+from determined_master.store.checkpoints import checkpoints as rows
+from determined_master.store.checkpoints import gc as collections
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Conn
 
 
 MAX_BYTES = 2**53

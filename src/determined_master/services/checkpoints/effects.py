@@ -8,16 +8,16 @@ from determined_master import clock
 from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment import messages as exp
-from determined_master.services.effects.requests import ask_for_room
-from determined_master.services.tokens import TaskTokens
-from determined_master.store import collections as rows
-from determined_master.store import removal
+from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.tasks.request_effects import ask_for_room
+from determined_master.store.checkpoints import gc as rows
+from determined_master.store.experiments import removal
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
-    from determined_master.services.collections import Collections
+    from determined_master.services.checkpoints.gc import Collections
 
 REMOVAL_S = 900.0
 """Long enough for the rows of a large search; a removal that is cut short goes on where it was."""

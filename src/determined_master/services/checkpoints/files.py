@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from determined_master.domain.checkpoint_path import checkpoint_directory, manifest_name
+from determined_master.domain.checkpoints.object_target import OBJECT_KINDS
+from determined_master.domain.checkpoints.path import checkpoint_directory, manifest_name
 from determined_master.domain.errors import NotFound
-from determined_master.domain.object_target import OBJECT_KINDS
 from determined_master.services.archives import (
     Form,
     Member,
@@ -19,14 +19,14 @@ from determined_master.services.archives import (
     members_of_objects,
     pieces_of,
 )
-from determined_master.store import checkpoints as rows
+from determined_master.store.checkpoints import checkpoints as rows
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.ports import Buckets
-    from determined_master.services.checkpoints import Checkpoints
+    from determined_master.services.checkpoints.checkpoints import Checkpoints
 
 THREADS = 2
 MAX_MANIFEST_BYTES = 64 * 1024 * 1024

@@ -12,22 +12,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import clock, entropy
-from determined_master.domain import access, gc
+from determined_master.domain.access import rules as access
+from determined_master.domain.checkpoints import gc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.states import TERMINAL
-from determined_master.services.checkpoints import checked_uuid
-from determined_master.services.experiment_control import controlled
-from determined_master.services.registered import check_unregistered
-from determined_master.store import checkpoints, experiments
-from determined_master.store import collections as rows
+from determined_master.services.checkpoints.checkpoints import checked_uuid
+from determined_master.services.experiments.control import controlled
+from determined_master.services.models.registered import check_unregistered
+from determined_master.store.checkpoints import checkpoints
+from determined_master.store.checkpoints import gc as rows
+from determined_master.store.experiments import experiments
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 EVERYTHING = ("**/*",)
 

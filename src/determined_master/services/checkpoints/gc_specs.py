@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from determined_master.domain import task_spec
-from determined_master.store.collections import CollectionRow
+from determined_master.domain.task import spec as task_spec
+from determined_master.store.checkpoints.gc import CollectionRow
 from determined_wire import agent_link as link
 
 PROGRAM = ("python3", "-m", "determined.exec.gc_checkpoints")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from determined_master.domain.errors import NotFound
 from determined_master.domain.experiment import messages as exp
-from determined_master.store import collections as rows
+from determined_master.store.checkpoints import gc as rows
 
 if TYPE_CHECKING:
     import asyncpg

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from determined_master.store import agent_stays as rows
+from determined_master.store.cluster import agent_stays as rows
 
 if TYPE_CHECKING:
     from determined_master.ports import ClusterBackend
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 
 class AgentStays:

@@ -6,20 +6,21 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from determined_master import entropy
-from determined_master.domain import access, agent_switches
-from determined_master.domain.agent_switches import ALL_ON, Switches
+from determined_master.domain.access import rules as access
 from determined_master.domain.allocation.messages import KillRequested
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.store.agent_switches import read_switches, write_switches
+from determined_master.domain.machines import agent_switches
+from determined_master.domain.machines.agent_switches import ALL_ON, Switches
+from determined_master.store.cluster.agent_switches import read_switches, write_switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 
 class AgentSwitches:

@@ -7,17 +7,17 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
+    from determined_master.pools.agent_backoff import Rest
     from determined_master.pools.live import LiveAllocations
-    from determined_master.pools.resting import Rest
     from determined_master.ports import AgentSnapshot, ClusterBackend, StoredOutput, TaskNote
-    from determined_master.services.task_logs import TaskLogs
+    from determined_master.services.logs.task_logs import TaskLogs
     from determined_wire.agent_link import ContainerReport, Hello, LogBatch
 
 log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master import clock, entropy
-from determined_master.services.passwords import hashed_form
+from determined_master.services.access.passwords import hashed_form
 
 if TYPE_CHECKING:
-    from determined_master.services.passwords import Passwords
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.services.access.passwords import Passwords
+    from determined_master.store.db import Conn, Pool
 
 PASSWORD_FILE = "initial-password"
 

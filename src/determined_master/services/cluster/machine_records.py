@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from determined_master.domain.scaling import Machine
 from determined_master.engine.fence import hold_lead
-from determined_master.store import machines as rows
+from determined_master.store.cluster import machines as rows
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.store.db import Conn, Pool
 
 log = logging.getLogger(__name__)
 THERE = ("pending", "starting", "running", "stopping")

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from determined_master import logs
-from determined_master.domain import access
-from determined_master.domain.access import Caller
+from determined_master.domain.access import rules as access
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument
-from determined_master.loop_monitor import LoopMonitor, Stall
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.pool import Pool
+from determined_master.server import logs
+from determined_master.server.loop_monitor import LoopMonitor, Stall
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.db import Pool
 
 MASK = "********"
 SECRET_WORDS = ("password", "secret", "token", "private_key", "access_key", "credential")

@@ -6,17 +6,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from determined_master import clock
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.durations import parse_duration
 from determined_master.domain.errors import InvalidArgument
-from determined_master.store import cluster_messages as rows
-from determined_master.store.cluster_messages import MessageRow
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.cluster import messages as rows
+from determined_master.store.cluster.messages import MessageRow
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
 
 MAX_LENGTH = 250
 FRESH_FOR_S = 5.0

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import (
     AlreadyExists,
     FailedPrecondition,
     InvalidArgument,
     NotFound,
 )
-from determined_master.store import pool_bindings as rows
-from determined_master.store import workspaces
+from determined_master.store.cluster import pool_bindings as rows
+from determined_master.store.workspaces import workspaces
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.pools import Pools
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.store.db import Conn, Pool
 
 log = logging.getLogger(__name__)
 

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.priorities import PriorityOrder
 from determined_master.domain.schedule import kubernetes, reasons
+from determined_master.domain.schedule.capacity import Kind as RoomKind
+from determined_master.domain.schedule.capacity import drained
 from determined_master.domain.schedule.fitting import Demand, fit
-from determined_master.domain.schedule.room import Kind as RoomKind
-from determined_master.domain.schedule.room import drained
+from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.schedule.view import AgentView, Rules
-from determined_master.services.defaults import pool_rules
+from determined_master.services.configs.defaults import pool_rules
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.domain.scaling import MachineType
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports import AgentSnapshot, ClusterBackend, MachineProvider
-    from determined_master.settings import Settings
-    from determined_master.settings_pools import ResourcePool, Scheduler
-    from determined_master.settings_provider import Provider
+    from determined_master.settings.master import Settings
+    from determined_master.settings.pools import ResourcePool, Scheduler
+    from determined_master.settings.provider import Provider
 
 NO_PROVIDERS: Mapping[str, MachineProvider] = {}
 

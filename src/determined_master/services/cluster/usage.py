@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access, usage
+from determined_master.domain import usage
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import ResourceExhausted, Unavailable
-from determined_master.store import usage as rows
+from determined_master.store.cluster import usage as rows
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from determined_master.domain.access import Caller
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Conn, Pool
 
 T = TypeVar("T")
 REPORTS_AT_ONCE = 2

@@ -17,23 +17,23 @@ from determined_master.domain.config.layers import (
     PoolLayer,
     merge_container_defaults,
 )
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.resources import DEFAULT_PRIORITY
-from determined_master.domain.priorities import PriorityOrder
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY
+from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.schedule.view import Rules
 from determined_master.pools.loop import PoolConfig
-from determined_master.services.task_defaults import (
+from determined_master.services.configs.task_defaults import (
     ContainerDefaults,
     IdleTimeouts,
     TaskDefaults,
 )
-from determined_master.settings_kubernetes import KubernetesManager
+from determined_master.settings.kubernetes import KubernetesManager
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
     from determined_master.domain.machine_size import Size
-    from determined_master.settings import Settings
-    from determined_master.settings_pools import ResourcePool, Scheduler
+    from determined_master.settings.master import Settings
+    from determined_master.settings.pools import ResourcePool, Scheduler
 
 
 def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:

@@ -6,25 +6,25 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import keep_masked_config, mask_config
-from determined_master.domain.config.policy import Policies, Policy, Workload
-from determined_master.domain.config.policy_text import (
+from determined_master.domain.config.policies.rules import Policies, Policy, Workload
+from determined_master.domain.config.policies.text import (
     check_policies,
     read_policy,
     workload_type,
 )
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.services.yaml_text import parse_yaml
-from determined_master.store import config_policies as rows
-from determined_master.store import workspaces
+from determined_master.services.configs.yaml_text import parse_yaml
+from determined_master.store.configs import policies as rows
+from determined_master.store.workspaces import workspaces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from determined_master.domain.access import Caller
-    from determined_master.domain.priorities import PriorityOrder
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.domain.access.rules import Caller
+    from determined_master.domain.schedule.priorities import PriorityOrder
+    from determined_master.store.db import Conn, Pool
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 
 from determined_master.domain.config.layers import DEFAULT_SHM_BYTES
-from determined_master.domain.interactive.messages import InteractiveKind
+from determined_master.domain.interactive_task.messages import InteractiveKind
 from determined_wire import agent_link as link
 
 

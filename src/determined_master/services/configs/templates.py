@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.template import check_template
 from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
-from determined_master.domain.naming import check_length
-from determined_master.store import templates as rows
-from determined_master.store.templates import TemplateRow
+from determined_master.domain.workspaces.naming import check_length
+from determined_master.store.configs import templates as rows
+from determined_master.store.configs.templates import TemplateRow
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Conn
 
 DEFAULT_WORKSPACE_ID = 1
 

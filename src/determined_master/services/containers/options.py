@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from determined_master.domain import task_spec
-from determined_master.domain.proxy_port import proxy_ports_of
+from determined_master.domain.task import spec as task_spec
+from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_wire import agent_link as link
 
 

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
+from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
 from determined_master.ports import PodTerms
-from determined_master.settings_kubernetes import KubernetesManager
-from determined_master.store import experiments, generic_tasks, interactive_tasks
-from determined_master.store.namespaces import find_namespace
-from determined_master.store.places import find_workspaces
+from determined_master.settings.kubernetes import KubernetesManager
+from determined_master.store.experiments import experiments
+from determined_master.store.tasks import generic_tasks, interactive_tasks
+from determined_master.store.workspaces.namespaces import find_namespace
+from determined_master.store.workspaces.places import find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.allocation.messages import Allocation, StartContainer
-    from determined_master.settings import Settings
+    from determined_master.settings.master import Settings
 
 
 class _Task(msgspec.Struct, frozen=True):

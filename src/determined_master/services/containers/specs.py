@@ -8,40 +8,37 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain import gang_ports, task_spec
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
-from determined_master.services import collection_specs, generic_specs
-from determined_master.services.cluster_parts import ClusterParts
-from determined_master.services.container_options import (
+from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
+from determined_master.domain.task import gang_ports
+from determined_master.domain.task import spec as task_spec
+from determined_master.services.checkpoints import gc_specs as collection_specs
+from determined_master.services.configs.task_defaults import TaskDefaults
+from determined_master.services.containers.cluster_parts import ClusterParts
+from determined_master.services.containers.options import (
     container_options,
     exposed_ports,
     mounts,
 )
-from determined_master.services.interactive_programs import (
+from determined_master.services.containers.task_programs import TaskProgram
+from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.tasks import generic_specs
+from determined_master.services.tasks.interactive_programs import (
     InteractiveSecrets,
     log_sources,
     program_of,
 )
-from determined_master.services.task_defaults import TaskDefaults
-from determined_master.services.task_programs import TaskProgram
-from determined_master.services.tokens import TaskTokens
-from determined_master.store import (
-    allocations,
-    checkpoints,
-    collections,
-    experiments,
-    generic_tasks,
-    interactive_tasks,
-    trials,
-    workspaces,
-)
+from determined_master.store.checkpoints import checkpoints
+from determined_master.store.checkpoints import gc as collections
+from determined_master.store.experiments import experiments, trials
+from determined_master.store.tasks import allocations, generic_tasks, interactive_tasks
+from determined_master.store.workspaces import workspaces
 from determined_wire import agent_link as link
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 TRIAL_ENTRYPOINT = ("python3", "-m", "determined.exec.entry", "trial")
 

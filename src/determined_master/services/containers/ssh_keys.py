@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from determined_master.domain.ssh_files import KeyPair
+from determined_master.domain.task.ssh_files import KeyPair
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes

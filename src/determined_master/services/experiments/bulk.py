@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import DetError
-from determined_master.services.experiment_lists import Wanted, list_ids
+from determined_master.services.experiments.lists import Wanted, list_ids
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
 
 Act = Callable[["Caller", int], Awaitable[object]]
 

@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.experiment import BuiltExperiment, build_experiment
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
-from determined_master.services.config_policies import policies_of
-from determined_master.services.names import pet_name
-from determined_master.services.places import check_place
-from determined_master.services.yaml_text import parse_yaml
-from determined_master.store import pool_bindings, projects, templates
-from determined_master.store.projects import Place
+from determined_master.services.configs.policies import policies_of
+from determined_master.services.configs.yaml_text import parse_yaml
+from determined_master.services.experiments.names import pet_name
+from determined_master.services.workspaces.places import check_place
+from determined_master.store.cluster import pool_bindings
+from determined_master.store.configs import templates
+from determined_master.store.workspaces import projects
+from determined_master.store.workspaces.projects import Place
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.domain.config.experiment import ConfigLayers
-    from determined_master.domain.config.policy import Workload
-    from determined_master.store.pool import Conn
+    from determined_master.domain.config.policies.rules import Workload
+    from determined_master.store.db import Conn
 
 FIRST_PROJECT_ID = 1
 """Where experiments go whose users do not say."""

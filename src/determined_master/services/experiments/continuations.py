@@ -13,20 +13,20 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.search.method import Create, build
 from determined_master.domain.states import TERMINAL
-from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
-from determined_master.services.experiment_control import controlled
-from determined_master.services.search_sources import check_source
-from determined_master.services.yaml_text import parse_yaml
-from determined_master.store import experiments as rows
-from determined_master.store import trials
+from determined_master.services.configs.yaml_text import parse_yaml
+from determined_master.services.experiments.configs import ExperimentConfigs, Prepared
+from determined_master.services.experiments.control import controlled
+from determined_master.services.search.sources import check_source
+from determined_master.store.experiments import experiments as rows
+from determined_master.store.experiments import trials
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
-    from determined_master.services.pool_bindings import PoolBindings
-    from determined_master.store.pool import Conn
+    from determined_master.services.cluster.pool_bindings import PoolBindings
+    from determined_master.store.db import Conn
 
 OPENING_S = 5.0
 LISTED_SEARCHES = frozenset({"grid", "random"})

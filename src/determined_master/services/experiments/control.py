@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.store.experiments import ExperimentRow
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.experiments.experiments import ExperimentRow
 
 
 def controlled(caller: Caller, row: ExperimentRow | None, experiment_id: int) -> ExperimentRow:

@@ -13,20 +13,21 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from determined_master import clock, entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.states import LEAVING
 from determined_master.domain.trial import messages as trial
-from determined_master.store import checkpoints, experiments, trials
-from determined_master.store import detached as rows
+from determined_master.store.checkpoints import checkpoints
+from determined_master.store.experiments import detached as rows
+from determined_master.store.experiments import experiments, trials
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
-    from determined_master.store.experiments import ExperimentRow
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
+    from determined_master.store.experiments.experiments import ExperimentRow
 
 SILENT_AFTER = timedelta(minutes=5)
 MAX_EXTERNAL_ID_CHARACTERS = 512

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain.config.edits import edit_section
-from determined_master.domain.config.policy import check_change
+from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
 from determined_master.domain.states import LEAVING, TERMINAL
-from determined_master.services.config_policies import policies_of
-from determined_master.services.experiment_control import controlled
-from determined_master.store import experiments as rows
-from determined_master.store import log_retention
+from determined_master.services.configs.policies import policies_of
+from determined_master.services.experiments.control import controlled
+from determined_master.store.experiments import experiments as rows
+from determined_master.store.logs import retention as log_retention
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.services.collections import Collections
-    from determined_master.services.job_terms import JobTermsSync
-    from determined_master.services.pools import Pools
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.checkpoints.gc import Collections
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.services.queue.job_terms import JobTermsSync
+    from determined_master.store.db import Conn
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):

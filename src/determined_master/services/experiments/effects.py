@@ -12,13 +12,15 @@ from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, trial_task_id
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Inserting, Posting, Rows
-from determined_master.store import checkpoints, collections, experiments, trials
+from determined_master.store.checkpoints import checkpoints
+from determined_master.store.checkpoints import gc as collections
+from determined_master.store.experiments import experiments, trials
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 SIGNALS: dict[str, trial.TrialEvent] = {
     "activate": trial.TrialActivated(),

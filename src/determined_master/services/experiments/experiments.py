@@ -11,27 +11,27 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from determined_master import clock, entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment import messages as exp
-from determined_master.domain.model_definition import ModelFile, pack
-from determined_master.domain.naming import check_length
+from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.states import TERMINAL
-from determined_master.services.experiment_configs import ExperimentConfigs, Prepared
-from determined_master.services.places import hold_project
-from determined_master.services.pools import Pools
-from determined_master.services.search_sources import check_source, hold_source
-from determined_master.store import detached
-from determined_master.store import experiments as rows
+from determined_master.domain.workspaces.naming import check_length
+from determined_master.services.cluster.pools import Pools
+from determined_master.services.experiments.configs import ExperimentConfigs, Prepared
+from determined_master.services.search.sources import check_source, hold_source
+from determined_master.services.workspaces.places import hold_project
+from determined_master.store.experiments import detached
+from determined_master.store.experiments import experiments as rows
 from determined_master.store.row_locks import lock_experiment_with_runs
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain import access
-from determined_master.domain.paging import Page, page_of
-from determined_master.domain.shown_state import SHOWN_WHEN_ACTIVE
-from determined_master.store import experiments as rows
-from determined_master.store.list_page import FEW, planned_for_its_values
+from determined_master.domain.access import rules as access
+from determined_master.domain.listing.paging import Page, page_of
+from determined_master.domain.task.shown_state import SHOWN_WHEN_ACTIVE
+from determined_master.store.experiments import experiments as rows
+from determined_master.store.listing.page import FEW, planned_for_its_values
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Conn
 
 DEFAULT_LIMIT = 100
 MAX_RENDERED = 2000

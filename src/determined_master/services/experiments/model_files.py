@@ -6,11 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from determined_master.domain.errors import NotFound
-from determined_master.domain.model_definition import ListedFile, list_files, read_file
+from determined_master.domain.experiment.model_definition import ListedFile, list_files, read_file
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.experiments import Experiments
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.experiments.experiments import Experiments
 
 
 class ModelFiles:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import DetError
-from determined_master.services.experiment_bulk import Act, Result
-from determined_master.services.runs import Search
-from determined_master.store import run_lists as rows
-from determined_master.store.list_page import find_page
+from determined_master.services.experiments.bulk import Act, Result
+from determined_master.services.experiments.runs import Search
+from determined_master.store.experiments import run_lists as rows
+from determined_master.store.listing.page import find_page
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.store.run_lists import Member
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.experiments.run_lists import Member
 
 MAX_NAMED = 5
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
-from determined_master.domain.filters import parse_filter, parse_sort
-from determined_master.domain.paging import Page
-from determined_master.domain.shown_state import shown_state
-from determined_master.store import run_lists as rows
-from determined_master.store.list_page import Wanted, find_page
+from determined_master.domain.access import rules as access
+from determined_master.domain.listing.filters import parse_filter, parse_sort
+from determined_master.domain.listing.paging import Page
+from determined_master.domain.task.shown_state import shown_state
+from determined_master.store.experiments import run_lists as rows
+from determined_master.store.listing.page import Wanted, find_page
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.domain.list_columns import Table
+    from determined_master.domain.access.rules import Caller
+    from determined_master.domain.listing.columns import Table
     from determined_master.pools.live import LiveAllocations
 
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
-from determined_master.domain.paging import Page
-from determined_master.services.experiment_lists import ExperimentLists, Listed, Rendered
-from determined_master.services.trials import TrialPage, Trials
-from determined_master.store.experiment_search import EXPERIMENTS
-from determined_master.store.list_page import find_page
+from determined_master.domain.access import rules as access
+from determined_master.domain.listing.paging import Page
+from determined_master.services.experiments.lists import ExperimentLists, Listed, Rendered
+from determined_master.services.experiments.trials import TrialPage, Trials
+from determined_master.store.experiments.search_query import EXPERIMENTS
+from determined_master.store.listing.page import find_page
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.services.runs import Search
-    from determined_master.store.experiments import ExperimentRow
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.experiments.runs import Search
+    from determined_master.store.experiments.experiments import ExperimentRow
 
 
 class FoundExperiment(msgspec.Struct, frozen=True):

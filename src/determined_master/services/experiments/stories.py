@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.engine import StoryLine, list_story
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Conn, Pool
 
 KINDS = ("experiment", "trial", "allocation")
 MAX_LINES = 1000

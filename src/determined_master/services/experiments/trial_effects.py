@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.experiment.messages import DetachedTrialMoved, TrialEnded
-from determined_master.domain.proxy_port import proxy_ports_of
+from determined_master.domain.task.proxy_port import proxy_ports_of
 from determined_master.domain.trial import messages as trial
-from determined_master.services.effects.requests import (
+from determined_master.services.batch_loader import Gathering
+from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.tasks.request_effects import (
     ask_for_room,
     ask_to_leave,
     end_at_once,
 )
-from determined_master.services.gathering import Gathering
-from determined_master.services.tokens import TaskTokens
-from determined_master.store import experiments, trials
+from determined_master.store.experiments import experiments, trials
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
-    from determined_master.services.pools import Pools
+    from determined_master.services.cluster.pools import Pools
 
 
 class TrialEffects:

@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.services.checkpoints import checked_uuid
-from determined_master.services.models import get_model
-from determined_master.store import checkpoints, metrics, model_versions, trials
-from determined_master.store import trial_sources as rows
+from determined_master.services.checkpoints.checkpoints import checked_uuid
+from determined_master.services.models.models import get_model
+from determined_master.store.checkpoints import checkpoints
+from determined_master.store.experiments import trial_sources as rows
+from determined_master.store.experiments import trials
+from determined_master.store.metrics import metrics
+from determined_master.store.models import versions as model_versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.store.metrics import StoredReport
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.metrics.metrics import StoredReport
 
 
 TYPES = ("INFERENCE", "FINE_TUNING")

@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.domain.shown_state import shown_state
 from determined_master.domain.states import TERMINAL
+from determined_master.domain.task.shown_state import shown_state
 from determined_master.domain.trial import messages as trial
-from determined_master.services.gathering import Gathering
-from determined_master.store import checkpoints, metrics
-from determined_master.store import trials as rows
-from determined_master.store.workloads import WorkloadKey, list_keys
+from determined_master.services.batch_loader import Gathering
+from determined_master.store.checkpoints import checkpoints
+from determined_master.store.experiments import trials as rows
+from determined_master.store.experiments.workloads import WorkloadKey, list_keys
+from determined_master.store.metrics import metrics
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
-    from determined_master.services.metric_summaries import Summaries
+    from determined_master.services.metrics.summaries import Summaries
 
 MAX_STATUS_CHARACTERS = 1000
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from determined_master import clock
-from determined_master.store import task_logs as rows
+from determined_master.store.logs import task_logs as rows
 
 if TYPE_CHECKING:
     import asyncpg

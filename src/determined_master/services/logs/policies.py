@@ -11,7 +11,7 @@ import msgspec
 import re2
 
 from determined_master.domain.trial.messages import AgentExcluded, RetriesCanceled, TrialEvent
-from determined_master.store import task_logs
+from determined_master.store.logs import task_logs
 
 if TYPE_CHECKING:
     import asyncpg

@@ -8,18 +8,18 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.cron import next_after, parse_cron
 from determined_master.domain.durations import parse_duration
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.store import log_retention as rows
-from determined_master.store import trials
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.experiments import trials
+from determined_master.store.logs import retention as rows
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
 
 log = logging.getLogger(__name__)
 

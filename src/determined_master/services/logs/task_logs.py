@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.log_lines import LEVEL_NUMBERS, split_prefix
 from determined_master.ports import StoredOutput, TaskNote
-from determined_master.services.log_following import LOOK_BACK_S, PAGE, Follower
-from determined_master.store import task_logs as rows
-from determined_master.store.places import find_workspaces
+from determined_master.services.logs.following import LOOK_BACK_S, PAGE, Follower
+from determined_master.store.logs import task_logs as rows
+from determined_master.store.workspaces.places import find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.services.log_policies import LogPolicies
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.logs.policies import LogPolicies
     from determined_wire.agent_link import LogBatch
 
 PIECE_LINES = 1000

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from determined_master.domain.errors import DetError, InvalidArgument
-from determined_master.services.metric_reports import Report, TrialFacts
-from determined_master.services.metric_store import MetricStore
-from determined_master.services.metric_summaries import WRITE_EVERY_S, Summaries
-from determined_master.services.series_points import SeriesPoints
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.series_points import SeriesPoints
+from determined_master.services.metrics.storing import MetricStore
+from determined_master.services.metrics.summaries import WRITE_EVERY_S, Summaries
+from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.store.db import Conn, Pool
 
 SHARDS = 2
 """Flushes under way at a time: one gathers while the other waits for its commit. A trial's

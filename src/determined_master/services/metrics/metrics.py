@@ -9,25 +9,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import PASSING, DetError, InvalidArgument, NotFound
 from determined_master.domain.experiment.messages import ValidationReported
-from determined_master.domain.metric_limits import find_problem
-from determined_master.domain.summary import SYSTEM_GROUPS, as_number
+from determined_master.domain.metrics.limits import find_problem
+from determined_master.domain.metrics.summary import SYSTEM_GROUPS, as_number
 from determined_master.engine import Rows
-from determined_master.services.gathering import Gathering
-from determined_master.services.metric_flush import Flusher
-from determined_master.services.metric_reports import Report, TrialFacts
-from determined_master.services.system_metrics import MAX_SAMPLES
-from determined_master.store import metrics as rows
-from determined_master.store import system_metrics
+from determined_master.services.batch_loader import Gathering
+from determined_master.services.metrics.flush import Flusher
+from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.system_metrics import MAX_SAMPLES
+from determined_master.store.metrics import metrics as rows
+from determined_master.store.metrics import system_metrics
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
-    from determined_master.services.system_metrics import SystemMetrics
+    from determined_master.services.metrics.system_metrics import SystemMetrics
 
 HALVING = frozenset({"adaptive_asha", "async_halving", "asha"})
 """Searches that decide on validations; the others only count ends."""

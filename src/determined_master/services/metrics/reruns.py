@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from determined_master.domain.summary import SYSTEM_GROUPS, Summary
-from determined_master.services.metric_reports import Report, TrialFacts
-from determined_master.services.metric_summaries import recompute
-from determined_master.store import metric_blocks
-from determined_master.store import metrics as rows
-from determined_master.store.pool import Conn
+from determined_master.domain.metrics.summary import SYSTEM_GROUPS, Summary
+from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.summaries import recompute
+from determined_master.store.db import Conn
+from determined_master.store.metrics import blocks as metric_blocks
+from determined_master.store.metrics import metrics as rows
 
 
 class Redone(msgspec.Struct, frozen=True):

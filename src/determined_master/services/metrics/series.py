@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.store import series as rows
-from determined_master.store import trials as trial_rows
-from determined_master.store.series import MetricName, PointRow, SeriesWanted, SnapshotRow
+from determined_master.store.experiments import trials as trial_rows
+from determined_master.store.metrics import series as rows
+from determined_master.store.metrics.series import MetricName, PointRow, SeriesWanted, SnapshotRow
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.services.series_points import SeriesPoints
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.metrics.series_points import SeriesPoints
+    from determined_master.store.db import Conn
 
 MAX_POINTS = 1000
 """When a request does not say how many."""

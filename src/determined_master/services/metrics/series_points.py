@@ -1,6 +1,6 @@
 """The points of a series: all reports of a short one, the extremes of a long one.
 
-A long series is read from its blocks (`store/metric_blocks.py`), which are made here: when a
+A long series is read from its blocks (`store/metrics/blocks.py`), which are made here: when a
 trial has reported enough since its last block, or when somebody reads a series whose blocks are
 missing. Reports never wait for them.
 """
@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from determined_master.domain.extremes import (
+from determined_master.domain.metrics.extremes import (
     BLOCK_REPORTS,
     PART_REPORTS,
     Values,
@@ -24,14 +24,14 @@ from determined_master.domain.extremes import (
     joined,
     thinned,
 )
-from determined_master.store import metric_blocks as blocks
-from determined_master.store import series as rows
-from determined_master.store.losses import DATABASE_ERRORS
-from determined_master.store.metric_blocks import Block, Entry, NewEntry
-from determined_master.store.series import PointRow, SeriesWanted
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.metrics import blocks
+from determined_master.store.metrics import series as rows
+from determined_master.store.metrics.blocks import Block, Entry, NewEntry
+from determined_master.store.metrics.series import PointRow, SeriesWanted
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.store.db import Conn, Pool
 
 MAX_WHOLE = 8 * BLOCK_REPORTS
 """So many reports are read one by one: that takes some 20 ms."""

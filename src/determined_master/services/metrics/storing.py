@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
-from determined_master.domain.summary import SYSTEM_GROUPS, add_report, as_number
-from determined_master.services.metric_reports import Report, TrialFacts
-from determined_master.services.metric_reruns import archive_redone
-from determined_master.services.metric_summaries import Summaries, TrialSummary
-from determined_master.services.series_points import SeriesPoints
-from determined_master.store import metric_blocks
-from determined_master.store import metrics as rows
-from determined_master.store.pool import Conn
+from determined_master.domain.metrics.summary import SYSTEM_GROUPS, add_report, as_number
+from determined_master.services.metrics.reports import Report, TrialFacts
+from determined_master.services.metrics.reruns import archive_redone
+from determined_master.services.metrics.series_points import SeriesPoints
+from determined_master.services.metrics.summaries import Summaries, TrialSummary
+from determined_master.store.db import Conn
+from determined_master.store.metrics import blocks as metric_blocks
+from determined_master.store.metrics import metrics as rows
 
 
 class MetricStore:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain.summary import SYSTEM_GROUPS, Summary, add_report
-from determined_master.store import metric_summaries as stored
-from determined_master.store import metrics as rows
+from determined_master.domain.metrics.summary import SYSTEM_GROUPS, Summary, add_report
+from determined_master.store.metrics import metrics as rows
+from determined_master.store.metrics import summaries as stored
 
 if TYPE_CHECKING:
-    from determined_master.services.metric_reports import Report
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.services.metrics.reports import Report
+    from determined_master.store.db import Conn, Pool
 
 WRITE_EVERY_S = 1.0
 MAX_KEPT = 1000

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.store import system_metrics as rows
-from determined_master.store import trials
+from determined_master.store.experiments import trials
+from determined_master.store.metrics import system_metrics as rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.store.system_metrics import SeriesLabel, SystemSample
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.metrics.system_metrics import SeriesLabel, SystemSample
 
 """Reports of these groups are samples when they tell no steps."""
 MAX_SAMPLES = 10_000

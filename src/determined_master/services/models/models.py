@@ -9,20 +9,20 @@ import asyncpg
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import (
     AlreadyExists,
     FailedPrecondition,
     InvalidArgument,
     NotFound,
 )
-from determined_master.domain.naming import check_length
-from determined_master.store import models as rows
+from determined_master.domain.workspaces.naming import check_length
+from determined_master.store.models import models as rows
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.store.models import ModelFilter, ModelRow
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Conn
+    from determined_master.store.models.models import ModelFilter, ModelRow
 
 DEFAULT_WORKSPACE_ID = 1
 MAX_NAME_CHARACTERS = 500

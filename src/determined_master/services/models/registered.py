@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.store import model_versions
+from determined_master.store.models import versions as model_versions
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 MAX_NAMED = 10
 

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.services.checkpoints import checked_uuid
-from determined_master.services.models import get_model, get_open_model
-from determined_master.store import checkpoints
-from determined_master.store import model_versions as rows
-from determined_master.store import models as models
+from determined_master.services.checkpoints.checkpoints import checked_uuid
+from determined_master.services.models.models import get_model, get_open_model
+from determined_master.store.checkpoints import checkpoints
+from determined_master.store.models import models
+from determined_master.store.models import versions as rows
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.store.checkpoints import CheckpointRow
-    from determined_master.store.model_versions import VersionRow
-    from determined_master.store.models import ModelRow
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.checkpoints.checkpoints import CheckpointRow
+    from determined_master.store.db import Conn
+    from determined_master.store.models.models import ModelRow
+    from determined_master.store.models.versions import VersionRow
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):

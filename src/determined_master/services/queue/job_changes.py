@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.config.policy import check_change
+from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.errors import (
     DetError,
     FailedPrecondition,
@@ -20,17 +20,17 @@ from determined_master.domain.errors import (
 )
 from determined_master.domain.schedule.ordering import between
 from determined_master.domain.states import TERMINAL
-from determined_master.services.config_policies import policies_of
-from determined_master.services.job_queue import JobFacts, JobQueue
-from determined_master.store import experiments
-from determined_master.store import job_queue as rows
+from determined_master.services.configs.policies import policies_of
+from determined_master.services.queue.job_queue import JobFacts, JobQueue
+from determined_master.store.experiments import experiments
+from determined_master.store.queue import job_queue as rows
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.job_terms import JobTermsSync
-    from determined_master.services.pool_bindings import PoolBindings
-    from determined_master.services.pools import Pools
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.cluster.pool_bindings import PoolBindings
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.services.queue.job_terms import JobTermsSync
+    from determined_master.store.db import Conn, Pool
 
 
 class JobChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.allocation.messages import JobTerms
 from determined_master.domain.errors import NotFound
-from determined_master.domain.priorities import PriorityOrder, urgency
 from determined_master.domain.schedule.ordering import Position
+from determined_master.domain.schedule.priorities import PriorityOrder, urgency
 from determined_master.domain.schedule.view import position_of
 from determined_master.domain.states import LEAVING, TERMINAL
-from determined_master.services.job_terms import terms_of
-from determined_master.store import job_queue as rows
+from determined_master.services.queue.job_terms import terms_of
+from determined_master.store.queue import job_queue as rows
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.domain.allocation.messages import Allocation, AllocationRequest
     from determined_master.pools.live import LiveAllocations
-    from determined_master.services.pools import Pools
-    from determined_master.store.pool import Pool
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.store.db import Pool
 
 HIDDEN = frozenset({"CHECKPOINT_GC"})
 """Types of tasks that are the master's own: they are not shown in the queue."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from determined_master import entropy
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import DetError
-from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
+from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
 from determined_master.engine import Posting
-from determined_master.store import job_queue
+from determined_master.store.queue import job_queue
 
 if TYPE_CHECKING:
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 SYNCED = frozenset({"TRIAL", "GENERIC"}) | INTERACTIVE_KINDS
 """Types of tasks whose jobs have their terms in rows."""

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
 from determined_master.domain.schedule.reasons import count
 from determined_master.domain.schedule.view import PoolView
 from determined_master.domain.schedule.why import Why, explain
-from determined_master.services.job_queue import is_uuid
-from determined_master.store import job_queue as rows
-from determined_master.store.places import Thing, find_workspaces
+from determined_master.services.queue.job_queue import is_uuid
+from determined_master.store.queue import job_queue as rows
+from determined_master.store.workspaces.places import Thing, find_workspaces
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.domain.allocation.messages import Allocation
     from determined_master.domain.machine_news import MachineNews
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import Decision
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 MIN_PROGRESS = 0.02
 """Below that, progress tells nothing about the end."""

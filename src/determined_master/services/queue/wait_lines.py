@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock
 from determined_master.domain.log_lines import LEVEL_NUMBERS
-from determined_master.store import task_logs
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.logs import task_logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation
     from determined_master.pools.live import LiveAllocations
     from determined_master.pools.loop import Decision
-    from determined_master.services.job_why import JobWhy
-    from determined_master.services.task_logs import TaskLogs
-    from determined_master.store.pool import Pool
+    from determined_master.services.logs.task_logs import TaskLogs
+    from determined_master.services.queue.job_why import JobWhy
+    from determined_master.store.db import Pool
 
 log = logging.getLogger(__name__)
 

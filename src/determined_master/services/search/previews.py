@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.experiment import build_experiment
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.search.decision import SearchError, TrialCount
 from determined_master.domain.search.method import build
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.domain.config.layers import ConfigLayers
 
 

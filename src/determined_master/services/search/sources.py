@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument
-from determined_master.store import checkpoints, collections
-from determined_master.store.places import Thing, find_workspaces
+from determined_master.store.checkpoints import checkpoints
+from determined_master.store.checkpoints import gc as collections
+from determined_master.store.workspaces.places import Thing, find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.domain.config.searcher import SearcherConfig
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.domain.config.sections.searcher import SearcherConfig
+    from determined_master.store.db import Conn
 
 _PREFIX = "invalid experiment configuration: "
 

@@ -9,26 +9,27 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from determined_master import clock
-from determined_master.domain import gc, ids
+from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.allocation import texts
+from determined_master.domain.checkpoints import gc
 from determined_master.domain.experiment.messages import CollectionEnded, CollectionLost
-from determined_master.domain.interactive import messages as interactive
-from determined_master.domain.task.messages import RunEnded
-from determined_master.domain.task_spec import device_type_of
+from determined_master.domain.generic_task.messages import RunEnded
+from determined_master.domain.interactive_task import messages as interactive
+from determined_master.domain.task.spec import device_type_of
 from determined_master.domain.trial.messages import AllocationEnded
 from determined_master.engine import Deferred
 from determined_master.ports import NotConnected, StartOrder
-from determined_master.services.pod_terms import terms_of
-from determined_master.store import collections
+from determined_master.services.containers.pod_terms import terms_of
+from determined_master.store.checkpoints import gc as collections
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
     from determined_master.ports import AgentSnapshot, ClusterBackend, PodTerms
-    from determined_master.services.container_specs import ContainerSpecs
-    from determined_master.services.log_policies import LogPolicies
-    from determined_master.services.pod_terms import PodTermsReader
-    from determined_master.store.pool import Conn
+    from determined_master.services.containers.pod_terms import PodTermsReader
+    from determined_master.services.containers.specs import ContainerSpecs
+    from determined_master.services.logs.policies import LogPolicies
+    from determined_master.store.db import Conn
     from determined_wire.agent_link import ContainerSpec
 
     Order = tuple[alloc.StartContainer, EffectContext]

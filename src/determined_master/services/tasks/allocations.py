@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.services.checkpoints import checked_uuid
-from determined_master.store import allocations as rows
+from determined_master.services.checkpoints.checkpoints import checked_uuid
+from determined_master.store.tasks import allocations as rows
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
     from determined_master.pools.live import LiveAllocations
 

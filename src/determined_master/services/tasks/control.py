@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
+from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.pools.live import LiveAllocations
-    from determined_master.services.experiments import Experiments
-    from determined_master.services.generic_tasks import GenericTasks
-    from determined_master.services.interactive_tasks import InteractiveTasks
-    from determined_master.services.tasks import Tasks
-    from determined_master.services.trials import Trials
+    from determined_master.services.experiments.experiments import Experiments
+    from determined_master.services.experiments.trials import Trials
+    from determined_master.services.tasks.generic_tasks import GenericTasks
+    from determined_master.services.tasks.interactive_tasks import InteractiveTasks
+    from determined_master.services.tasks.tasks import Tasks
 
 
 class TaskControl:

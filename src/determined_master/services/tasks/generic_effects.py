@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.task import typed_task
-from determined_master.domain.proxy_port import proxy_ports_of
-from determined_master.domain.task import messages as task
-from determined_master.services.effects.requests import (
+from determined_master.domain.generic_task import messages as task
+from determined_master.domain.task.proxy_port import proxy_ports_of
+from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.tasks.request_effects import (
     ask_for_room,
     ask_to_leave,
     end_at_once,
 )
-from determined_master.services.tokens import TaskTokens
-from determined_master.store import generic_tasks
+from determined_master.store.tasks import generic_tasks
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 
 class GenericTaskEffects:

@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master import clock, entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.layers import ConfigLayers
 from determined_master.domain.config.task import BuiltTask, TaskOptions, build_task
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.domain.model_definition import ModelFile, pack
-from determined_master.domain.task import messages as task
+from determined_master.domain.experiment.model_definition import ModelFile, pack
+from determined_master.domain.generic_task import messages as task
 from determined_master.engine import Posting
-from determined_master.services.experiment_configs import FIRST_PROJECT_ID, in_workspace
-from determined_master.services.names import pet_name
-from determined_master.services.places import check_place, hold_project
-from determined_master.services.yaml_text import parse_yaml
-from determined_master.store import experiments, projects
-from determined_master.store import generic_tasks as rows
+from determined_master.services.configs.yaml_text import parse_yaml
+from determined_master.services.experiments.configs import FIRST_PROJECT_ID, in_workspace
+from determined_master.services.experiments.names import pet_name
+from determined_master.services.workspaces.places import check_place, hold_project
+from determined_master.store.experiments import experiments
+from determined_master.store.tasks import generic_tasks as rows
+from determined_master.store.workspaces import projects
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
-    from determined_master.services.pools import Pools
-    from determined_master.store.pool import Conn, Pool
-    from determined_master.store.projects import Place
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.store.db import Conn, Pool
+    from determined_master.store.workspaces.projects import Place
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):

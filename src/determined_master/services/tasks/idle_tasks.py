@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock, entropy
 from determined_master.domain.durations import format_duration, parse_duration
-from determined_master.store import interactive_tasks as rows
+from determined_master.store.tasks import interactive_tasks as rows
 
 if TYPE_CHECKING:
-    from determined_master.services.interactive_tasks import InteractiveTasks
-    from determined_master.services.proxies import Proxies
-    from determined_master.store.pool import Pool
+    from determined_master.services.tasks.interactive_tasks import InteractiveTasks
+    from determined_master.services.tasks.proxies import Proxies
+    from determined_master.store.db import Pool
 
 log = logging.getLogger(__name__)
 

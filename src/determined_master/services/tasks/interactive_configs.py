@@ -13,17 +13,18 @@ from determined_master.domain.config.layers import ConfigLayers
 from determined_master.domain.config.task import BuiltTask, TaskOptions, build_task
 from determined_master.domain.config.task_schema import TaskKind
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.interactive.messages import InteractiveKind
-from determined_master.domain.model_definition import ModelFile, pack
-from determined_master.services.experiment_configs import in_workspace
-from determined_master.services.names import pet_name
-from determined_master.services.places import check_workspace
-from determined_master.store import projects, templates
+from determined_master.domain.experiment.model_definition import ModelFile, pack
+from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.services.experiments.configs import in_workspace
+from determined_master.services.experiments.names import pet_name
+from determined_master.services.workspaces.places import check_workspace
+from determined_master.store.configs import templates
+from determined_master.store.workspaces import projects
 
 if TYPE_CHECKING:
-    from determined_master.services.pools import Pools
-    from determined_master.services.task_defaults import IdleTimeouts
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.services.configs.task_defaults import IdleTimeouts
+    from determined_master.store.db import Conn, Pool
 
 FIRST_WORKSPACE_ID = 1
 """Where tasks go whose users do not say."""

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.config.task import typed_task
-from determined_master.domain.interactive.messages import RequestOnlyRun
-from determined_master.domain.proxy_port import ProxyPort, proxy_ports_of
-from determined_master.services.effects.requests import ask_for_room
-from determined_master.services.interactive_specs import own_proxy_ports
-from determined_master.services.tokens import TaskTokens
-from determined_master.store import interactive_tasks
+from determined_master.domain.interactive_task.messages import RequestOnlyRun
+from determined_master.domain.task.proxy_port import ProxyPort, proxy_ports_of
+from determined_master.services.containers.tokens import TaskTokens
+from determined_master.services.tasks.interactive_specs import own_proxy_ports
+from determined_master.services.tasks.request_effects import ask_for_room
+from determined_master.store.tasks import interactive_tasks
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 
 class InteractiveEffects:

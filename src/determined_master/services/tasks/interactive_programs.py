@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from determined_master.domain import task_spec
 from determined_master.domain.config.task import typed_task, work_directory
-from determined_master.domain.ssh_files import KeyPair
-from determined_master.domain.tensorboard_sources import LogSource
-from determined_master.services.cluster_authority import ClusterAuthority
-from determined_master.services.interactive_specs import TaskSecrets, TaskToStart, spec_of
-from determined_master.services.ssh_keys import derive_key_pair
-from determined_master.services.task_programs import TaskProgram
-from determined_master.store import experiments, trials
+from determined_master.domain.interactive_task.tensorboard_sources import LogSource
+from determined_master.domain.task import spec as task_spec
+from determined_master.domain.task.ssh_files import KeyPair
+from determined_master.services.containers.cluster_authority import ClusterAuthority
+from determined_master.services.containers.ssh_keys import derive_key_pair
+from determined_master.services.containers.task_programs import TaskProgram
+from determined_master.services.tasks.interactive_specs import TaskSecrets, TaskToStart, spec_of
+from determined_master.store.experiments import experiments, trials
 from determined_wire import agent_link as link
 
 if TYPE_CHECKING:
-    from determined_master.services.task_defaults import TaskDefaults
-    from determined_master.services.tokens import TaskTokens
-    from determined_master.store.interactive_tasks import InteractiveRow
-    from determined_master.store.pool import Conn
+    from determined_master.services.configs.task_defaults import TaskDefaults
+    from determined_master.services.containers.tokens import TaskTokens
+    from determined_master.store.db import Conn
+    from determined_master.store.tasks.interactive_tasks import InteractiveRow
 
 
 class InteractiveSecrets:

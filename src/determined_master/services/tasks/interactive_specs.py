@@ -13,13 +13,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from determined_master.domain import task_spec, tensorboard_sources
 from determined_master.domain.config.masking import mask_config
-from determined_master.domain.proxy_port import ProxyPort, proxy_ports_of
-from determined_master.domain.ssh_files import KeyPair, shell_files
-from determined_master.domain.tensorboard_sources import LogSource
-from determined_master.domain.welcome import WELCOME_NOTEBOOK
-from determined_master.services.container_options import exposed_ports, mounts
+from determined_master.domain.interactive_task import tensorboard_sources
+from determined_master.domain.interactive_task.tensorboard_sources import LogSource
+from determined_master.domain.interactive_task.welcome import WELCOME_NOTEBOOK
+from determined_master.domain.task import spec as task_spec
+from determined_master.domain.task.proxy_port import ProxyPort, proxy_ports_of
+from determined_master.domain.task.ssh_files import KeyPair, shell_files
+from determined_master.services.containers.options import exposed_ports, mounts
 from determined_wire import agent_link as link
 
 InteractiveKind = Literal["COMMAND", "NOTEBOOK", "SHELL", "TENSORBOARD"]

@@ -9,36 +9,38 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master import clock, entropy
-from determined_master.domain import access
-from determined_master.domain.config.policy import check_change
+from determined_master.domain.access import rules as access
+from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.config.task import typed_task
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.interactive.messages import (
+from determined_master.domain.interactive_task.messages import (
     InteractiveKind,
     TaskKilled,
     TaskLaunched,
 )
-from determined_master.services.config_policies import policies_of
-from determined_master.services.interactive_configs import (
+from determined_master.services.configs.policies import policies_of
+from determined_master.services.tasks.interactive_configs import (
     FIRST_WORKSPACE_ID,
     REFUSED,
     InteractiveConfigs,
     Launch,
     Prepared,
 )
-from determined_master.services.places import hold_workspace
-from determined_master.store import experiments, job_queue, workspaces
-from determined_master.store import interactive_tasks as rows
+from determined_master.services.workspaces.places import hold_workspace
+from determined_master.store.experiments import experiments
+from determined_master.store.queue import job_queue
+from determined_master.store.tasks import interactive_tasks as rows
+from determined_master.store.workspaces import workspaces
 from determined_wire.agent_link import TaskUser
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.domain.paging import Page
+    from determined_master.domain.access.rules import Caller
+    from determined_master.domain.listing.paging import Page
     from determined_master.engine import Engine
-    from determined_master.services.interactive_programs import InteractiveSecrets
-    from determined_master.services.job_terms import JobTermsSync
-    from determined_master.services.pools import Pools
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.services.queue.job_terms import JobTermsSync
+    from determined_master.services.tasks.interactive_programs import InteractiveSecrets
+    from determined_master.store.db import Conn, Pool
 
 SHOWN_FOR = timedelta(hours=24)
 """So long after its end a task is in lists."""

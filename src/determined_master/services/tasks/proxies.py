@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
-from determined_master.domain.proxy_port import ProxyPort, find_port, task_of_service
+from determined_master.domain.task.proxy_port import ProxyPort, find_port, task_of_service
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.domain.allocation.messages import Allocation, Container
     from determined_master.pools.live import LiveAllocations
-    from determined_master.services.cluster_authority import ClusterAuthority
-    from determined_master.services.tokens import TaskTokens
+    from determined_master.services.containers.cluster_authority import ClusterAuthority
+    from determined_master.services.containers.tokens import TaskTokens
 
 
 class Target(msgspec.Struct, frozen=True):

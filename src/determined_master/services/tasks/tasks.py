@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
-from determined_master.domain.interactive.messages import INTERACTIVE_KINDS
-from determined_master.store import experiments, generic_tasks, interactive_tasks
+from determined_master.domain.interactive_task.messages import INTERACTIVE_KINDS
+from determined_master.store.experiments import experiments
+from determined_master.store.tasks import generic_tasks, interactive_tasks
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):

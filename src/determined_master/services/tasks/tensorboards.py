@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.services.experiment_lists import Wanted, list_ids
-from determined_master.services.interactive_tasks import Sources
-from determined_master.store import experiments, templates, trials
+from determined_master.services.experiments.lists import Wanted, list_ids
+from determined_master.services.tasks.interactive_tasks import Sources
+from determined_master.store.configs import templates
+from determined_master.store.experiments import experiments, trials
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.interactive_configs import Launch
-    from determined_master.services.interactive_tasks import InteractiveTasks, Launched
-    from determined_master.store.pool import Conn, Pool
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.tasks.interactive_configs import Launch
+    from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
+    from determined_master.store.db import Conn, Pool
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):

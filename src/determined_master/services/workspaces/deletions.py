@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from determined_master import entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment.messages import DeletionRequested
-from determined_master.domain.interactive import messages as interactive
+from determined_master.domain.generic_task.messages import TaskKilled
+from determined_master.domain.interactive_task import messages as interactive
 from determined_master.domain.states import TERMINAL
-from determined_master.domain.task.messages import TaskKilled
-from determined_master.services.pool_bindings import warn_of_nobody
-from determined_master.store import generic_tasks, interactive_tasks, pool_bindings, workspaces
-from determined_master.store import projects as rows
-from determined_master.store.losses import DATABASE_ERRORS
+from determined_master.services.cluster.pool_bindings import warn_of_nobody
+from determined_master.store.cluster import pool_bindings
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.tasks import generic_tasks, interactive_tasks
+from determined_master.store.workspaces import projects as rows
+from determined_master.store.workspaces import workspaces
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 log = logging.getLogger(__name__)
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from determined_master.domain.config.policy import check_constraints
-from determined_master.domain.config.policy_layer import check_held
+from determined_master.domain.config.policies.layer import check_held
+from determined_master.domain.config.policies.rules import check_constraints
 from determined_master.domain.errors import DetError, FailedPrecondition
 from determined_master.domain.states import LEAVING, TERMINAL
-from determined_master.services.config_policies import policies_of
-from determined_master.store import experiments, generic_tasks, projects
+from determined_master.services.configs.policies import policies_of
+from determined_master.store.experiments import experiments
+from determined_master.store.tasks import generic_tasks
+from determined_master.store.workspaces import projects
 
 if TYPE_CHECKING:
-    from determined_master.domain.config.policy import Policies, Workload
-    from determined_master.services.pool_bindings import PoolBindings
-    from determined_master.services.pools import Pools
-    from determined_master.store.pool import Conn
+    from determined_master.domain.config.policies.rules import Policies, Workload
+    from determined_master.services.cluster.pool_bindings import PoolBindings
+    from determined_master.services.cluster.pools import Pools
+    from determined_master.store.db import Conn
 
 SETTLED = TERMINAL | LEAVING
 """States in which an experiment asks for nothing: it is moved as a record of what was."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import (
     DetError,
     FailedPrecondition,
@@ -16,14 +16,14 @@ from determined_master.domain.errors import (
     NotFound,
     Unimplemented,
 )
-from determined_master.domain.namespaces import auto_name
-from determined_master.store import namespaces as rows
-from determined_master.store import workspaces
+from determined_master.domain.workspaces.namespaces import auto_name
+from determined_master.store.workspaces import namespaces as rows
+from determined_master.store.workspaces import workspaces
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
+    from determined_master.domain.access.rules import Caller
     from determined_master.ports import Namespaces
-    from determined_master.store.pool import Pool
+    from determined_master.store.db import Pool
 
 log = logging.getLogger(__name__)
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from determined_master.domain.errors import Aborted, FailedPrecondition, NotFound
-from determined_master.store import projects
+from determined_master.store.workspaces import projects
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn
-    from determined_master.store.projects import Place
+    from determined_master.store.db import Conn
+    from determined_master.store.workspaces.projects import Place
 
 
 async def hold_project(conn: Conn, place: Place) -> None:

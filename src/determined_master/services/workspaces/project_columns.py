@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
-from determined_master.domain.list_columns import (
+from determined_master.domain.listing.columns import (
     EXPERIMENT_COLUMNS,
     RUN_COLUMNS,
     ColumnType,
     Place,
     Table,
 )
-from determined_master.store import project_columns as rows
+from determined_master.store.workspaces import project_columns as rows
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from determined_master.domain.access import Caller
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.store.db import Conn
 
 
 class ListedColumn(msgspec.Struct, frozen=True):

@@ -9,32 +9,33 @@ import asyncpg
 import msgspec
 
 from determined_master import entropy
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.errors import (
     AlreadyExists,
     FailedPrecondition,
     InvalidArgument,
     NotFound,
 )
-from determined_master.domain.naming import (
+from determined_master.domain.states import LEAVING
+from determined_master.domain.workspaces.naming import (
     KEY_LETTERS,
     MAX_KEY,
     check_key,
     check_project_name,
     made_up_key,
 )
-from determined_master.domain.states import LEAVING
-from determined_master.services.experiment_control import controlled
-from determined_master.services.places import check_open, check_place
-from determined_master.store import experiments, workspaces
-from determined_master.store import projects as rows
+from determined_master.services.experiments.control import controlled
+from determined_master.services.workspaces.places import check_open, check_place
+from determined_master.store.experiments import experiments
 from determined_master.store.row_locks import lock_experiment_with_runs
+from determined_master.store.workspaces import projects as rows
+from determined_master.store.workspaces import workspaces
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.moves import Moves
-    from determined_master.services.project_deletions import ProjectDeletions
-    from determined_master.store.pool import Conn
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.workspaces.deletions import ProjectDeletions
+    from determined_master.services.workspaces.moves import Moves
+    from determined_master.store.db import Conn
 
 KEY_ATTEMPTS = 20
 KEY_CONSTRAINT = "projects_key_key"

@@ -9,10 +9,10 @@ import asyncpg
 import msgspec
 
 from determined_master import clock
-from determined_master.domain import access
+from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import keep_masked
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.storage import STORAGE
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.domain.errors import (
     AlreadyExists,
     DetError,
@@ -20,21 +20,21 @@ from determined_master.domain.errors import (
     InvalidArgument,
     NotFound,
 )
-from determined_master.domain.naming import check_workspace_name
-from determined_master.services.users import AGENT_FIELDS
-from determined_master.store import workspaces as rows
+from determined_master.domain.workspaces.naming import check_workspace_name
+from determined_master.services.access.users import AGENT_FIELDS
+from determined_master.store.workspaces import workspaces as rows
 
 if TYPE_CHECKING:
-    from determined_master.domain.access import Caller
-    from determined_master.services.namespaces import (
+    from determined_master.domain.access.rules import Caller
+    from determined_master.services.access.roles import Roles
+    from determined_master.services.cluster.pool_bindings import PoolBindings
+    from determined_master.services.workspaces.deletions import ProjectDeletions
+    from determined_master.services.workspaces.namespaces import (
         Binding,
         NamespaceChange,
         WorkspaceNamespaces,
     )
-    from determined_master.services.pool_bindings import PoolBindings
-    from determined_master.services.project_deletions import ProjectDeletions
-    from determined_master.services.roles import Roles
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 NOT_YET = 0
 """Stands for the id of a workspace that is being made."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from determined_master.store.pool import Conn
-from determined_master.store.users import COLUMNS, UserRow
+from determined_master.store.access.users import COLUMNS, UserRow
+from determined_master.store.db import Conn
 
 
 class GroupRow(msgspec.Struct, frozen=True):

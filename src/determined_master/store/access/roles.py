@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from determined_master.domain.rights import Grant
-from determined_master.store.pool import Conn
+from determined_master.domain.access.rights import Grant
+from determined_master.store.db import Conn
 
 
 class AssignmentRow(msgspec.Struct, frozen=True, kw_only=True):

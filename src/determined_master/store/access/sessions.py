@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.store.pool import Conn
-from determined_master.store.users import COLUMNS, UserRow
+from determined_master.store.access.users import COLUMNS, UserRow
+from determined_master.store.db import Conn
 
 SessionKind = Literal["login", "access", "task"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 COLUMNS = """id, username, display_name, admin, active, remote, modified_at, last_auth_at,
        agent_uid, agent_gid, agent_user, agent_group"""

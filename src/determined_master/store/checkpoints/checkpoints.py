@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class CheckpointRow(msgspec.Struct, frozen=True, kw_only=True):

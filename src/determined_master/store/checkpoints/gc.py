@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.gc import Saved
-from determined_master.store.pool import Conn
+from determined_master.domain.checkpoints.gc import Saved
+from determined_master.store.db import Conn
 
 
 class NewCollection(msgspec.Struct, frozen=True, kw_only=True):

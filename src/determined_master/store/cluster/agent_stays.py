@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class Here(msgspec.Struct, frozen=True):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from determined_master.domain.agent_switches import ALL_ON, Switches
-from determined_master.store.pool import Conn
+from determined_master.domain.machines.agent_switches import ALL_ON, Switches
+from determined_master.store.db import Conn
 
 
 async def read_switches(conn: Conn) -> dict[str, Switches]:

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from determined_master.domain.scaling import Machine
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class Stay(msgspec.Struct, frozen=True):

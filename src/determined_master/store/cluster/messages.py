@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class MessageRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 async def list_bound_pools(conn: Conn) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 T = TypeVar("T")
 Take = Callable[[list[T]], None]

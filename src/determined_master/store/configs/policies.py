@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class PolicyRow(msgspec.Struct, frozen=True):

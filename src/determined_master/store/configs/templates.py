@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class TemplateRow(msgspec.Struct, frozen=True):

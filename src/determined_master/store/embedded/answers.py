@@ -9,8 +9,8 @@ from typing import Literal
 import asyncpg
 
 from determined_master import clock
-from determined_master.store.embedded_files import DATABASE, PORT, USER, Layout
-from determined_master.store.embedded_processes import Server
+from determined_master.store.embedded.files import DATABASE, PORT, USER, Layout
+from determined_master.store.embedded.processes import Server
 
 _log = logging.getLogger(__name__)
 

@@ -17,10 +17,11 @@ from typing import IO
 
 import asyncpg
 
-from determined_master.store.embedded_answers import answers, connection_options
-from determined_master.store.embedded_files import Layout, account, make_directories
-from determined_master.store.embedded_processes import Server
-from determined_master.store.embedded_start import (
+from determined_master.store.connection_errors import DATABASE_ERRORS
+from determined_master.store.embedded.answers import answers, connection_options
+from determined_master.store.embedded.files import Layout, account, make_directories
+from determined_master.store.embedded.processes import Server
+from determined_master.store.embedded.start import (
     ADOPT_DEADLINE_S,
     NO_SPACE,
     ensure_data,
@@ -29,7 +30,6 @@ from determined_master.store.embedded_start import (
     stop,
 )
 from determined_master.store.errors import DatabaseError, DataDirInUse, DiskFull
-from determined_master.store.losses import DATABASE_ERRORS
 
 _log = logging.getLogger(__name__)
 _WATCH_S = 0.1

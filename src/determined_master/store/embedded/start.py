@@ -13,8 +13,8 @@ import subprocess
 import psutil
 
 from determined_master import clock
-from determined_master.store.embedded_answers import answers
-from determined_master.store.embedded_files import (
+from determined_master.store.embedded.answers import answers
+from determined_master.store.embedded.files import (
     PORT,
     USER,
     Account,
@@ -25,7 +25,7 @@ from determined_master.store.embedded_files import (
     give,
     make_directories,
 )
-from determined_master.store.embedded_processes import Server, end_all, makes, serves
+from determined_master.store.embedded.processes import Server, end_all, makes, serves
 from determined_master.store.errors import DiskFull, OtherServerVersion, ServerFailed
 
 START_DEADLINE_S = 60.0

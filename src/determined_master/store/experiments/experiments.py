@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 MODEL_PIECE_BYTES = 4 * 1024 * 1024
 """A model directory is read in pieces: 20 MB in one value held the loop for 20 ms."""

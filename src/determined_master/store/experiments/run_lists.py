@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.store.list_sql import TableSql
+from determined_master.store.listing.sql import TableSql
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 RUNS = TableSql(
     name="run",

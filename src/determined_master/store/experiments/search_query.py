@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from determined_master.store.list_sql import TableSql
+from determined_master.store.listing.sql import TableSql
 
 EXPERIMENTS = TableSql(
     name="experiment",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from determined_master.domain.experiment.messages import BracketMember, RungEntry
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 async def insert_rung_entries(conn: Conn, entries: Sequence[tuple[int, RungEntry]]) -> None:

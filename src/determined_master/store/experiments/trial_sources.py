@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class TrialSource(msgspec.Struct, frozen=True, kw_only=True):

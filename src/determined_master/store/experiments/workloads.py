@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 WorkloadKey = int | str
 """Of a report its id, of a checkpoint its UUID."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain.filters import Condition, Filter, Group, Sort
-from determined_master.domain.paging import Page, page_of
-from determined_master.store.list_sql import Composed, TableSql
+from determined_master.domain.listing.filters import Condition, Filter, Group, Sort
+from determined_master.domain.listing.paging import Page, page_of
+from determined_master.store.listing.sql import Composed, TableSql
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 DEFAULT_LIMIT = 100
 FEW = 2000

@@ -14,10 +14,10 @@ from typing import Any, assert_never
 
 import msgspec
 
-from determined_master.domain.filters import Condition, Group, Sort
-from determined_master.domain.list_columns import ColumnType, columns_of, split_metric
-from determined_master.domain.shown_state import SHOWN_WHEN_ACTIVE
-from determined_master.domain.summary import group_key
+from determined_master.domain.listing.columns import ColumnType, columns_of, split_metric
+from determined_master.domain.listing.filters import Condition, Group, Sort
+from determined_master.domain.metrics.summary import group_key
+from determined_master.domain.task.shown_state import SHOWN_WHEN_ACTIVE
 
 _ALIAS = re.compile(r"\b([a-z])\.")
 _ISO = "%Y-%m-%dT%H:%M:%S"

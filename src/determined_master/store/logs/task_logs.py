@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 COPY_COLUMNS = (
     "task_id",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from determined_master.domain.extremes import BLOCK_REPORTS, Extremes, pack, unpack
+from determined_master.domain.metrics.extremes import BLOCK_REPORTS, Extremes, pack, unpack
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 
 class RawReport(msgspec.Struct, frozen=True):

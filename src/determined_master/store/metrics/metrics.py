@@ -9,8 +9,8 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from determined_master.domain.summary import SYSTEM_GROUPS
-from determined_master.store.pool import Conn
+from determined_master.domain.metrics.summary import SYSTEM_GROUPS
+from determined_master.store.db import Conn
 
 
 class ReportRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from determined_master.store.pool import Conn
+    from determined_master.store.db import Conn
 
 
 class SeriesWanted(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 async def update_summaries(conn: Conn, trials: Sequence[tuple[int, int, str]]) -> set[int]:

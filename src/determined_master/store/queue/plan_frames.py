@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class FrameRow(NamedTuple):

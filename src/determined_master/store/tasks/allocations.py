@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.gang_ports import choose_ports
-from determined_master.store.pool import Conn
+from determined_master.domain.task.gang_ports import choose_ports
+from determined_master.store.db import Conn
 
 
 class AllocationRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.interactive.messages import InteractiveKind
-from determined_master.domain.paging import Page, page_of
-from determined_master.store.pool import Conn
+from determined_master.domain.interactive_task.messages import InteractiveKind
+from determined_master.domain.listing.paging import Page, page_of
+from determined_master.store.db import Conn
 
 
 class NewInteractiveTask(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class BindingRow(msgspec.Struct, frozen=True):

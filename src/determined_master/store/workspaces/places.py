@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 Thing = Literal[
     "workspace",

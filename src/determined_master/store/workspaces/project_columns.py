@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from determined_master.domain.list_columns import ColumnType, Place
-    from determined_master.store.pool import Conn
+    from determined_master.domain.listing.columns import ColumnType, Place
+    from determined_master.store.db import Conn
 
 MAX_WORDS = 1000
 MAX_OPEN_RUNS = 1000

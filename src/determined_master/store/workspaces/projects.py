@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.store.pool import Conn
+from determined_master.store.db import Conn
 
 
 class ProjectRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from determined_master.api.protojson import check_marks, decode, decode_field, scalars
-from determined_master.api.protojson.decode import parse, read_message
-from determined_master.api.protojson.marks import MAX_MARKS
+from determined_master.api.http.protojson import check_marks, decode, decode_field, scalars
+from determined_master.api.http.protojson.decode import parse, read_message
+from determined_master.api.http.protojson.marks import MAX_MARKS
 from determined_master.domain.errors import InvalidArgument
 from determined_wire.rest.experiments import CreateExperimentRequest, PatchExperimentRequest
 from determined_wire.rest.master import PatchMasterConfigRequest, SetClusterMessageRequest
@@ -106,7 +106,7 @@ def test_what_cannot_be_stored_does_not_cost_a_body_the_walk(
         raise AssertionError(f"{body!r} was parsed a second time")
 
     module = importlib.import_module(
-        "determined_master.api.protojson.decode"
+        "determined_master.api.http.protojson.decode"
     )  # hidden by its name
     monkeypatch.setattr(module, "parse", walk)
     body = rb'{"user": {"username": "a\u0000\ud83d\n\ude00\ud83d\ude00"}, "password": "\udc00"}'

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from determined_master.api.protojson import encode, raw_json
+from determined_master.api.http.protojson import encode, raw_json
 from determined_wire.rest.checkpoints import GetCheckpointResponse
 from determined_wire.rest.experiments import GetModelDefTreeResponse
 from determined_wire.rest.trials import GetTrialResponse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.api.protojson import PathParameter, read_query
+from determined_master.api.http.protojson import PathParameter, read_query
 from determined_master.domain.errors import InvalidArgument
 from determined_wire.rest.experiments import (
     GetExperimentsRequest,

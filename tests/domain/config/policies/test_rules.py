@@ -9,13 +9,13 @@ from tests.covers import covers
 from tests.domain.config.builders import LAYERS, STORAGE, build
 
 from determined_master.domain.config.experiment import ConfigErrors, ConfigLayers, PoolLayer
-from determined_master.domain.config.policy import (
+from determined_master.domain.config.policies.rules import (
     Policies,
     Policy,
     check_change,
     check_constraints,
 )
-from determined_master.domain.config.policy_text import (
+from determined_master.domain.config.policies.text import (
     check_policies,
     read_policy,
     workload_type,

@@ -1,7 +1,7 @@
 """Messages to and from the JSON of the public API, as its clients write and read it."""
 
-from determined_master.api.protojson.decode import decode, decode_at_once, decode_field
-from determined_master.api.protojson.encode import (
+from determined_master.api.http.protojson.decode import decode, decode_at_once, decode_field
+from determined_master.api.http.protojson.encode import (
     encode,
     json_number,
     json_object,
@@ -11,8 +11,8 @@ from determined_master.api.protojson.encode import (
     ready_text,
     to_json,
 )
-from determined_master.api.protojson.marks import check_marks
-from determined_master.api.protojson.parameters import PathParameter, read_query
+from determined_master.api.http.protojson.marks import check_marks
+from determined_master.api.http.protojson.parameters import PathParameter, read_query
 
 __all__ = [
     "PathParameter",

@@ -19,9 +19,9 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from determined_master.api.protojson.misread import Misread
-from determined_master.api.protojson.scalars import read_scalar, word
-from determined_master.api.protojson.shape import FREE_FORM, FieldShape, shape_of
+from determined_master.api.http.protojson.misread import Misread
+from determined_master.api.http.protojson.scalars import read_scalar, word
+from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, shape_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.json_depth import MAX_DEPTH, is_too_deep
 from determined_wire.proto import FieldMask, Message

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from determined_master.api.protojson.shape import FieldShape, shape_of
+from determined_master.api.http.protojson.shape import FieldShape, shape_of
 from determined_wire.proto import Message
 
 M = TypeVar("M", bound=Message)

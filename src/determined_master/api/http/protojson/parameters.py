@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from determined_master.api.protojson.misread import Misread
-from determined_master.api.protojson.scalars import read_text
-from determined_master.api.protojson.shape import FREE_FORM, FieldShape, shape_of
+from determined_master.api.http.protojson.misread import Misread
+from determined_master.api.http.protojson.scalars import read_text
+from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, shape_of
 from determined_master.domain.errors import InvalidArgument
 from determined_wire.proto import Message
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from determined_master.api.protojson.shape import FieldShape
+from determined_master.api.http.protojson.shape import FieldShape
 from determined_master.domain.errors import InvalidArgument
 
 INTEGERS = {

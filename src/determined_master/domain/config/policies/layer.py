@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.policy import Policies
-from determined_master.domain.config.problems import ROOT, Problem, Report
+from determined_master.domain.config.policies.rules import Policies
+from determined_master.domain.config.schema.problems import ROOT, Problem, Report
 from determined_master.domain.errors import FailedPrecondition
 
 

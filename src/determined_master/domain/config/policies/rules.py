@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
-from determined_master.domain.priorities import PriorityOrder, is_beyond
+from determined_master.domain.schedule.priorities import PriorityOrder, is_beyond
 
 Workload = Literal["EXPERIMENT", "NTSC"]
 """What a policy is about; NTSC: notebooks, TensorBoards, shells, commands, generic tasks."""

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from determined_master.domain.config.containers import Field, Object
 from determined_master.domain.config.experiment_schema import EXPERIMENT
-from determined_master.domain.config.policy import Policies, Policy, Workload, find_violations
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.resources import PRIORITY
-from determined_master.domain.config.schema import Anything, Integer, type_name
+from determined_master.domain.config.policies.rules import (
+    Policies,
+    Policy,
+    Workload,
+    find_violations,
+)
+from determined_master.domain.config.schema.containers import Field, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Anything, Integer, type_name
+from determined_master.domain.config.sections.resources import PRIORITY
 from determined_master.domain.errors import InvalidArgument
-from determined_master.domain.priorities import PriorityOrder, is_beyond
+from determined_master.domain.schedule.priorities import PriorityOrder, is_beyond
 
 ROOT = "<policies>"
 INVARIANT = f"{ROOT}.invariant_config"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Kind, expected, type_name
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Kind, expected, type_name
 
 Rule = Callable[[dict[str, Any], str, Report], None]
 """Looks at a read object, its path, and reports what does not fit together."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema.problems import Report
 
 MAX_INT = 2**63 - 1
 SHOWN_BITS = 128

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from determined_master.domain.config.containers import Field, ListOf, MapOf, Object, unknown_key
-from determined_master.domain.config.pod_spec import POD_SPEC
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Boolean, Integer, Kind, Text
+from determined_master.domain.config.schema.containers import (
+    Field,
+    ListOf,
+    MapOf,
+    Object,
+    unknown_key,
+)
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Boolean, Integer, Kind, Text
+from determined_master.domain.config.sections.pod_spec import POD_SPEC
 
 DEVICE_TYPES = ("cpu", "cuda", "rocm")
 _KNOWN = {**dict.fromkeys(DEVICE_TYPES), "gpu": None}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from determined_master.domain.config.problems import Report
+from determined_master.domain.config.schema.problems import Report
 
 MAX_GRID_POINTS = 10_000_000
 """A larger grid is taken for a mistake: at one trial a second it would run four months."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.containers import Field, Object
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import (
+from determined_master.domain.config.schema.containers import Field, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import (
     Anything,
     Integer,
     Kind,

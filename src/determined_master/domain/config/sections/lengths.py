@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Integer, Kind
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Integer, Kind
 
 UNITS = ("batches", "records", "epochs")
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import re2
 
-from determined_master.domain.config.containers import Field, ListOf, Object
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import OneOf, Text
+from determined_master.domain.config.schema.containers import Field, ListOf, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import OneOf, Text
 
 
 class LogPolicy(msgspec.Struct, frozen=True, kw_only=True):

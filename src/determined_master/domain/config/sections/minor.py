@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from determined_master.domain.config.containers import Field, ListOf, Object
-from determined_master.domain.config.environment import after
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Boolean, Integer, OneOf, Text
+from determined_master.domain.config.schema.containers import Field, ListOf, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Boolean, Integer, OneOf, Text
+from determined_master.domain.config.sections.environment import after
 
 MAX_SEED = 2**32 - 1
 _OLD = "has no effect any more: set it in the training script"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from determined_master.domain.config.containers import Field, ListOf, Object
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Boolean, Kind, Text
+from determined_master.domain.config.schema.containers import Field, ListOf, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Boolean, Kind, Text
 
 _DEVICE_TEXT = re.compile(r"(/[^:]*):(/[^:]*)(?::([rwm]+))?")
 

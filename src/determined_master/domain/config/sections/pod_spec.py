@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Anything, Kind, expected
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Anything, Kind, expected
 
 CONTAINER = "determined-container"
 _OURS = frozenset(

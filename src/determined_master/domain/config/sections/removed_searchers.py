@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from determined_master.domain.config.containers import Field, ListOf, Object
-from determined_master.domain.config.lengths import Length
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import (
+from determined_master.domain.config.schema.containers import Field, ListOf, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import (
     Anything,
     Boolean,
     Integer,
@@ -16,6 +15,7 @@ from determined_master.domain.config.schema import (
     OneOf,
     Text,
 )
+from determined_master.domain.config.sections.lengths import Length
 
 _USE_ADAPTIVE = "use adaptive_asha with max_trials, time_metric and max_time"
 

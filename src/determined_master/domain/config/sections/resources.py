@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.containers import Field, ListOf, Object
-from determined_master.domain.config.mounts import DEVICE, container_path
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Boolean, Integer, Kind, Number, Text
+from determined_master.domain.config.schema.containers import Field, ListOf, Object
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Boolean, Integer, Kind, Number, Text
+from determined_master.domain.config.sections.mounts import DEVICE, container_path
 
 DEFAULT_PRIORITY = 42
 """Of pools that set none."""

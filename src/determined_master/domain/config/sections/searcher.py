@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from determined_master.domain.config import removed_searchers
-from determined_master.domain.config.containers import Field, ListOf, Object, Tagged
-from determined_master.domain.config.lengths import Length
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Boolean, Integer, Number, OneOf, Text
+from determined_master.domain.config.schema.containers import Field, ListOf, Object, Tagged
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Boolean, Integer, Number, OneOf, Text
+from determined_master.domain.config.sections import removed_searchers
+from determined_master.domain.config.sections.lengths import Length
 
 
 class Common(msgspec.Struct, frozen=True, kw_only=True):

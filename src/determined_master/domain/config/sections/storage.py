@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.config.containers import Field, Object, Rule, Tagged
-from determined_master.domain.config.problems import Report
-from determined_master.domain.config.schema import Integer, Text
+from determined_master.domain.config.schema.containers import Field, Object, Rule, Tagged
+from determined_master.domain.config.schema.problems import Report
+from determined_master.domain.config.schema.values import Integer, Text
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
